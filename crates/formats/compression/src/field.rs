@@ -1,4 +1,4 @@
-//! Little-endian numbers at places.
+//! Checked little-endian reads at byte offsets.
 
 #[inline]
 pub(crate) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {

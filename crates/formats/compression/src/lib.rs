@@ -1,12 +1,13 @@
-//! What Windows compresses (MS-XCA; `COMPRESSION_FORMAT_...` of `ntifs.h`): buffers of event trace logs, prefetch plans.
+//! Decompresses the formats of Windows (MS-XCA; `COMPRESSION_FORMAT_...` in `ntifs.h`), as used in event trace logs and
+//! prefetch files.
 //!
-//! The output's size is known before, so a decoder fills a slice of that size and says how much of it it could fill: damaged
-//! or cut input gives what comes before the damage.
+//! The size of the output is known in advance, so a decoder fills a slice of that size and returns the number of bytes
+//! written. Damaged or truncated input gives the data before the damage.
 //!
 //! # Design constraints
 //!
-//! * Pure, and allocates nothing that grows with the input.
-//! * Input is hostile: no step reads or writes outside its slices, and each moves forward.
+//! * No I/O, and no allocation that grows with the input.
+//! * Input is untrusted: every access is checked, and every step advances.
 
 #![forbid(unsafe_code)]
 
@@ -15,19 +16,19 @@ mod lznt1;
 mod xpress;
 mod xpress_huffman;
 
-/// How something is compressed.
+/// Compression format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CompressionFormat {
     /// LZNT1: chunks of 4 KiB.
     Lznt1,
-    /// Plain XPRESS (LZ77), what Windows writes.
+    /// Plain XPRESS (LZ77).
     Xpress,
     /// XPRESS with Huffman coding: chunks of 64 KiB.
     XpressHuffman,
 }
 
 impl CompressionFormat {
-    /// The format of a Windows `COMPRESSION_FORMAT_...` number.
+    /// The format with a Windows `COMPRESSION_FORMAT_...` number.
     #[must_use]
     pub const fn from_number(number: u16) -> Option<CompressionFormat> {
         match number {
@@ -38,7 +39,7 @@ impl CompressionFormat {
         }
     }
 
-    /// Name in reports.
+    /// Name used in reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -48,8 +49,8 @@ impl CompressionFormat {
         }
     }
 
-    /// Decompresses `input` into `output`, whose length is the announced size. Gives the number of bytes that are good: fewer
-    /// than `output` has when the input ends early or is damaged.
+    /// Decompresses `input` into `output`, whose length is the decompressed size. Returns the number of valid bytes,
+    /// which is less than the length of `output` if the input is truncated or damaged.
     #[must_use]
     pub fn decompress(self, input: &[u8], output: &mut [u8]) -> usize {
         match self {
@@ -60,8 +61,8 @@ impl CompressionFormat {
     }
 }
 
-/// Appends a match: `length` bytes from `distance` bytes back, which may overlap what is being written. Clipped to the output.
-/// Gives the new end, or `None` when the distance reaches before the start.
+/// Appends a match: `length` bytes from `distance` bytes back, limited to the output. Source and target may overlap.
+/// Returns the new end, or `None` if the distance extends past the start.
 #[inline]
 fn copy_match(output: &mut [u8], end: usize, distance: usize, length: usize) -> Option<usize> {
     const STEP: usize = 8;
@@ -69,7 +70,7 @@ fn copy_match(output: &mut [u8], end: usize, distance: usize, length: usize) -> 
     let new_end = end.saturating_add(length).min(output.len());
     let tail = new_end + STEP;
     if distance >= STEP && tail <= output.len() {
-        // Whole words; the last may write past the match, into space that is still to be written.
+        // Copies whole words. The last one may write past the match, into space that is written later.
         let (mut from, mut to) = (from, end);
         while to < new_end {
             let word: [u8; STEP] = *output.get(from..)?.first_chunk()?;
@@ -81,7 +82,7 @@ fn copy_match(output: &mut [u8], end: usize, distance: usize, length: usize) -> 
         let byte = *output.get(from)?;
         output.get_mut(end..new_end)?.fill(byte);
     } else {
-        // The copied part doubles until the match is complete, so that each step copies bytes that are there.
+        // Each step copies only bytes that are already written, so the copied part doubles until the match is complete.
         let mut to = end;
         while to < new_end {
             let step = (to - from).min(new_end - to);
@@ -97,13 +98,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn matches_overlap_and_stop_at_the_end() {
+    fn copies_overlapping_matches_up_to_the_end() {
         for distance in 1..20 {
             for length in 0..40 {
                 let mut output: Vec<u8> = (0..20).chain(std::iter::repeat_n(0xEE, 30)).collect();
                 let mut expected = output.clone();
-                for place in 20..(20 + length).min(50) {
-                    expected[place] = expected[place - distance];
+                for index in 20..(20 + length).min(50) {
+                    expected[index] = expected[index - distance];
                 }
                 let end = copy_match(&mut output, 20, distance, length).unwrap();
                 assert_eq!(end, (20 + length).min(50));

@@ -1,8 +1,8 @@
 //! XPRESS with Huffman coding (MS-XCA 2.1 and 2.2).
 //!
-//! Every 64 KiB of output begin with 256 bytes that hold the code lengths of 512 symbols: 256 literals, and 256 matches that
-//! name a length (low nibble) and the number of bits of the distance (high nibble). Codes are read from 16-bit words, most
-//! significant bit first, two words ahead; bytes of long lengths stand between the words.
+//! Every 64 KiB of output start with 256 bytes of code lengths for 512 symbols: 256 literals, and 256 matches with a
+//! length (low nibble) and the number of distance bits (high nibble). Codes are stored in 16-bit words, most
+//! significant bit first, and read two words ahead. The bytes of long lengths are between the words.
 
 use super::copy_match;
 use crate::field::{u16_at, u32_at};
@@ -11,8 +11,9 @@ const SYMBOLS: usize = 512;
 const LENGTHS_SIZE: usize = SYMBOLS / 2;
 const CHUNK: usize = 1 << 16;
 const MAX_CODE_LEN: u32 = 15;
-/// Codes up to this length are found by one look-up, longer ones by comparing with the last code of each length.
-const DIRECT_BITS: u32 = 10;
+/// Codes up to this length are decoded with one table lookup, longer ones by comparing with the last code of each
+/// length.
+const TABLE_BITS: u32 = 10;
 
 pub(super) fn decompress(input: &[u8], output: &mut [u8]) -> usize {
     let mut end = 0;
@@ -35,7 +36,7 @@ pub(super) fn decompress(input: &[u8], output: &mut [u8]) -> usize {
     end
 }
 
-/// `None` when the input ends or contradicts itself; `end` is then where the good output ends.
+/// Returns `None` if the input is truncated or invalid; the output is valid up to `end`.
 fn decode(codes: &Codes, bits: &mut Bits<'_>, output: &mut [u8], end: &mut usize, chunk_end: usize) -> Option<()> {
     while *end < chunk_end {
         let (symbol, code_length) = codes.symbol(bits.window)?;
@@ -54,7 +55,7 @@ fn decode(codes: &Codes, bits: &mut Bits<'_>, output: &mut [u8], end: &mut usize
                 if length == 0 {
                     length = bits.u32()? as usize;
                 }
-                // The long form holds the whole length; what the short form would add below is taken off first.
+                // The long form is the full length, so subtract what is added below for the short form.
                 length = length.checked_sub(15)?;
             }
             length += 15;
@@ -66,17 +67,17 @@ fn decode(codes: &Codes, bits: &mut Bits<'_>, output: &mut [u8], end: &mut usize
     Some(())
 }
 
-/// 32 bits of look-ahead over 16-bit words. Words past the end of the input read as zero but may not be used: a stream ends
-/// with fewer bits than the look-ahead wants.
+/// 32 bits of lookahead over 16-bit words. Words past the end of the input are read as 0, because streams end before
+/// the lookahead does, but their bits must not be consumed.
 struct Bits<'i> {
     input: &'i [u8],
-    /// Where the next word or length byte is.
+    /// Offset of the next word or length byte.
     next: usize,
     /// The next bits, first bit highest.
     window: u32,
-    /// Bits of the window beyond the 16 that are always there.
+    /// Number of bits in the window beyond the guaranteed 16.
     extra: u32,
-    /// Bits at the end of the window that are not of the input.
+    /// Number of bits at the end of the window that are past the end of the input.
     phantom: u32,
 }
 
@@ -107,7 +108,7 @@ impl<'i> Bits<'i> {
         if count == 0 { 0 } else { self.window >> (32 - count) }
     }
 
-    /// Steps over up to 15 bits.
+    /// Consumes up to 15 bits. Returns `None` if they are past the end of the input.
     #[inline]
     fn consume(&mut self, count: u32) -> Option<()> {
         self.window <<= count;
@@ -141,29 +142,29 @@ impl<'i> Bits<'i> {
     }
 }
 
-/// A canonical prefix code: symbols ordered by code length, then by number.
+/// A canonical prefix code: symbols sorted by code length, then by number.
 struct Codes {
-    /// By the next `DIRECT_BITS` bits: symbol << 4 | code length; 0 where the code is longer or there is none.
-    direct: Box<[u16; 1 << DIRECT_BITS]>,
+    /// By the next `TABLE_BITS` bits: symbol << 4 | code length; 0 if the code is longer or does not exist.
+    table: Box<[u16; 1 << TABLE_BITS]>,
     /// Symbols in code order.
     ordered: [u16; SYMBOLS],
-    /// By length: the end of its codes, aligned to 16 bits (one past the last).
+    /// By length: one past the last code, left-aligned to 16 bits.
     limit: [u32; MAX_CODE_LEN as usize + 1],
-    /// By length: position in `ordered` of its first code, less that code.
+    /// By length: index in `ordered` of the first code, minus that code.
     base: [i32; MAX_CODE_LEN as usize + 1],
 }
 
 impl Codes {
     fn new() -> Self {
         Codes {
-            direct: Box::new([0; 1 << DIRECT_BITS]),
+            table: Box::new([0; 1 << TABLE_BITS]),
             ordered: [0; SYMBOLS],
             limit: [0; MAX_CODE_LEN as usize + 1],
             base: [0; MAX_CODE_LEN as usize + 1],
         }
     }
 
-    /// Assigns codes to the lengths of one chunk. `false` when no prefix code has such lengths.
+    /// Assigns codes to the code lengths of one chunk. Returns `false` if no prefix code has these lengths.
     fn assign(&mut self, lengths: &[u8; LENGTHS_SIZE]) -> bool {
         let length_of = |symbol: usize| {
             let pair = lengths.get(symbol / 2).copied().unwrap_or_default();
@@ -175,16 +176,16 @@ impl Codes {
                 *count += 1;
             }
         }
-        let mut place = [0usize; MAX_CODE_LEN as usize + 1];
+        let mut index = [0usize; MAX_CODE_LEN as usize + 1];
         let (mut code, mut position) = (0u32, 0usize);
         for length in 1..=MAX_CODE_LEN as usize {
-            let (Some(&count), Some(limit), Some(base), Some(place)) =
-                (count.get(length), self.limit.get_mut(length), self.base.get_mut(length), place.get_mut(length))
+            let (Some(&count), Some(limit), Some(base), Some(index)) =
+                (count.get(length), self.limit.get_mut(length), self.base.get_mut(length), index.get_mut(length))
             else {
                 return false;
             };
             code <<= 1;
-            *place = position;
+            *index = position;
             *base = position as i32 - code as i32;
             code += count;
             position += count as usize;
@@ -195,51 +196,51 @@ impl Codes {
         }
         for symbol in 0..SYMBOLS {
             if let length @ 1.. = length_of(symbol)
-                && let Some(place) = place.get_mut(length)
-                && let Some(slot) = self.ordered.get_mut(*place)
+                && let Some(index) = index.get_mut(length)
+                && let Some(slot) = self.ordered.get_mut(*index)
             {
                 *slot = symbol as u16;
-                *place += 1;
+                *index += 1;
             }
         }
-        self.fill_direct();
+        self.fill_table();
         true
     }
 
-    fn fill_direct(&mut self) {
+    fn fill_table(&mut self) {
         let mut from = 0;
-        for length in 1..=DIRECT_BITS {
+        for length in 1..=TABLE_BITS {
             let (Some(&limit), Some(&base)) = (self.limit.get(length as usize), self.base.get(length as usize)) else {
                 return;
             };
-            let to = (limit >> (16 - DIRECT_BITS)) as usize;
+            let to = (limit >> (16 - TABLE_BITS)) as usize;
             for entry in from..to {
-                let code = entry as i32 >> (DIRECT_BITS - length);
-                let symbol = usize::try_from(code + base).ok().and_then(|place| self.ordered.get(place));
-                if let (Some(slot), Some(&symbol)) = (self.direct.get_mut(entry), symbol) {
+                let code = entry as i32 >> (TABLE_BITS - length);
+                let symbol = usize::try_from(code + base).ok().and_then(|index| self.ordered.get(index));
+                if let (Some(slot), Some(&symbol)) = (self.table.get_mut(entry), symbol) {
                     *slot = symbol << 4 | length as u16;
                 }
             }
             from = from.max(to);
         }
-        if let Some(rest) = self.direct.get_mut(from..) {
+        if let Some(rest) = self.table.get_mut(from..) {
             rest.fill(0);
         }
     }
 
-    /// The symbol the window begins with, and its code's length in bits.
+    /// The symbol at the start of the window, and its code length in bits.
     #[inline]
     fn symbol(&self, window: u32) -> Option<(u16, u32)> {
-        let entry = *self.direct.get((window >> (32 - DIRECT_BITS)) as usize)?;
+        let entry = *self.table.get((window >> (32 - TABLE_BITS)) as usize)?;
         if entry != 0 {
             return Some((entry >> 4, u32::from(entry & 15)));
         }
         let bits = window >> 16;
-        let length = (DIRECT_BITS + 1..=MAX_CODE_LEN)
+        let length = (TABLE_BITS + 1..=MAX_CODE_LEN)
             .find(|&length| self.limit.get(length as usize).is_some_and(|&limit| bits < limit))?;
         let code = (bits >> (16 - length)) as i32;
-        let place = usize::try_from(code + self.base.get(length as usize)?).ok()?;
-        Some((*self.ordered.get(place)?, length))
+        let index = usize::try_from(code + self.base.get(length as usize)?).ok()?;
+        Some((*self.ordered.get(index)?, length))
     }
 }
 
@@ -247,11 +248,11 @@ impl Codes {
 mod tests {
     use super::*;
 
-    // The two examples of MS-XCA 3.2.
+    // The two examples in MS-XCA 3.2.
     #[test]
-    fn published_examples() {
+    fn decompresses_published_examples() {
         let mut alphabet = vec![0u8; 256];
-        // a..x have 5 bits but for the first six, which share what is left.
+        // Codes of a..x have 5 bits, except for the first six.
         alphabet[0x30..0x3E]
             .copy_from_slice(&[0x50, 0x55, 0x55, 0x55, 0x55, 0x55, 0x55, 0x55, 0x55, 0x55, 0x55, 0x45, 0x44, 0x04]);
         alphabet[0x80] = 0x04;
@@ -274,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn impossible_lengths_are_refused() {
+    fn rejects_impossible_code_lengths() {
         let mut output = [0; 16];
         assert_eq!(decompress(&[0x11; 300], &mut output), 0);
         assert_eq!(decompress(&[0; 300], &mut output), 0);

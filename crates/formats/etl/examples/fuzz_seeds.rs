@@ -1,4 +1,4 @@
-//! Writes short recordings of every file mode, compression, clock and header kind into a folder, for a fuzzer to start from:
+//! Writes short recordings of every file mode, compression, clock and header kind as a seed corpus for a fuzzer:
 //! `cargo run -p onoff-etl --example fuzz_seeds -- fuzz/corpus/etl`.
 
 use std::path::Path;
@@ -53,7 +53,7 @@ fn session(compression: Option<Compression>, clock: ClockKind) -> Session {
     }
 }
 
-/// Two processors in turn, every header kind in turn, both pointer sizes.
+/// Cycles through two processors, every header kind and both pointer sizes.
 fn filled(session: &Session, numbers: std::ops::Range<u64>) -> EtlBuilder {
     let mut etl = EtlBuilder::new(session.clone());
     for number in numbers {

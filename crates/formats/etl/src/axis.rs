@@ -1,29 +1,31 @@
-//! The recording's axis of time: whose clock it is, and how the time stamps of every file come to it.
+//! The time axis of a recording: picks its clock and converts the timestamps of every file to it.
 
 use crate::clock::ClockKind;
 use crate::logfile_header::BUFFER_HEADER_SIZE;
 use crate::losses::Place;
 use crate::{BufferInfo, Clock, FileSummary, Loss, Losses};
 
-/// Logs of one boot agree on when their counter stood at zero, up to adjustments of the system time between their starts.
-const SAME_BOOT_FILETIME: i128 = 60 * 10_000_000;
+/// Headers of one boot agree on the zero of the counter to within adjustments of the system time between their starts.
+/// Unit: 100 ns.
+const SAME_BOOT_TOLERANCE: i128 = 60 * 10_000_000;
 
 #[derive(Debug)]
 enum Unit {
     /// Ticks of the recording's clock.
     Shared,
-    /// Another clock: by its own time since its start, and its start in nanoseconds since the recording's.
+    /// Ticks of another clock, placed by UTC. `offset_ns` is the start of that clock, relative to the start of the
+    /// recording.
     ByUtc { clock: Clock, offset_ns: i64 },
 }
 
 #[derive(Debug)]
 struct FileAxis {
     unit: Unit,
-    /// Ticks to add, by session: appended sessions whose counter began again with the machine.
+    /// Ticks to add, by session. Not zero for appended sessions whose counter restarted with the machine.
     shifts: Vec<u64>,
 }
 
-/// The recording's clock, and each file's way to it.
+/// The recording's clock and the conversion of each file's timestamps to it.
 #[derive(Debug)]
 pub(crate) struct Axes {
     pub clock: Clock,
@@ -31,23 +33,23 @@ pub(crate) struct Axes {
 }
 
 impl Axes {
-    /// The clock of the file that started first; the files that do not share it are placed by UTC, and counted. `None` when
-    /// there is no file.
+    /// Picks the clock of the file that started first. Places the files that do not share it by UTC, and counts them.
+    /// Returns `None` if there are no files.
     pub(crate) fn align(files: &mut [FileSummary], losses: &mut Losses) -> Option<Axes> {
         let earliest = files.iter().min_by_key(|file| file.clock.start_filetime())?;
         let (mut clock, boot_time) = (earliest.clock.clone(), earliest.header.boot_time);
         let shares = |file: &FileSummary| {
             let same_units =
                 file.clock.kind() == clock.kind() && file.clock.ticks_per_second() == clock.ticks_per_second();
-            let zeros_apart = (file.clock.zero_filetime() - clock.zero_filetime()).abs();
-            let boots_apart = i128::from(file.header.boot_time.abs_diff(boot_time));
-            let same_boot = zeros_apart.min(boots_apart) <= SAME_BOOT_FILETIME;
+            let zero_difference = (file.clock.zero_filetime() - clock.zero_filetime()).abs();
+            let boot_difference = i128::from(file.header.boot_time.abs_diff(boot_time));
+            let same_boot = zero_difference.min(boot_difference) <= SAME_BOOT_TOLERANCE;
             same_units && (clock.kind() == ClockKind::SystemTime || same_boot)
         };
         let shared: Vec<bool> = files.iter().map(shares).collect();
         for (file, &shares_clock) in files.iter_mut().zip(&shared) {
             file.shares_clock = shares_clock;
-            // The system time may have been set between the starts: the counter knows better which was first.
+            // The system time may have been set between the two starts; the counter is the more reliable order.
             if shares_clock && file.clock.start_ticks() < clock.start_ticks() {
                 clock = file.clock.clone();
             }
@@ -67,7 +69,7 @@ impl Axes {
         Some(Axes { clock, files })
     }
 
-    /// Moves a session of an appended file to later.
+    /// Delays a session of an appended file by `ticks`.
     pub(crate) fn shift(&mut self, file: usize, session: u32, ticks: u64) {
         if let Some(axis) = self.files.get_mut(file) {
             let session = session as usize;
@@ -76,15 +78,15 @@ impl Axes {
         }
     }
 
-    /// Whether a buffer's time stamps are used as they are.
+    /// True if the buffer's timestamps are ticks of the recording's clock.
     pub(crate) fn is_identity(&self, buffer: &BufferInfo) -> bool {
         let axis = self.files.get(buffer.file);
         axis.is_none_or(|axis| matches!(axis.unit, Unit::Shared) && axis.shifts.is_empty())
     }
 
-    /// Ticks of the recording's clock for a stored time stamp.
+    /// Converts a stored timestamp to ticks of the recording's clock.
     #[inline]
-    pub(crate) fn place(&self, buffer: &BufferInfo, stamp: u64) -> u64 {
+    pub(crate) fn to_ticks(&self, buffer: &BufferInfo, stamp: u64) -> u64 {
         let Some(axis) = self.files.get(buffer.file) else { return stamp };
         let ticks = match &axis.unit {
             Unit::Shared => stamp,

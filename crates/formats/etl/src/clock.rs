@@ -1,4 +1,4 @@
-//! Ticks of a log's clock to nanoseconds and to UTC, exactly.
+//! Exact conversion of clock ticks to nanoseconds and UTC.
 
 use crate::LogfileHeader;
 
@@ -7,19 +7,19 @@ const FILETIME_OF_UNIX_ZERO: i64 = 116_444_736_000_000_000;
 const NS_PER_SECOND: u64 = 1_000_000_000;
 const FILETIME_PER_SECOND: u64 = 10_000_000;
 
-/// What stamped the records (`ReservedFlags` of the logfile header).
+/// Clock that stamped the records (`ReservedFlags` of the logfile header).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ClockKind {
     /// `QueryPerformanceCounter` ticks.
     PerformanceCounter,
-    /// System time: FILETIME, 100 ns; steps when the time is set.
+    /// System time: FILETIME, 100 ns ticks. Jumps when the time is set.
     SystemTime,
-    /// Processor cycles.
+    /// CPU cycles.
     CpuCycles,
 }
 
 impl ClockKind {
-    /// Name in reports.
+    /// Name used in reports, lower case.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -30,16 +30,16 @@ impl ClockKind {
     }
 }
 
-/// Nanoseconds are a whole multiple of ticks (10 MHz, FILETIME), or a fraction.
+/// How ticks become nanoseconds: by a whole factor (10 MHz, FILETIME) or by a division.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scale {
     Multiply(u64),
     Divide,
 }
 
-/// The clock of a log: ticks, nanoseconds since the start, UTC.
+/// The clock of a log: converts between ticks, nanoseconds since the start and UTC.
 ///
-/// Time zero is the time stamp of the logfile header record, which is the moment the header's UTC start time names.
+/// Time zero is the timestamp of the logfile header record, the moment of the header's UTC start time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Clock {
     kind: ClockKind,
@@ -50,27 +50,27 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// The clock a logfile header describes, and whether the header described a usable one.
-    pub(crate) fn of(header: &LogfileHeader) -> (Clock, bool) {
+    /// The clock described by a logfile header, and whether it is usable.
+    pub(crate) fn from_header(header: &LogfileHeader) -> (Clock, bool) {
         let (kind, ticks_per_second) = match header.clock_type {
             1 => (ClockKind::PerformanceCounter, header.perf_freq),
             2 => (ClockKind::SystemTime, FILETIME_PER_SECOND),
             3 => (ClockKind::CpuCycles, u64::from(header.cpu_speed_mhz) * 1_000_000),
-            // A header that says nothing: a first stamp near the UTC start can only be system time.
+            // No clock type: a first timestamp near the UTC start can only be system time.
             _ => {
-                let apart = header.start_ticks.abs_diff(header.start_time);
-                if apart < 86_400 * FILETIME_PER_SECOND {
+                let difference = header.start_ticks.abs_diff(header.start_time);
+                if difference < 86_400 * FILETIME_PER_SECOND {
                     (ClockKind::SystemTime, FILETIME_PER_SECOND)
                 } else {
                     (ClockKind::PerformanceCounter, header.perf_freq)
                 }
             }
         };
-        let usable = ticks_per_second != 0 && (1..=3).contains(&header.clock_type);
+        let is_usable = ticks_per_second != 0 && (1..=3).contains(&header.clock_type);
         let ticks_per_second = if ticks_per_second == 0 { FILETIME_PER_SECOND } else { ticks_per_second };
         let start = if kind == ClockKind::SystemTime { header.start_ticks } else { header.start_time };
         let clock = Clock::new(kind, ticks_per_second, header.start_ticks, i64::try_from(start).unwrap_or(i64::MAX));
-        (clock, usable)
+        (clock, is_usable)
     }
 
     fn new(kind: ClockKind, ticks_per_second: u64, start_ticks: u64, start_filetime: i64) -> Clock {
@@ -82,7 +82,7 @@ impl Clock {
         Clock { kind, ticks_per_second, scale, start_ticks, start_filetime }
     }
 
-    /// What stamped the records.
+    /// Clock that stamped the records.
     #[must_use]
     pub fn kind(&self) -> ClockKind {
         self.kind
@@ -94,25 +94,25 @@ impl Clock {
         self.ticks_per_second
     }
 
-    /// Time stamp of time zero, in ticks.
+    /// Timestamp of time zero, in ticks.
     #[must_use]
     pub fn start_ticks(&self) -> u64 {
         self.start_ticks
     }
 
-    /// UTC of time zero as a FILETIME: 100 ns since 1601-01-01.
+    /// UTC of time zero as a FILETIME: 100 ns units since 1601-01-01.
     #[must_use]
     pub fn start_filetime(&self) -> i64 {
         self.start_filetime
     }
 
-    /// UTC of time zero: ns since 1970-01-01.
+    /// UTC of time zero, in nanoseconds since 1970-01-01.
     #[must_use]
     pub fn start_unix_ns(&self) -> i64 {
         self.unix_ns(0)
     }
 
-    /// Nanoseconds from time zero to a time stamp, toward zero; negative before it.
+    /// Nanoseconds from time zero to a timestamp, rounded toward zero; negative before time zero.
     #[inline]
     #[must_use]
     pub fn ns(&self, ticks: u64) -> i64 {
@@ -123,7 +123,7 @@ impl Clock {
         }
     }
 
-    /// Nanoseconds that `ticks` ticks take, rounded down.
+    /// Duration of `ticks` ticks in nanoseconds, rounded down. Saturates at `i64::MAX`.
     #[inline]
     #[must_use]
     pub fn span_ns(&self, ticks: u64) -> i64 {
@@ -143,7 +143,7 @@ impl Clock {
         ns.and_then(|ns| i64::try_from(ns).ok()).unwrap_or(i64::MAX)
     }
 
-    /// The first time stamp that is at least `ns` nanoseconds after time zero; clamped to what a stamp can hold.
+    /// The first timestamp at least `ns` nanoseconds after time zero, clamped to the range of a timestamp.
     #[must_use]
     pub fn ticks(&self, ns: i64) -> u64 {
         let product = u128::from(ns.unsigned_abs()) * u128::from(self.ticks_per_second);
@@ -156,19 +156,19 @@ impl Clock {
         }
     }
 
-    /// FILETIME (100 ns since 1601-01-01 UTC) of a time on the recording's axis, rounded down.
+    /// Converts nanoseconds since time zero to a FILETIME (100 ns units since 1601-01-01 UTC), rounded down.
     #[must_use]
     pub fn filetime(&self, time_ns: i64) -> i64 {
         self.start_filetime.saturating_add(time_ns.div_euclid(100))
     }
 
-    /// Nanoseconds since 1970-01-01 UTC of a time on the recording's axis.
+    /// Converts nanoseconds since time zero to nanoseconds since 1970-01-01 UTC.
     #[must_use]
     pub fn unix_ns(&self, time_ns: i64) -> i64 {
         self.start_filetime.saturating_sub(FILETIME_OF_UNIX_ZERO).saturating_mul(100).saturating_add(time_ns)
     }
 
-    /// FILETIME at which the counter would have stood at zero. Logs of one boot agree on it.
+    /// FILETIME of counter value zero. Logs of one boot agree on it.
     pub(crate) fn zero_filetime(&self) -> i128 {
         let ticks = u128::from(self.start_ticks) * u128::from(FILETIME_PER_SECOND) / u128::from(self.ticks_per_second);
         i128::from(self.start_filetime) - i128::try_from(ticks).unwrap_or(i128::MAX)
@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ten_megahertz_is_exact() {
+    fn converts_10_mhz_exactly() {
         let clock = Clock::new(ClockKind::PerformanceCounter, 10_000_000, 1_000, 132_273_542_277_445_790);
         assert_eq!(clock.ns(1_001), 100);
         assert_eq!(clock.ns(999), -100);
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_frequencies_do_not_drift() {
+    fn converts_any_frequency_without_drift() {
         for frequency in [3_117_777u64, 2_109_960, 14_318_180, 2_937_500_000, 20_000_000_019, u64::MAX] {
             let clock = Clock::new(ClockKind::PerformanceCounter, frequency, 0, 0);
             for ticks in [0, 1, frequency - 1, frequency, frequency / 3, frequency.saturating_mul(86_400)] {
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn extremes_saturate() {
+    fn saturates_at_the_limits() {
         let clock = Clock::new(ClockKind::SystemTime, 10_000_000, 0, i64::MAX);
         assert_eq!(clock.ns(u64::MAX), i64::MAX);
         assert_eq!(clock.filetime(i64::MAX), i64::MAX);

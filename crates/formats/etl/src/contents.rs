@@ -1,7 +1,7 @@
-//! The buffers of all files of a recording, and their bytes.
+//! The buffers of all files of a recording, with access to their bytes.
 
 use crate::axis::Axes;
-use crate::scan::{Beginning, BufferRecords, Payload, Span, beginning};
+use crate::scan::{BufferRecords, BufferStart, Interval, Payload, buffer_start};
 use crate::{BufferInfo, Losses};
 
 #[derive(Debug)]
@@ -20,20 +20,31 @@ impl<'a> Contents<'a> {
         self.buffers.get(number as usize)
     }
 
-    /// Loads a buffer's records in order of time, held within `span`.
-    pub(crate) fn load(&self, buffer: &BufferInfo, span: Span, records: &mut BufferRecords<'a>, losses: &mut Losses) {
+    /// Loads a buffer's records, sorted by time and clamped to `interval`.
+    pub(crate) fn load(
+        &self,
+        buffer: &BufferInfo,
+        interval: Interval,
+        records: &mut BufferRecords<'a>,
+        losses: &mut Losses,
+    ) {
         let file = self.file(buffer);
-        // Nearly always; worth a loop of its own.
+        // The common case; worth its own loop.
         if self.axes.is_identity(buffer) {
-            records.load(buffer, file, span, |stamp| stamp, losses);
+            records.load(buffer, file, interval, |stamp| stamp, losses);
         } else {
-            records.load(buffer, file, span, |stamp| self.axes.place(buffer, stamp), losses);
+            records.load(buffer, file, interval, |stamp| self.axes.to_ticks(buffer, stamp), losses);
         }
     }
 
-    /// When a buffer's first record is.
-    pub(crate) fn beginning(&self, buffer: &BufferInfo, payload: &mut Payload<'a>, losses: &mut Losses) -> Beginning {
-        let to_axis = |stamp| self.axes.place(buffer, stamp);
-        beginning(payload, buffer, self.file(buffer), to_axis, losses)
+    /// Finds the time of a buffer's first record.
+    pub(crate) fn buffer_start(
+        &self,
+        buffer: &BufferInfo,
+        payload: &mut Payload<'a>,
+        losses: &mut Losses,
+    ) -> BufferStart {
+        let to_axis = |stamp| self.axes.to_ticks(buffer, stamp);
+        buffer_start(payload, buffer, self.file(buffer), to_axis, losses)
     }
 }

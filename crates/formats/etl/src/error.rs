@@ -1,52 +1,43 @@
-//! Why a set of files cannot be read at all. What could be read with something missing is a loss, not an error.
+//! Errors that make a set of files unreadable. Anything that can be skipped is counted as a loss instead.
 
-/// Reading cannot go on. Every message names the file, the byte offset and what was being read there.
+/// Why a recording cannot be opened. Messages name the file, the byte offset and the structure being read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// No input was given.
-    #[error("no recording was given")]
+    /// There are no input files.
+    #[error("no input files")]
     NoInput,
-    /// More inputs than a record can tell apart.
-    #[error("{count} files were given; one recording can have at most {limit}")]
-    TooManyInputs {
-        /// Number of inputs given.
-        count: usize,
-        /// Largest number accepted.
-        limit: usize,
-    },
-    /// The file has no bytes, or only zero bytes.
-    #[error("{file}: byte offset 0: the file is empty{}", if *.length == 0 { "" } else { " (it holds only zero bytes)" })]
+    /// More inputs than a recording supports.
+    #[error("{count} files: a recording can have at most {limit}")]
+    TooManyInputs { count: usize, limit: usize },
+    /// The file has no bytes, or all of them are zero.
+    #[error("{file}: byte offset 0: the file is empty{}", if *.length == 0 { "" } else { " (all bytes are zero)" })]
     Empty {
-        /// Name of the input.
         file: String,
-        /// Its length in bytes.
+        /// Length of the file in bytes.
         length: usize,
     },
-    /// The file is not an Event Trace Log.
     #[error("{file}: byte offset {offset:#x}: not an Event Trace Log: {reason}")]
     NotAnEventTraceLog {
-        /// Name of the input.
         file: String,
-        /// Where the contradiction is, in bytes from the start of the file.
+        /// Offset of the contradiction, in bytes from the start of the file.
         offset: u64,
-        /// What was expected and what was found.
+        /// Expected and actual contents.
         reason: String,
     },
-    /// The file ends before the structure that everything else depends on is complete.
+    /// The file ends before the end of a structure that is needed to read the rest.
     #[error(
-        "{file}: byte offset {offset:#x}: the file is cut inside {structure}: {needed} bytes needed, {available} there"
+        "{file}: byte offset {offset:#x}: the file ends inside the {structure}: {needed} bytes needed, {available} available"
     )]
     Truncated {
-        /// Name of the input.
         file: String,
-        /// Where the structure begins, in bytes from the start of the file.
+        /// Offset of the structure, in bytes from the start of the file.
         offset: u64,
-        /// What was being read.
+        /// Structure being read.
         structure: &'static str,
-        /// Bytes the structure takes.
+        /// Size of the structure in bytes.
         needed: usize,
-        /// Bytes the file has left.
+        /// Bytes left in the file.
         available: usize,
     },
 }

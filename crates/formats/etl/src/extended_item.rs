@@ -1,20 +1,21 @@
-//! Extended data items: what the recorder adds between an `EVENT_HEADER` and its payload (stack, activity, schema...).
+//! Extended data items: what the recorder stores between an `EVENT_HEADER` and its payload (stack, activity,
+//! schema and others).
 
 use crate::layout::u16_at;
 
-/// One extended data item of an event (`EVENT_HEADER_EXTENDED_DATA_ITEM` as it is stored in a file).
+/// An extended data item of an event (`EVENT_HEADER_EXTENDED_DATA_ITEM` as stored in a file).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExtendedItem<'b> {
-    /// `EVENT_HEADER_EXT_TYPE_...`; the constants of this type name the known ones.
+    /// Item type (`EVENT_HEADER_EXT_TYPE_...`). Known types are constants of this struct.
     pub kind: u16,
-    /// The item's data, without padding.
+    /// Data without padding.
     pub data: &'b [u8],
 }
 
 impl ExtendedItem<'_> {
     /// GUID of the related (parent) activity.
     pub const RELATED_ACTIVITY_ID: u16 = 1;
-    /// Security identifier of the user who logged the event.
+    /// SID of the user who logged the event.
     pub const SID: u16 = 2;
     /// Terminal session: u32.
     pub const TERMINAL_SESSION_ID: u16 = 3;
@@ -24,25 +25,25 @@ impl ExtendedItem<'_> {
     pub const STACK_TRACE_32: u16 = 5;
     /// u64 match id, then 64-bit return addresses.
     pub const STACK_TRACE_64: u16 = 6;
-    /// Index of the processor's event-based sample: u64.
+    /// PEBS index of the event: u64.
     pub const PEBS_INDEX: u16 = 7;
-    /// Hardware counters: u64 each.
+    /// Hardware counter values: u64 each.
     pub const PMC_COUNTERS: u16 = 8;
-    /// Key of the process state manager.
+    /// Process State Manager key.
     pub const PSM_KEY: u16 = 9;
-    /// Unique key of the event: u64.
+    /// Unique event key: u64.
     pub const EVENT_KEY: u16 = 10;
-    /// TraceLogging: name and fields of the event.
+    /// TraceLogging: event name and fields.
     pub const EVENT_SCHEMA_TRACELOGGING: u16 = 11;
-    /// Provider traits: name and group of the provider.
+    /// Provider traits: provider name and group.
     pub const PROVIDER_TRAITS: u16 = 12;
     /// Unique number of the process instance: u64.
     pub const PROCESS_START_KEY: u16 = 13;
     /// Control GUID of a provider with a separate decode GUID.
     pub const CONTROL_GUID: u16 = 14;
-    /// Difference of performance counters between container and host: u64.
+    /// Performance counter offset between container and host: u64.
     pub const QPC_DELTA: u16 = 15;
-    /// Identifier of the container: text GUID.
+    /// Container id: a GUID as text.
     pub const CONTAINER_ID: u16 = 16;
     /// u64 match id, then a u32 key of a stack defined elsewhere in the recording.
     pub const STACK_KEY_32: u16 = 17;
@@ -50,20 +51,20 @@ impl ExtendedItem<'_> {
     pub const STACK_KEY_64: u16 = 18;
 }
 
-/// Iterates over the extended items of one record, in file order. Stops at the first item that does not fit.
+/// Iterates over the extended items of a record, in file order. Stops at the first malformed item.
 #[derive(Debug, Clone)]
 pub struct ExtendedItems<'b> {
     record: &'b [u8],
     next: usize,
-    more: bool,
+    has_more: bool,
 }
 
 impl<'b> ExtendedItems<'b> {
     pub(crate) fn new(record: &'b [u8], first: usize, present: bool) -> Self {
-        ExtendedItems { record, next: first, more: present }
+        ExtendedItems { record, next: first, has_more: present }
     }
 
-    /// Offset in the record of what follows the items yielded so far.
+    /// Offset in the record of the first byte after the items returned so far.
     pub(crate) fn position(&self) -> usize {
         self.next
     }
@@ -74,10 +75,10 @@ impl<'b> Iterator for ExtendedItems<'b> {
 
     // u16 total size (rounded up to 8), u16 type, u16 linkage, u16 data size, data.
     fn next(&mut self) -> Option<ExtendedItem<'b>> {
-        if !self.more {
+        if !self.has_more {
             return None;
         }
-        self.more = false;
+        self.has_more = false;
         let item = self.record.get(self.next..)?;
         let total = usize::from(u16_at(item, 0)?);
         let kind = u16_at(item, 2)?;
@@ -85,7 +86,7 @@ impl<'b> Iterator for ExtendedItems<'b> {
         let length = usize::from(u16_at(item, 6)?);
         let body = item.get(8..total)?;
         self.next += total;
-        self.more = linkage & 1 != 0;
+        self.has_more = linkage & 1 != 0;
         Some(ExtendedItem { kind, data: body.get(..length).unwrap_or(body) })
     }
 }

@@ -1,4 +1,4 @@
-//! One file: its logfile header and the list of its buffers, damaged parts stepped over.
+//! Indexes a file: reads its logfile header and finds its buffers, skipping damaged parts.
 
 use std::collections::HashMap;
 
@@ -7,44 +7,42 @@ use crate::logfile_header::{BUFFER_HEADER_SIZE, log_file_mode};
 use crate::losses::Place;
 use crate::{BufferInfo, BufferKind, Clock, CompressionFormat, Error, LogfileHeader, Loss, Losses};
 
-/// One `.etl` file, already unpacked.
+/// The decompressed contents of an `.etl` file.
 #[derive(Debug, Clone, Copy)]
 pub struct Input<'a> {
-    /// Name for messages.
+    /// Name used in messages.
     pub name: &'a str,
-    /// Its bytes, usually a memory map.
+    /// File contents, usually a memory map.
     pub bytes: &'a [u8],
 }
 
-/// What one input of a recording is.
+/// Summary of one input of a recording.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileSummary {
-    /// Name as given.
     pub name: String,
     /// Length in bytes.
     pub length: usize,
-    /// Its logfile header.
     pub header: LogfileHeader,
-    /// Its own clock, from which its place on the recording's axis follows.
+    /// Clock of this file; [`Recording::clock`](crate::Recording::clock) is the clock of the whole recording.
     pub clock: Clock,
-    /// Compression of its buffers; `None` when no buffer is compressed or the format is not known.
+    /// Compression of the buffers; `None` if no buffer is compressed or the format is unknown.
     pub compression: Option<CompressionFormat>,
-    /// Whether the recorder closed it.
+    /// True if the recorder closed the file.
     pub finished: bool,
-    /// Number of buffers it holds, the header buffer included.
+    /// Number of buffers, including the header buffer.
     pub buffers: usize,
-    /// Recording sessions in it: more than one when sessions were appended.
+    /// Number of recording sessions: more than 1 if sessions were appended.
     pub sessions: u32,
-    /// Whether its records tick with the recording's clock; if not, they were placed by UTC.
+    /// True if the records use the recording's clock; otherwise they were placed by UTC.
     pub shares_clock: bool,
 }
 
-/// A compressed file may expand this many times in all. Real recordings stay below 20.
+/// Maximum expansion of a compressed file as a whole. Real recordings stay below 20.
 const MAX_EXPANSION: usize = 128;
-/// What any file may expand to, so that short ones are not judged by the ratio.
+/// Expansion allowed for any file, so that short files are not limited by the ratio. Unit: bytes.
 const MIN_EXPANSION_LIMIT: usize = 16 << 20;
-/// A buffer expands to no more than the logger's buffer size, or this where the header is wrong about it.
-const USUAL_LARGEST_BUFFER: usize = 1 << 20;
+/// Size up to which a buffer may always expand, whatever buffer size the header declares. Unit: bytes.
+const MIN_BUFFER_SIZE_LIMIT: usize = 1 << 20;
 
 /// Reads a file's logfile header and finds its buffers.
 pub(crate) fn index(input: &Input<'_>, number: usize) -> Result<(FileSummary, Vec<BufferInfo>, Losses), Error> {
@@ -52,16 +50,16 @@ pub(crate) fn index(input: &Input<'_>, number: usize) -> Result<(FileSummary, Ve
     let first = first_buffer(input)?;
     let header = LogfileHeader::read(input.name, input.bytes)?;
     let format = CompressionFormat::from_number(first.state.get() as u16);
-    let (clock, usable) = Clock::of(&header);
-    if !usable {
+    let (clock, is_usable) = Clock::from_header(&header);
+    if !is_usable {
         losses.add_at(Loss::ClockUnknown, 1, Place { file: number, offset: BUFFER_HEADER_SIZE as u64 });
     }
 
-    let mut finder = Finder { input, number, header: &header, format, losses: &mut losses, buffers: Vec::new() };
+    let mut finder = BufferFinder { input, number, header: &header, format, losses: &mut losses, buffers: Vec::new() };
     finder.find();
     let mut buffers = finder.buffers;
-    drop_duplicates(input.bytes, number, &mut buffers, &mut losses);
-    refuse_expansion(&header, input.bytes.len(), &mut buffers, &mut losses);
+    remove_duplicates(input.bytes, number, &mut buffers, &mut losses);
+    limit_expansion(&header, input.bytes.len(), &mut buffers, &mut losses);
     let sessions = if header.has_mode(log_file_mode::APPEND) { split_sessions(&mut buffers) } else { 1 };
     count_losses(&header, number, &buffers, &mut losses);
 
@@ -81,7 +79,7 @@ pub(crate) fn index(input: &Input<'_>, number: usize) -> Result<(FileSummary, Ve
 
 pub(crate) fn first_buffer<'a>(input: &Input<'a>) -> Result<&'a RawBufferHeader, Error> {
     let file = || input.name.to_owned();
-    let not_a_log = |offset, reason| Error::NotAnEventTraceLog { file: file(), offset, reason };
+    let not_an_etl = |offset, reason| Error::NotAnEventTraceLog { file: file(), offset, reason };
     let Some(first) = RawBufferHeader::at(input.bytes, 0) else {
         if input.bytes.iter().all(|&byte| byte == 0) {
             return Err(Error::Empty { file: file(), length: input.bytes.len() });
@@ -99,7 +97,7 @@ pub(crate) fn first_buffer<'a>(input: &Input<'a>) -> Result<&'a RawBufferHeader,
         return Err(Error::Empty { file: file(), length: input.bytes.len() });
     }
     if !first.is_plausible() {
-        return Err(not_a_log(
+        return Err(not_an_etl(
             0,
             format!("the first {BUFFER_HEADER_SIZE} bytes are not a buffer header (size {size:#x})"),
         ));
@@ -107,7 +105,7 @@ pub(crate) fn first_buffer<'a>(input: &Input<'a>) -> Result<&'a RawBufferHeader,
     Ok(first)
 }
 
-struct Finder<'f, 'a> {
+struct BufferFinder<'f, 'a> {
     input: &'f Input<'a>,
     number: usize,
     header: &'f LogfileHeader,
@@ -116,109 +114,113 @@ struct Finder<'f, 'a> {
     buffers: Vec<BufferInfo>,
 }
 
-impl Finder<'_, '_> {
-    // To the end of the file, whatever `BuffersWritten` says: it is 0 or 1 in files that were never finished.
+impl BufferFinder<'_, '_> {
+    // Scans to the end of the file. `BuffersWritten` is 0 or 1 in unfinished files.
     fn find(&mut self) {
         let bytes = self.input.bytes;
         let mut offset = 0;
         while offset < bytes.len() {
             let found = RawBufferHeader::at(bytes, offset);
-            match found.and_then(|raw| Some((raw, self.believable_size(raw, offset)?))) {
+            match found.and_then(|raw| Some((raw, self.infer_size(raw, offset)?))) {
                 Some((raw, size)) => {
                     self.add(raw, offset, size);
                     offset = offset.saturating_add(size);
                 }
-                None => offset = self.step_over(offset),
+                None => offset = self.skip_to_next_buffer(offset),
             }
         }
     }
 
     fn add(&mut self, raw: &RawBufferHeader, offset: usize, size: usize) {
         let length = self.input.bytes.len();
-        let mut buffer = BufferInfo::of(raw, self.number, offset, self.header, self.format);
+        let mut buffer = BufferInfo::from_header(raw, self.number, offset, self.header, self.format);
         buffer.resize(size, length);
-        let place = Place { file: self.number, offset: offset as u64 };
+        let location = Place { file: self.number, offset: offset as u64 };
         if size != raw.buffer_size.get() as usize {
-            self.losses.add_at(Loss::BufferSizeDamaged, 1, place);
+            self.losses.add_at(Loss::BufferSizeDamaged, 1, location);
         }
         if buffer.is_cut() {
-            self.losses.add_at(Loss::BufferTruncated, 1, place);
+            self.losses.add_at(Loss::BufferTruncated, 1, location);
         }
         if buffer.flags.is_lossy() {
-            self.losses.add_at(Loss::BuffersMarkedLossy, 1, place);
+            self.losses.add_at(Loss::BuffersMarkedLossy, 1, location);
         }
         if buffer.flags.is_compressed() && buffer.compression.is_none() {
-            self.losses.add_at(Loss::UnknownCompression, 1, place);
+            self.losses.add_at(Loss::UnknownCompression, 1, location);
         }
         self.buffers.push(buffer);
     }
 
-    /// How many bytes a buffer takes: what it announces if that leads to another buffer. A damaged size would jump over good
-    /// buffers; plain ones all have the logger's size. `None` when there is no buffer here.
-    fn believable_size(&self, raw: &RawBufferHeader, offset: usize) -> Option<usize> {
+    /// Size of the buffer at `offset`, or `None` if there is no buffer. Trusts the declared size if it leads to
+    /// another buffer: a damaged size would skip good buffers. Uncompressed buffers all have the logger's size.
+    fn infer_size(&self, raw: &RawBufferHeader, offset: usize) -> Option<usize> {
         let bytes = self.input.bytes;
-        let usual = self.largest_buffer();
-        let announced = raw.buffer_size.get() as usize;
-        let plausible = raw.is_plausible();
-        if plausible && announced == usual {
-            return Some(announced);
+        let usual = self.uncompressed_size();
+        let declared = raw.buffer_size.get() as usize;
+        let is_plausible = raw.is_plausible();
+        if is_plausible && declared == usual {
+            return Some(declared);
         }
-        let end = offset.saturating_add(announced);
-        let leads_on = plausible
+        let end = offset.saturating_add(declared);
+        let next_is_valid = is_plausible
             && match RawBufferHeader::at(bytes, end) {
-                // Zeros: space that was reserved and never used.
+                // Zeros: reserved space that was never used.
                 Some(next) => next.is_plausible() || next.is_blank(),
-                // The end of the file, or the last buffer, cut, or the one before a cut header.
-                None => end == bytes.len() || announced <= usual.max(1 << 20),
+                // The end of the file, a truncated last buffer, or a buffer before a truncated header.
+                None => end == bytes.len() || declared <= usual.max(1 << 20),
             };
-        if leads_on && (announced < usual || offset == 0) {
-            return Some(announced);
+        if next_is_valid && (declared < usual || offset == 0) {
+            return Some(declared);
         }
-        let usual_leads_on = !self.buffers.is_empty()
+        let next_after_usual_is_valid = !self.buffers.is_empty()
             && raw.is_convincing(usual)
             && !raw.is_compressed()
             && match RawBufferHeader::at(bytes, offset.saturating_add(usual)) {
                 Some(next) => next.is_convincing(usual),
                 None => offset.saturating_add(usual) == bytes.len(),
             };
-        if usual_leads_on {
+        if next_after_usual_is_valid {
             return Some(usual);
         }
-        // What follows is damaged, not this one: as far as can be told from here.
-        let stands_alone =
-            plausible && announced <= usual && raw.is_convincing(usual) && (offset == 0 || raw.is_compressed());
-        (leads_on || stands_alone).then_some(announced)
+        // The buffer itself looks valid, so the damage is probably after it.
+        let is_valid_alone =
+            is_plausible && declared <= usual && raw.is_convincing(usual) && (offset == 0 || raw.is_compressed());
+        (next_is_valid || is_valid_alone).then_some(declared)
     }
 
-    /// Bytes of an uncompressed buffer.
-    fn largest_buffer(&self) -> usize {
+    /// Size of an uncompressed buffer in bytes.
+    fn uncompressed_size(&self) -> usize {
         (self.header.buffer_size as usize).clamp(BUFFER_HEADER_SIZE, MAX_BUFFER_SIZE)
     }
 
-    /// Gives the offset of the next buffer after bytes that are none, or the end of the file.
-    fn step_over(&mut self, offset: usize) -> usize {
+    /// Counts the loss at `offset` and returns the offset of the next buffer, or the end of the file.
+    fn skip_to_next_buffer(&mut self, offset: usize) -> usize {
         let bytes = self.input.bytes;
         let rest = bytes.get(offset..).unwrap_or_default();
-        let place = Place { file: self.number, offset: offset as u64 };
+        let location = Place { file: self.number, offset: offset as u64 };
         let zeros = rest.iter().take_while(|&&byte| byte == 0).count();
         if zeros == rest.len() {
-            self.losses.add_at(Loss::UnusedSpace, 1, place);
+            self.losses.add_at(Loss::UnusedSpace, 1, location);
             return bytes.len();
         }
         if rest.len() < BUFFER_HEADER_SIZE {
-            self.losses.add_at(Loss::BufferTruncated, 1, place);
+            self.losses.add_at(Loss::BufferTruncated, 1, location);
             return bytes.len();
         }
-        self.losses.add_at(Loss::UnreadableSpan, 1, place);
-        let largest = self.largest_buffer();
-        // Plain buffers stand at multiples of the buffer size behind the header buffer; compressed ones anywhere.
-        let plain = !self.header.has_mode(log_file_mode::COMPRESSED);
-        let step = if plain { largest } else { 1 };
+        self.losses.add_at(Loss::UnreadableSpan, 1, location);
+        let max_size = self.uncompressed_size();
+        // Uncompressed buffers are at multiples of the buffer size after the header buffer; compressed ones are
+        // anywhere.
+        let is_uncompressed = !self.header.has_mode(log_file_mode::COMPRESSED);
+        let step = if is_uncompressed { max_size } else { 1 };
         let origin = self.buffers.first().map_or(0, |first| first.size);
-        let mut candidate =
-            if plain && offset >= origin { origin + ((offset - origin) / step + 1) * step } else { offset + 1 };
+        let mut candidate = if is_uncompressed && offset >= origin {
+            origin + ((offset - origin) / step + 1) * step
+        } else {
+            offset + 1
+        };
         while let Some(raw) = RawBufferHeader::at(bytes, candidate) {
-            if raw.is_convincing(largest) {
+            if raw.is_convincing(max_size) {
                 return candidate;
             }
             candidate = candidate.saturating_add(step);
@@ -227,8 +229,8 @@ impl Finder<'_, '_> {
     }
 }
 
-/// Buffers that are in the file twice, as some tools that join files leave them.
-fn drop_duplicates(bytes: &[u8], file: usize, buffers: &mut Vec<BufferInfo>, losses: &mut Losses) {
+/// Removes buffers that are in the file twice: some tools that join files write them.
+fn remove_duplicates(bytes: &[u8], file: usize, buffers: &mut Vec<BufferInfo>, losses: &mut Losses) {
     let mut seen: HashMap<(u64, u16, usize, usize), usize> = HashMap::with_capacity(buffers.len());
     buffers.retain(|buffer| {
         let key = (buffer.sequence, buffer.cpu, buffer.size, buffer.fill);
@@ -247,24 +249,24 @@ fn drop_duplicates(bytes: &[u8], file: usize, buffers: &mut Vec<BufferInfo>, los
     });
 }
 
-/// Compressed buffers that announce more than any recorder would write lose their records, not our memory.
-fn refuse_expansion(header: &LogfileHeader, length: usize, buffers: &mut [BufferInfo], losses: &mut Losses) {
+/// Gives up the records of compressed buffers whose declared size no recorder would write, to bound memory.
+fn limit_expansion(header: &LogfileHeader, length: usize, buffers: &mut [BufferInfo], losses: &mut Losses) {
     let limit = length.saturating_mul(MAX_EXPANSION);
     let mut left = limit.max(MIN_EXPANSION_LIMIT);
-    let largest = (header.buffer_size as usize).max(USUAL_LARGEST_BUFFER);
+    let max_size = (header.buffer_size as usize).max(MIN_BUFFER_SIZE_LIMIT);
     for buffer in buffers.iter_mut().filter(|buffer| buffer.compression.is_some()) {
         match left.checked_sub(buffer.payload_size()) {
-            Some(rest) if buffer.fill <= largest => left = rest,
+            Some(rest) if buffer.fill <= max_size => left = rest,
             _ => {
                 buffer.compression = None;
-                let place = Place { file: buffer.file, offset: buffer.offset as u64 };
-                losses.add_at(Loss::DecompressionRefused, 1, place);
+                let location = Place { file: buffer.file, offset: buffer.offset as u64 };
+                losses.add_at(Loss::DecompressionRefused, 1, location);
             }
         }
     }
 }
 
-/// An appended session begins its sequence numbers again; the only sign of it in the file.
+/// Sequence numbers restart in every appended session; nothing else in the file marks the boundary.
 fn split_sessions(buffers: &mut [BufferInfo]) -> u32 {
     let mut session = 0;
     let mut last: HashMap<u16, u64> = HashMap::new();

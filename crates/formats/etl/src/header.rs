@@ -1,15 +1,15 @@
-//! The headers a record may begin with: which one it is, how long the record is, and where its time stamp is.
+//! Identifies the header of a record: its kind, the size of the record and the offset of the timestamp.
 
 use crate::layout::u64_at;
 
-/// Which header a record begins with. The 32- and 64-bit variants are one kind; see [`crate::Record::pointer_size`].
+/// Kind of a record header. The 32- and 64-bit variants are one kind; see [`crate::Record::pointer_size`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum HeaderKind {
-    /// `SYSTEM_TRACE_HEADER`: kernel event with thread, process and processor times.
+    /// `SYSTEM_TRACE_HEADER`: kernel event with thread, process and CPU times.
     System,
-    /// `SYSTEM_TRACE_HEADER` without processor times.
+    /// `SYSTEM_TRACE_HEADER` without CPU times.
     Compact,
-    /// `PERFINFO_TRACE_HEADER`: kernel event with a time stamp only.
+    /// `PERFINFO_TRACE_HEADER`: kernel event with a timestamp only.
     Perfinfo,
     /// `EVENT_TRACE_HEADER`: classic (MOF) event of a class GUID.
     Full,
@@ -19,13 +19,13 @@ pub enum HeaderKind {
     Event,
     /// `MESSAGE_TRACE_HEADER`: WPP software tracing.
     Message,
-    /// A record that can be stepped over but whose layout is not known: header type (below 0x80), or the marker byte
-    /// (0xA0: bare number, 0xB0: number and time stamp).
+    /// A record of known size and unknown layout: header type (below 0x80), or the marker byte (0xA0: bare number,
+    /// 0xB0: number and timestamp).
     Other(u8),
 }
 
 impl HeaderKind {
-    /// Name used in reports, lower-case.
+    /// Name used in reports, lower case.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -41,10 +41,10 @@ impl HeaderKind {
     }
 }
 
-/// Why bytes are not a record.
+/// Why bytes are not a valid record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Defect {
-    /// Fewer bytes than any header takes.
+    /// Fewer bytes than any header.
     #[error("fewer than 8 bytes")]
     Short,
     /// The space was reserved and never written (fill pattern 0xFF).
@@ -53,14 +53,14 @@ pub enum Defect {
     /// The first four bytes are not the marker of a trace header.
     #[error("marker {0:#010x} is not a trace header")]
     Marker(u32),
-    /// The record says it is smaller than its header, or larger than the space it is in.
-    #[error("record size {size} does not fit: header {header}, space {space}")]
+    /// The declared size is smaller than the header or larger than the remaining space.
+    #[error("record size {size} is outside {header}..={space}")]
     Size {
-        /// Size the record announces.
+        /// Declared size in bytes.
         size: usize,
-        /// Bytes its header takes.
+        /// Header size in bytes.
         header: usize,
-        /// Bytes between the record's start and the end of the buffer.
+        /// Bytes from the start of the record to the end of the buffer.
         space: usize,
     },
 }
@@ -74,39 +74,39 @@ const MESSAGE_PERFORMANCE_TIMESTAMP: u16 = 0x0010;
 const MESSAGE_SYSTEM_INFO: u16 = 0x0020;
 const MESSAGE_POINTER_32: u16 = 0x0040;
 
-/// What the first eight bytes of a record settle: enough to step over it and to order it.
+/// Information from the first eight bytes of a record: enough to skip it and to order it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shape {
     pub kind: HeaderKind,
-    /// 4 or 8.
+    /// Pointer size in bytes: 4 or 8.
     pub pointer_size: u8,
-    /// Unpadded size in bytes, header included.
+    /// Record size in bytes, header included, without padding.
     pub size: u32,
-    /// Bytes before the payload; for events with extended items, bytes before the first item.
+    /// Bytes before the payload, or before the first extended item if there are any.
     pub header: u8,
-    /// Offset of the time stamp, `NO_TIME` where the header has none.
+    /// Offset of the timestamp; `NO_TIME` if the header has none.
     time: u8,
 }
 
 impl Shape {
-    /// Recognizes the record that begins at the start of `bytes`, which ends where the buffer's valid bytes end.
+    /// Recognizes the record at the start of `bytes`, which ends with the valid bytes of the buffer.
     #[inline]
-    pub(crate) fn of(bytes: &[u8]) -> Result<Shape, Defect> {
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Shape, Defect> {
         let Some(&[b0, b1, b2, b3, b4, b5, b6, b7]) = bytes.first_chunk::<8>() else { return Err(Defect::Short) };
         let low = u16::from_le_bytes([b0, b1]);
         let high = u16::from_le_bytes([b4, b5]);
-        let shape = match TYPED.get(usize::from(b2)) {
-            Some(typed) if b3 == 0xC0 && typed.header != 0 => {
-                let extension = perfinfo_extension(b1) & typed.extension;
+        let shape = match LAYOUTS.get(usize::from(b2)) {
+            Some(layout) if b3 == 0xC0 && layout.header != 0 => {
+                let extension = perfinfo_extension(b1) & layout.extension;
                 Shape {
-                    kind: typed.kind,
-                    pointer_size: typed.pointer_size,
-                    size: u32::from(if typed.size_is_second { high } else { low }),
-                    header: typed.header + extension,
-                    time: typed.time,
+                    kind: layout.kind,
+                    pointer_size: layout.pointer_size,
+                    size: u32::from(if layout.size_is_second { high } else { low }),
+                    header: layout.header + extension,
+                    time: layout.time,
                 }
             }
-            _ => Shape::of_untyped([b0, b1, b2, b3], u16::from_le_bytes([b6, b7]))?,
+            _ => Shape::of_marker([b0, b1, b2, b3], u16::from_le_bytes([b6, b7]))?,
         };
         let size = shape.size as usize;
         if size < usize::from(shape.header) || size > bytes.len() {
@@ -115,21 +115,21 @@ impl Shape {
         Ok(shape)
     }
 
-    /// Markers without a header type.
+    /// Recognizes records whose marker has no header type.
     #[cold]
-    fn of_untyped(marker: [u8; 4], options: u16) -> Result<Shape, Defect> {
+    fn of_marker(marker: [u8; 4], options: u16) -> Result<Shape, Defect> {
         let [low, high, _, flags] = marker;
         let size = u32::from(u16::from_le_bytes([low, high]));
         let other = |header, time| Shape { kind: HeaderKind::Other(flags), pointer_size: 8, size, header, time };
         match flags {
             0x90 => {
-                let places = MessagePlaces::of(options);
+                let offsets = MessageOffsets::from_options(options);
                 Ok(Shape {
                     kind: HeaderKind::Message,
                     pointer_size: if options & MESSAGE_POINTER_32 != 0 { 4 } else { 8 },
                     size,
-                    header: places.end,
-                    time: places.time,
+                    header: offsets.end,
+                    time: offsets.time,
                 })
             }
             0xA0 => Ok(other(8, NO_TIME)),
@@ -139,51 +139,51 @@ impl Shape {
         }
     }
 
-    /// The time stamp, in ticks of the log's clock.
+    /// Timestamp in ticks of the log's clock.
     #[inline]
     pub(crate) fn ticks(&self, bytes: &[u8]) -> Option<u64> {
         if self.time == NO_TIME { None } else { u64_at(bytes, usize::from(self.time)) }
     }
 
-    /// Whether the header has a time stamp.
+    /// True if the header has a timestamp.
     #[inline]
     pub(crate) fn has_time(&self) -> bool {
         self.time != NO_TIME
     }
 
-    /// From this record's start to the next one's: sizes are stored unpadded, records begin at multiples of 8.
+    /// Distance to the next record: sizes are stored without padding, and records start at multiples of 8.
     #[inline]
     pub(crate) fn stride(&self) -> usize {
         (self.size as usize + 7) & !7
     }
 }
 
-/// Bytes of a PEBS index and up to seven counters, which may sit between the header and the payload.
+/// Bytes of the PEBS index and of up to seven counters that may follow the header.
 #[inline]
 const fn perfinfo_extension(flags: u8) -> u8 {
     8 * ((flags >> 7) + (flags & 7))
 }
 
-/// What a header type settles.
+/// Layout of one header type.
 #[derive(Clone, Copy)]
-struct Typed {
+struct HeaderLayout {
     kind: HeaderKind,
     pointer_size: u8,
-    /// The record's size is the third 16-bit word, not the first.
+    /// True if the record's size is the third 16-bit word, not the first.
     size_is_second: bool,
-    /// 0 where there is no such type.
+    /// Size in bytes; 0 if the type does not exist.
     header: u8,
     time: u8,
-    /// Mask: which bytes of extension the header may have.
+    /// Mask of the allowed extension bytes.
     extension: u8,
 }
 
-/// By header type, the third byte of records whose fourth is 0xC0 (`TRACE_HEADER_TYPE_...` of `ntwmi.h`).
-static TYPED: [Typed; 0x16] = {
-    const fn typed(kind: HeaderKind, pointer_size: u8, header: u8) -> Typed {
+/// Layouts by header type, the third byte of records whose fourth is 0xC0 (`TRACE_HEADER_TYPE_...` of `ntwmi.h`).
+static LAYOUTS: [HeaderLayout; 0x16] = {
+    const fn layout(kind: HeaderKind, pointer_size: u8, header: u8) -> HeaderLayout {
         let kernel = matches!(kind, HeaderKind::System | HeaderKind::Compact | HeaderKind::Perfinfo);
         let perfinfo = matches!(kind, HeaderKind::Perfinfo);
-        Typed {
+        HeaderLayout {
             kind,
             pointer_size,
             size_is_second: kernel,
@@ -192,31 +192,31 @@ static TYPED: [Typed; 0x16] = {
             extension: if perfinfo { u8::MAX } else { 0 },
         }
     }
-    const fn other(header_type: u8) -> Typed {
-        Typed { time: NO_TIME, ..typed(HeaderKind::Other(header_type), 8, 8) }
+    const fn other(header_type: u8) -> HeaderLayout {
+        HeaderLayout { time: NO_TIME, ..layout(HeaderKind::Other(header_type), 8, 8) }
     }
-    let mut table = [typed(HeaderKind::Other(0), 8, 0); 0x16];
-    table[0x01] = typed(HeaderKind::System, 4, 0x20);
-    table[0x02] = typed(HeaderKind::System, 8, 0x20);
-    table[0x03] = typed(HeaderKind::Compact, 4, 0x18);
-    table[0x04] = typed(HeaderKind::Compact, 8, 0x18);
-    table[0x0A] = typed(HeaderKind::Full, 4, 0x30);
-    table[0x0B] = typed(HeaderKind::Instance, 4, 0x48);
+    let mut table = [layout(HeaderKind::Other(0), 8, 0); 0x16];
+    table[0x01] = layout(HeaderKind::System, 4, 0x20);
+    table[0x02] = layout(HeaderKind::System, 8, 0x20);
+    table[0x03] = layout(HeaderKind::Compact, 4, 0x18);
+    table[0x04] = layout(HeaderKind::Compact, 8, 0x18);
+    table[0x0A] = layout(HeaderKind::Full, 4, 0x30);
+    table[0x0B] = layout(HeaderKind::Instance, 4, 0x48);
     table[0x0C] = other(0x0C);
     table[0x0D] = other(0x0D);
     table[0x0E] = other(0x0E);
-    table[0x10] = typed(HeaderKind::Perfinfo, 4, 0x10);
-    table[0x11] = typed(HeaderKind::Perfinfo, 8, 0x10);
-    table[0x12] = typed(HeaderKind::Event, 4, 0x50);
-    table[0x13] = typed(HeaderKind::Event, 8, 0x50);
-    table[0x14] = typed(HeaderKind::Full, 8, 0x30);
-    table[0x15] = typed(HeaderKind::Instance, 8, 0x48);
+    table[0x10] = layout(HeaderKind::Perfinfo, 4, 0x10);
+    table[0x11] = layout(HeaderKind::Perfinfo, 8, 0x10);
+    table[0x12] = layout(HeaderKind::Event, 4, 0x50);
+    table[0x13] = layout(HeaderKind::Event, 8, 0x50);
+    table[0x14] = layout(HeaderKind::Full, 8, 0x30);
+    table[0x15] = layout(HeaderKind::Instance, 8, 0x48);
     table
 };
 
-/// Where the optional fields of a message header are; they are packed in the order of this struct.
+/// Offsets of the optional fields of a message header, which are packed in the order of this struct. 0 means absent.
 #[derive(Clone, Copy)]
-pub(crate) struct MessagePlaces {
+pub(crate) struct MessageOffsets {
     pub sequence: u8,
     pub component: u8,
     pub guid: u8,
@@ -225,16 +225,15 @@ pub(crate) struct MessagePlaces {
     pub end: u8,
 }
 
-impl MessagePlaces {
-    /// 0 = absent.
+impl MessageOffsets {
     #[inline]
-    pub(crate) fn of(options: u16) -> MessagePlaces {
+    pub(crate) fn from_options(options: u16) -> MessageOffsets {
         let mut end = 8;
         let mut take = |present: bool, size: u8| {
-            let place = end;
+            let offset = end;
             if present {
                 end += size;
-                place
+                offset
             } else {
                 0
             }
@@ -243,9 +242,9 @@ impl MessagePlaces {
         let component = take(options & MESSAGE_COMPONENT != 0, 4);
         let guid = take(component == 0 && options & MESSAGE_GUID != 0, 16);
         let stamp = take(options & (MESSAGE_TIMESTAMP | MESSAGE_PERFORMANCE_TIMESTAMP) != 0, 8);
-        // The obsolete flag alone reserves the space without a time of the log's clock in it.
+        // The obsolete flag alone reserves the space, but stores no time of the log's clock there.
         let time = if options & MESSAGE_TIMESTAMP != 0 { stamp } else { 0 };
         let ids = take(options & MESSAGE_SYSTEM_INFO != 0, 8);
-        MessagePlaces { sequence, component, guid, time, ids, end }
+        MessageOffsets { sequence, component, guid, time, ids, end }
     }
 }

@@ -1,8 +1,8 @@
-//! Checked little-endian reads at byte offsets, and the structures that are read whole.
+//! Checked little-endian reads at byte offsets.
 
 use crate::Guid;
 
-/// The `N` bytes at `offset`, if the slice holds them all.
+/// The `N` bytes at `offset`, or `None` if the slice is too short.
 #[inline]
 pub(crate) fn array_at<const N: usize>(bytes: &[u8], offset: usize) -> Option<[u8; N]> {
     bytes.get(offset..)?.first_chunk::<N>().copied()

@@ -1,9 +1,9 @@
-//! Event Trace Log files: bytes in, records in time order out.
+//! Reads Event Trace Log files: takes bytes, returns records in time order.
 //!
-//! An `.etl` file is a concatenation of *buffers*; a buffer holds *records* of one processor. This crate reads buffers of every
-//! version, undoes their compression, recognizes every record header, and merges the per-processor streams of one or several
-//! files into one sequence ordered by time, in nanoseconds since the recording started. It does not know what a record means:
-//! that is `onoff-etw`.
+//! An `.etl` file is a sequence of *buffers*; a buffer contains the *records* of one processor. This crate reads
+//! buffers of every version, decompresses them, recognizes every record header, and merges the per-processor streams of
+//! one or more files into one sequence ordered by time, in nanoseconds since the start of the recording. It does not
+//! interpret records: `onoff-etw` does.
 //!
 //! ```
 //! use std::ops::ControlFlow;
@@ -26,20 +26,20 @@
 //!
 //! # Layers, outermost first
 //!
-//! | module | question it answers |
+//! | module | purpose |
 //! | --- | --- |
-//! | [`Recording`] | what does this set of files hold, and in which order did it happen? |
-//! | [`Window`] | the same for one span of time, so that spans can be decoded in parallel |
+//! | [`Recording`] | a set of files as one sequence of records |
+//! | [`Window`] | an interval of a recording, so that intervals can be decoded in parallel |
 //! | [`Record`] | one event: header fields and payload |
-//! | [`Clock`], [`LogfileHeader`], [`BufferInfo`] | when, by what machine, from which bytes? |
-//! | [`write_merged`] | how are files of one boot written as one? |
+//! | [`Clock`], [`LogfileHeader`], [`BufferInfo`] | time base, recorder and machine, location in the file |
+//! | [`write_merged`] | writes the files of one boot as one file |
 //!
 //! # Design constraints
 //!
-//! - Pure: the caller gives slices (usually a memory map); nothing here reads a file, prints or looks at the clock.
-//! - Records borrow the caller's bytes; only compressed buffers are copied, one per processor at a time.
-//! - Input is hostile until proven otherwise: no panic, no allocation larger than the format allows, and every byte range that
-//!   is given up is counted by name in [`Losses`].
+//! - No I/O: the caller passes slices (usually memory maps). The crate reads no file, no clock, and prints nothing.
+//! - Records borrow the caller's bytes. Only compressed buffers are copied, one per processor at a time.
+//! - Input is untrusted: malformed bytes cause no panic and no allocation above the limits of the format. Everything
+//!   that is skipped is counted by kind in [`Losses`].
 //!
 //! Layouts follow the Windows headers `evntrace.h`, `evntcons.h` and the structures of `ntwmi.h`.
 
@@ -77,6 +77,6 @@ pub use merged_file::{MergeError, MergedFile, write_merged};
 pub use onoff_compression::CompressionFormat;
 pub use record::{EventDescriptor, InstanceIds, ProcessorTimes, Record};
 pub use recording::{BufferSpace, Recording, Walk};
-/// A GUID as Windows stores it. Its text form is lower-case and hyphenated.
+/// A GUID as Windows stores it. Its text form is lower case and hyphenated.
 pub use uuid::Uuid as Guid;
 pub use window::{FileRange, Window};

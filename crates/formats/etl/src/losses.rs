@@ -1,18 +1,18 @@
-//! What was gone on without, by name.
+//! Losses: kinds of missing, damaged or approximated data, with counts and first locations.
 
-/// How much a loss matters.
+/// Severity of a loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Severity {
-    /// Worth knowing; nothing that was recorded is missing.
+    /// Informational; no recorded data is missing.
     Notice,
-    /// Something is missing or approximate.
+    /// Data is missing or approximate.
     Warning,
     /// Recorded data could not be read.
     Error,
 }
 
 impl Severity {
-    /// Name in reports, lower-case.
+    /// Name used in reports, lower case.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -33,22 +33,22 @@ macro_rules! losses {
         }
 
         impl Loss {
-            /// Every kind, in the order in which reports list them.
+            /// All kinds, in report order.
             pub const ALL: &'static [Loss] = &[$(Loss::$variant,)+];
 
-            /// Stable name, as in reports and JSON.
+            /// Stable name used in reports and JSON.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Loss::$variant => $name,)+ }
             }
 
-            /// How much it matters.
+            /// How serious the loss is.
             #[must_use]
             pub const fn severity(self) -> Severity {
                 match self { $(Loss::$variant => Severity::$severity,)+ }
             }
 
-            /// What it means.
+            /// Explanation in one or two sentences.
             #[must_use]
             pub const fn help(self) -> &'static str {
                 match self { $(Loss::$variant => $help,)+ }
@@ -59,59 +59,59 @@ macro_rules! losses {
 
 losses! {
     EventsLost, "events_lost", Error,
-        "Events the recorder dropped because its buffers were full, as it counted them itself.";
+        "Events the recorder dropped because its buffers were full, according to its own count.";
     BuffersLost, "buffers_lost", Error,
-        "Whole buffers the recorder could not write, as it counted them itself.";
+        "Whole buffers the recorder could not write, according to its own count.";
     BuffersMarkedLossy, "buffers_marked_lossy", Warning,
-        "Buffers that the recorder marked: events or buffers were lost just before them.";
+        "Buffers marked by the recorder: events or buffers were lost immediately before them.";
     UnfinishedFile, "unfinished_file", Warning,
-        "The recorder never closed the file (power loss, crash, or still recording): the last buffers were never written and its own loss counts are unknown.";
+        "The recorder never closed the file (power loss, crash, or still recording): the last buffers are missing and the recorder's own loss counts are unknown.";
     BuffersAbsent, "buffers_absent", Error,
-        "Buffers that the recorder says it wrote and that the file does not hold: the file was cut.";
+        "Buffers that the recorder counted as written but that are not in the file: the file was truncated.";
     BufferTruncated, "buffer_truncated", Error,
-        "The file ends inside a buffer; the records that are whole were read.";
+        "The file ends inside a buffer; its complete records were read.";
     BufferSizeDamaged, "buffer_size_damaged", Warning,
-        "A buffer announces a size that cannot be; the size of the others was taken.";
+        "A buffer has an invalid size; the size of the other buffers was used instead.";
     UnreadableSpan, "unreadable_span", Error,
-        "A part of the file that is not a buffer was stepped over.";
+        "A part of the file that is not a buffer was skipped.";
     UnusedSpace, "unused_space", Notice,
-        "The end of the file was reserved and never used.";
+        "The end of the file was reserved but never used.";
     DuplicateBuffer, "duplicate_buffer", Notice,
-        "A buffer that the file holds twice, byte for byte, was read once.";
+        "A buffer that is in the file twice, byte for byte, was read once.";
     MissingSequence, "missing_sequence", Notice,
-        "Buffer sequence numbers between the first and the last that the file does not hold. Recorders skip some without losing events; when events or buffers were lost it shows here too.";
+        "Gaps in the buffer sequence numbers. Recorders skip some numbers without losing events; lost events or buffers also cause gaps.";
     DecompressionShort, "decompression_short", Error,
-        "A compressed buffer gave fewer bytes than it announces; the records that are whole were read.";
+        "A compressed buffer contained fewer bytes than declared; its complete records were read.";
     UnknownCompression, "unknown_compression", Error,
-        "A buffer is compressed in a format that is not known; its records were not read.";
+        "A buffer uses an unknown compression format; its records were not read.";
     DecompressionRefused, "decompression_refused", Error,
-        "A compressed buffer announces far more bytes than a recorder could have put there; its records were not read.";
+        "A compressed buffer declares far more bytes than a recorder can write to it; its records were not read.";
     BadRecord, "bad_record", Error,
-        "Bytes that are no record; the rest of their buffer was stepped over.";
+        "Invalid bytes in place of a record; the rest of the buffer was skipped.";
     UnwrittenSpace, "unwritten_space", Warning,
-        "A record was begun and never written; the rest of its buffer was stepped over.";
+        "A record was started but never written; the rest of the buffer was skipped.";
     UntimedRecord, "untimed_record", Notice,
-        "A record without a time stamp took the time of the one before it.";
+        "A record without a timestamp was given the time of the previous record.";
     TimeInversion, "time_inversion", Notice,
-        "A record older than the one before it in its buffer was put in its place by time.";
+        "A record older than the previous one in its buffer was moved to its position by time.";
     TimeContradiction, "time_contradiction", Warning,
-        "A record's time contradicts its place in the sequence of buffers; it took the nearest time that does not.";
+        "The time of a record contradicts the sequence of buffers; it was given the nearest consistent time.";
     DisorderedBuffers, "disordered_buffers", Warning,
-        "Buffers of one processor overlap or run backwards in time (the clock was set, or recordings were joined); they were ordered by time.";
+        "Buffers of one processor overlap or run backwards in time (the clock was set, or recordings were merged); they were ordered by time.";
     ClockRestarted, "clock_restarted", Warning,
-        "An appended session's clock began again (the machine was restarted); it was placed right behind the session before it, for how long the machine was off is not recorded.";
+        "The clock of an appended session restarted with the machine; the session was placed directly after the previous one, because the time in between was not recorded.";
     ClockUnknown, "clock_unknown", Warning,
-        "The logfile header names no usable clock; times assume ten million ticks a second.";
+        "The logfile header has no usable clock; times assume ten million ticks per second.";
     UnrelatedFile, "unrelated_file", Warning,
-        "A file that does not share the first one's clock (another boot, another machine or another clock) was placed by its UTC start time, to the accuracy of that.";
+        "A file with a different clock from the first file (another boot, machine or clock) was placed by its UTC start time, and is only as accurate as that.";
 }
 
-/// A byte of one input.
+/// A position in an input file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Place {
-    /// Which input, by position.
+    /// Index of the input.
     pub file: usize,
-    /// Bytes from its start.
+    /// Offset from the start of the input, in bytes.
     pub offset: u64,
 }
 
@@ -121,38 +121,38 @@ struct Counter {
     first: Option<Place>,
 }
 
-/// How often each kind of loss happened, and where first.
+/// Counts of losses by kind, with the location of the first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Losses {
     counters: [Counter; Loss::ALL.len()],
 }
 
 impl Losses {
-    /// How often `loss` happened.
+    /// Number of occurrences of `loss`.
     #[must_use]
     pub fn count(&self, loss: Loss) -> u64 {
         self.counter(loss).count
     }
 
-    /// Where `loss` happened first: the smallest file and offset seen. `None` when it has no place in a file.
+    /// Location of the first occurrence of `loss`: the smallest file and offset. `None` if the loss has no location.
     #[must_use]
     pub fn first(&self, loss: Loss) -> Option<Place> {
         self.counter(loss).first
     }
 
-    /// The kinds that happened, with how often and where first.
+    /// Iterates over the kinds with a count above zero: kind, count, first location.
     pub fn iter(&self) -> impl Iterator<Item = (Loss, u64, Option<Place>)> + '_ {
         let counted = Loss::ALL.iter().map(|&loss| (loss, self.counter(loss)));
         counted.filter(|(_, counter)| counter.count != 0).map(|(loss, counter)| (loss, counter.count, counter.first))
     }
 
-    /// Whether nothing was counted, notices included.
+    /// True if there are no losses, not even notices.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.iter().next().is_none()
     }
 
-    /// Adds everything `other` counted.
+    /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Losses) {
         for (loss, count, first) in other.iter() {
             self.record(loss, count, first);
@@ -163,21 +163,21 @@ impl Losses {
         self.record(loss, count, None);
     }
 
-    pub(crate) fn add_at(&mut self, loss: Loss, count: u64, place: Place) {
-        self.record(loss, count, Some(place));
+    pub(crate) fn add_at(&mut self, loss: Loss, count: u64, location: Place) {
+        self.record(loss, count, Some(location));
     }
 
     fn counter(&self, loss: Loss) -> Counter {
         self.counters.get(loss as usize).copied().unwrap_or_default()
     }
 
-    fn record(&mut self, loss: Loss, count: u64, place: Option<Place>) {
+    fn record(&mut self, loss: Loss, count: u64, location: Option<Place>) {
         let Some(counter) = self.counters.get_mut(loss as usize) else { return };
         if count == 0 {
             return;
         }
         counter.count = counter.count.saturating_add(count);
-        counter.first = match (counter.first, place) {
+        counter.first = match (counter.first, location) {
             (Some(known), Some(new)) => Some(known.min(new)),
             (known, new) => known.or(new),
         };
@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_unique_and_positions_match() {
+    fn names_are_unique_and_match_positions() {
         let mut names: Vec<_> = Loss::ALL.iter().map(|loss| loss.name()).collect();
         names.sort_unstable();
         names.dedup();
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_add_up_and_the_first_place_is_kept() {
+    fn merge_adds_counts_and_keeps_first_place() {
         let mut losses = Losses::default();
         losses.add(Loss::BadRecord, 0);
         assert!(losses.is_empty());

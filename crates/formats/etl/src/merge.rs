@@ -1,7 +1,7 @@
-//! Buffers of several processors and files into one sequence by time.
+//! Merges the buffers of several processors and files into one sequence ordered by time.
 //!
-//! A buffer takes part from the moment its earliest record is due until its last record is given out, so only as many buffers
-//! are open at once as overlap in time: normally one for each processor.
+//! A buffer is open from the time of its earliest record until its last record has been visited, so only buffers that
+//! overlap in time are open at once: normally one per processor.
 
 use std::ops::ControlFlow;
 
@@ -9,8 +9,8 @@ use crate::recording::Recording;
 use crate::scan::BufferRecords;
 use crate::{Losses, Record, Walk};
 
-/// The next record of an open buffer: ticks, then the buffer's rank, then where it is open, high bits to low, so that one
-/// comparison without a branch orders two. Equal times are ordered by rank, then by position in the buffer.
+/// The next record of an open buffer: ticks, buffer rank and slot, from high to low bits, so that one branchless
+/// comparison orders two heads. Equal times are ordered by rank, then by position in the buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Head(u128);
 
@@ -32,7 +32,7 @@ impl Head {
     }
 }
 
-/// A binary min-heap that also shows the second smallest, up to which the smallest may run.
+/// A binary min-heap that also exposes the second smallest head: the smallest buffer may run up to it.
 #[derive(Debug, Default)]
 struct Heads {
     heap: Vec<Head>,
@@ -78,24 +78,24 @@ impl Heads {
     }
 
     fn sink(&mut self) {
-        let Some(&sinking) = self.heap.first() else { return };
-        let mut place = 0;
+        let Some(&head) = self.heap.first() else { return };
+        let mut index = 0;
         loop {
-            let left = 2 * place + 1;
+            let left = 2 * index + 1;
             let Some(&left_head) = self.heap.get(left) else { break };
             let right_head = self.heap.get(left + 1).copied().unwrap_or(Head(u128::MAX));
             let child = left + usize::from(right_head < left_head);
             let smaller = right_head.min(left_head);
-            if sinking <= smaller {
+            if head <= smaller {
                 break;
             }
-            if let Some(hole) = self.heap.get_mut(place) {
+            if let Some(hole) = self.heap.get_mut(index) {
                 *hole = smaller;
             }
-            place = child;
+            index = child;
         }
-        if let Some(hole) = self.heap.get_mut(place) {
-            *hole = sinking;
+        if let Some(hole) = self.heap.get_mut(index) {
+            *hole = head;
         }
     }
 }
@@ -108,15 +108,15 @@ struct Slot<'a> {
     file: u16,
 }
 
-/// The part of a recording to merge.
+/// An interval of a recording to merge.
 pub(crate) struct Part<'p> {
-    /// Buffers that begin before `from` and may reach into the part.
+    /// Buffers that start before `from` and may extend into the part.
     pub carried: &'p [u32],
-    /// Buffers that begin in the part, by the time they begin.
+    /// Buffers that start in the part, ordered by start time.
     pub owned: &'p [u32],
-    /// First time stamp of the part.
+    /// First timestamp of the part.
     pub from: u64,
-    /// First time stamp after it; `None` at the end of the recording.
+    /// First timestamp after the part; `None` at the end of the recording.
     pub until: Option<u64>,
 }
 
@@ -125,35 +125,35 @@ pub(crate) fn merge<B>(
     part: &Part<'_>,
     mut visit: impl FnMut(&Record<'_>) -> ControlFlow<B>,
 ) -> Walk<B> {
-    let mut opened =
-        Opened { recording, from: part.from, slots: Vec::new(), free: Vec::new(), heads: Heads::default() };
+    let mut open_buffers =
+        OpenBuffers { recording, from: part.from, slots: Vec::new(), free: Vec::new(), heads: Heads::default() };
     let mut losses = Losses::default();
-    // A buffer's losses belong to the part it begins in.
-    let mut elsewhere = Losses::default();
+    // A buffer's losses belong to the part in which it starts.
+    let mut ignored_losses = Losses::default();
     for &buffer in part.carried {
-        opened.open(buffer, &mut elsewhere);
+        open_buffers.open(buffer, &mut ignored_losses);
     }
     let mut records = 0;
     let mut pending = part.owned.iter().copied().peekable();
     loop {
         let mut limit = (part.until.unwrap_or(u64::MAX), if part.until.is_some() { 0 } else { u32::MAX });
         while let Some(&buffer) = pending.peek() {
-            let begins = recording.begins(buffer);
-            if opened.heads.first().is_some_and(|head| (head.ticks(), head.rank()) < begins) {
-                limit = limit.min(begins);
+            let start = recording.start(buffer);
+            if open_buffers.heads.first().is_some_and(|head| (head.ticks(), head.rank()) < start) {
+                limit = limit.min(start);
                 break;
             }
-            opened.open(buffer, &mut losses);
+            open_buffers.open(buffer, &mut losses);
             pending.next();
         }
-        let Some(head) = opened.heads.first() else { break };
+        let Some(head) = open_buffers.heads.first() else { break };
         if part.until.is_some_and(|until| head.ticks() >= until) {
             break;
         }
-        if let Some(other) = opened.heads.second() {
+        if let Some(other) = open_buffers.heads.second() {
             limit = limit.min((other.ticks(), other.rank()));
         }
-        let outcome = opened.run(head, limit, &mut records, &mut visit);
+        let outcome = open_buffers.run(head, limit, &mut records, &mut visit);
         if outcome.is_break() {
             return Walk { outcome, losses, records };
         }
@@ -161,7 +161,7 @@ pub(crate) fn merge<B>(
     Walk { outcome: ControlFlow::Continue(()), losses, records }
 }
 
-struct Opened<'r, 'a> {
+struct OpenBuffers<'r, 'a> {
     recording: &'r Recording<'a>,
     from: u64,
     slots: Vec<Slot<'a>>,
@@ -169,25 +169,25 @@ struct Opened<'r, 'a> {
     heads: Heads,
 }
 
-impl Opened<'_, '_> {
+impl OpenBuffers<'_, '_> {
     fn open(&mut self, buffer: u32, losses: &mut Losses) {
-        let place = self.free.pop().unwrap_or_else(|| {
+        let index = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Slot { records: BufferRecords::default(), next: 0, cpu: 0, file: 0 });
             self.slots.len() as u32 - 1
         });
-        let Some(slot) = self.slots.get_mut(place as usize) else { return };
+        let Some(slot) = self.slots.get_mut(index as usize) else { return };
         (slot.cpu, slot.file) = self.recording.load(buffer, &mut slot.records, losses);
         slot.next = slot.records.entries.partition_point(|entry| entry.ticks < self.from);
         match slot.records.entries.get(slot.next) {
             Some(entry) => {
-                let (_, rank) = self.recording.begins(buffer);
-                self.heads.push(Head::new(entry.ticks, rank, place));
+                let (_, rank) = self.recording.start(buffer);
+                self.heads.push(Head::new(entry.ticks, rank, index));
             }
-            None => self.free.push(place),
+            None => self.free.push(index),
         }
     }
 
-    /// Gives out the records of the first open buffer that come before `limit`.
+    /// Visits the records of the first open buffer that come before `limit`.
     #[inline]
     fn run<B>(
         &mut self,
@@ -201,12 +201,12 @@ impl Opened<'_, '_> {
         let rank = head.rank();
         let payload = slot.records.payload.bytes();
         let rest = slot.records.entries.get(slot.next..).unwrap_or_default();
-        let mut taken = 0;
+        let mut visited = 0;
         for entry in rest {
             if (entry.ticks, rank) >= limit {
                 break;
             }
-            taken += 1;
+            visited += 1;
             let start = entry.offset as usize;
             let Some(bytes) = payload.get(start..start + entry.shape.size as usize) else { continue };
             let record =
@@ -214,8 +214,8 @@ impl Opened<'_, '_> {
             *records += 1;
             visit(&record)?;
         }
-        slot.next += taken;
-        match rest.get(taken) {
+        slot.next += visited;
+        match rest.get(visited) {
             Some(entry) => self.heads.replace_first(Head::new(entry.ticks, head.rank(), head.slot())),
             None => {
                 self.heads.remove_first();
@@ -231,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn heads_come_out_in_order_and_show_the_second() {
+    fn heads_are_sorted_and_second_is_next() {
         let mut heads = Heads::default();
         for ticks in [5u64, 3, 9, 1, 7, 3, 8, 2] {
             heads.push(Head::new(ticks, ticks as u32, 0));

@@ -1,71 +1,71 @@
-//! Several logs of one boot, written as one.
+//! Writes several logs of one boot as one file.
 //!
-//! Records are copied byte for byte, in order of time, into new plain buffers of each processor. What a recorder counts (events and
-//! buffers lost, buffers it marked, buffers and numbers that are absent) is in the new file as often as in all inputs together, so that
-//! reading it says what reading the inputs together does. As other merging tools write it, the session is called `Relogger`, the
-//! file `[multiple files]`.
+//! Records are copied byte for byte, in time order, into new uncompressed buffers per processor. The recorder's loss
+//! counts (events and buffers lost, flagged buffers, absent buffers and sequence numbers) are those of all inputs
+//! together, so reading the new file reports the same losses as reading the inputs together. As with other merging
+//! tools, the session is named `Relogger` and the file `[multiple files]`.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::ops::ControlFlow;
 
 use crate::buffer::BufferFlags;
-use crate::logfile_header::{BUFFER_HEADER_SIZE, Rewritten, log_file_mode};
+use crate::logfile_header::{BUFFER_HEADER_SIZE, HeaderOverrides, log_file_mode};
 use crate::recording::Recording;
 use crate::{Error, FileSummary, HeaderKind, Input, LogfileHeader, Loss, Losses, Record};
 
-/// Buffers are at most so large, however large those of the inputs are. Any record fits.
+/// Upper limit of the buffer size in bytes. Any record fits.
 const MAX_BUFFER_SIZE: usize = 1 << 20;
-/// `ETW_BUFFER_STATE_FLUSH`, which written buffers have.
+/// `ETW_BUFFER_STATE_FLUSH`, the state of written buffers.
 const STATE_FLUSH: u32 = 3;
 const TYPE_GENERIC: u16 = 0;
 const TYPE_HEADER: u16 = 4;
-/// Since this version of Windows, buffers have processor numbers of more than a byte.
+/// First Windows version whose buffers have 16-bit processor numbers.
 const WIDE_PROCESSOR_NUMBERS: (u8, u8) = (6, 2);
 
-/// Why files are not written as one.
+/// Why files cannot be written as one.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MergeError {
-    /// A file cannot be read.
+    /// An input cannot be read.
     #[error(transparent)]
     Read(#[from] Error),
-    /// The new file cannot be written.
+    /// The merged file cannot be written.
     #[error("cannot write the merged recording: {0}")]
     Write(#[from] io::Error),
-    /// Two files do not belong together.
-    #[error("{first} and {second} cannot be one recording: {reason}")]
+    /// Two files are not parts of one recording.
+    #[error("{first} and {second} are not parts of one recording: {reason}")]
     Apart {
-        /// Name of the input that the other one was compared with.
+        /// Name of the reference input.
         first: String,
-        /// Name of the other one.
+        /// Name of the input that does not match it.
         second: String,
-        /// What tells them apart.
+        /// The difference.
         reason: String,
     },
-    /// A file holds sessions of several boots, whose clock began again.
-    #[error("a file holds several sessions, and its clock began again between them: one recording has one clock")]
+    /// A file contains sessions of several boots.
+    #[error("a file contains sessions of several boots: the clock of a merged recording cannot restart")]
     ClockRestarted,
 }
 
-/// What was written.
+/// Summary of a merged file.
 #[derive(Debug, Clone)]
 pub struct MergedFile {
-    /// Records, the logfile header included: those of the inputs, but for the logfile headers of all but one.
+    /// Number of records, including the one logfile header that is written. The headers of the inputs are not counted.
     pub records: u64,
-    /// Bytes of the file.
+    /// Size in bytes.
     pub bytes: u64,
-    /// What reading the inputs went on without.
+    /// Losses found while reading the inputs.
     pub losses: Losses,
 }
 
-/// Writes files of one boot as one file.
+/// Writes the files of one boot to `out` as one file.
 ///
 /// # Errors
-/// A file cannot be read, the new one not be written, or the files are not of one boot and one clock.
+/// An input cannot be read, `out` cannot be written, or the inputs differ in boot or clock.
 pub fn write_merged(inputs: &[Input<'_>], out: impl Write + Seek) -> Result<MergedFile, MergeError> {
     let recording = Recording::open(inputs)?;
-    refuse_what_is_apart(&recording)?;
+    check_compatible(&recording)?;
     let mut writer = Writer::new(&recording, inputs, out)?;
     let walk = writer.write_records(&recording)?;
     let mut losses = recording.losses().clone();
@@ -74,15 +74,15 @@ pub fn write_merged(inputs: &[Input<'_>], out: impl Write + Seek) -> Result<Merg
     Ok(MergedFile { records: writer.records, bytes: writer.bytes, losses })
 }
 
-fn refuse_what_is_apart(recording: &Recording<'_>) -> Result<(), MergeError> {
+fn check_compatible(recording: &Recording<'_>) -> Result<(), MergeError> {
     if recording.losses().count(Loss::ClockRestarted) > 0 {
         return Err(MergeError::ClockRestarted);
     }
     let earliest = recording.files().iter().min_by_key(|file| file.clock.start_filetime());
     for (number, second) in recording.files().iter().enumerate() {
-        let by_clock = earliest.filter(|_| !second.shares_clock).map(|first| (first, unlike_clocks(first, second)));
+        let by_clock = earliest.filter(|_| !second.shares_clock).map(|first| (first, clock_difference(first, second)));
         let earlier = recording.files().iter().take(number);
-        let by_session = || earlier.filter_map(|first| Some((first, unlike_sessions(first, second)?))).next();
+        let by_session = || earlier.filter_map(|first| Some((first, session_conflict(first, second)?))).next();
         if let Some((first, reason)) = by_clock.or_else(by_session) {
             return Err(MergeError::Apart { first: first.name.clone(), second: second.name.clone(), reason });
         }
@@ -90,45 +90,51 @@ fn refuse_what_is_apart(recording: &Recording<'_>) -> Result<(), MergeError> {
     Ok(())
 }
 
-fn unlike_clocks(first: &FileSummary, second: &FileSummary) -> String {
+fn clock_difference(first: &FileSummary, second: &FileSummary) -> String {
     let clock = |file: &FileSummary| format!("{} at {} Hz", file.clock.kind().name(), file.clock.ticks_per_second());
     let (one, other) = (clock(first), clock(second));
-    if one == other { "they are of two boots".to_owned() } else { format!("their clocks are {one} and {other}") }
+    if one == other {
+        "they are from different boots".to_owned()
+    } else {
+        format!("their clocks are {one} and {other}")
+    }
 }
 
-/// What tells two sessions of one clock apart; `None` when nothing does.
-fn unlike_sessions(first: &FileSummary, second: &FileSummary) -> Option<String> {
+/// Why two sessions of one clock cannot be merged; `None` if they can.
+fn session_conflict(first: &FileSummary, second: &FileSummary) -> Option<String> {
     let (one, other) = (&first.header, &second.header);
     if one.os_build != other.os_build {
-        return Some(format!("they are of two builds of Windows, {} and {}", one.os_build, other.os_build));
+        return Some(format!("their Windows builds are {} and {}", one.os_build, other.os_build));
     }
     let merged = one.has_mode(log_file_mode::RELOG) || other.has_mode(log_file_mode::RELOG);
     let same_name = one.logger_name.eq_ignore_ascii_case(&other.logger_name) && !one.logger_name.is_empty();
     let (before, after) = if one.start_time <= other.start_time { (one, other) } else { (other, one) };
-    let side_by_side = !before.finished() || after.start_time < before.end_time;
-    (!merged && same_name && side_by_side)
-        .then(|| format!("both are of a session '{}' at one time, and a computer runs one of a name", one.logger_name))
+    let overlap = !before.finished() || after.start_time < before.end_time;
+    (!merged && same_name && overlap).then(|| {
+        format!("both recorded a session named '{}' at the same time, which one computer cannot do", one.logger_name)
+    })
 }
 
-/// A buffer that is being filled.
+/// A buffer being filled.
 #[derive(Debug, Default)]
-struct Open {
+struct OutputBuffer {
     records: Vec<u8>,
     last_ticks: u64,
-    lossy: u16,
+    flags: u16,
 }
 
 struct Writer<W> {
     out: W,
     header_record: Vec<u8>,
-    rewritten: Rewritten,
-    /// Whether processors have numbers of more than a byte.
-    wide: bool,
-    open: BTreeMap<u16, Open>,
-    /// Buffers that recorders marked, by processor in order of time: when each begins, and its marks.
-    marked: BTreeMap<u16, VecDeque<(u64, u16)>>,
-    /// A full buffer, which is written when it is known whether another one follows.
-    waiting: Option<(u16, Open)>,
+    overrides: HeaderOverrides,
+    /// True if processor numbers have 16 bits.
+    has_wide_numbers: bool,
+    open: BTreeMap<u16, OutputBuffer>,
+    /// Input buffers that report losses, by processor and in time order: start and flags.
+    lossy_buffers: BTreeMap<u16, VecDeque<(u64, u16)>>,
+    /// The last full buffer. Written once it is known whether another one follows, because the last one gets the flush
+    /// marker.
+    pending: Option<(u16, OutputBuffer)>,
     sequence: u64,
     records: u64,
     bytes: u64,
@@ -137,43 +143,43 @@ struct Writer<W> {
 impl<W: Write + Seek> Writer<W> {
     fn new(recording: &Recording<'_>, inputs: &[Input<'_>], out: W) -> Result<Self, MergeError> {
         let files = recording.files();
-        // The one whose clock is the recording's.
+        // The file whose clock is the recording's.
         let first = files.iter().enumerate().min_by_key(|(_, file)| file.clock.start_ticks()).ok_or(Error::NoInput)?;
         let (number, first) = first;
         let input = inputs.get(number).ok_or(Error::NoInput)?;
         let headers = || files.iter().map(|file| &file.header);
-        let rewritten = rewritten(recording, headers());
+        let overrides = overrides(recording, headers());
         let header_record = LogfileHeader::record(input.name, input.bytes)?.to_vec();
         let processors = headers().map(|header| header.processors).max().unwrap_or(1);
         let mut writer = Self {
             out,
             header_record,
-            rewritten,
-            wide: first.header.os_version >= WIDE_PROCESSOR_NUMBERS || processors > 256,
+            overrides,
+            has_wide_numbers: first.header.os_version >= WIDE_PROCESSOR_NUMBERS || processors > 256,
             open: BTreeMap::new(),
-            marked: marked(recording),
-            waiting: None,
+            lossy_buffers: lossy_buffers(recording),
+            pending: None,
             sequence: 0,
             records: 1,
             bytes: 0,
         };
-        // Again when all is known.
+        // Reserves the space; `finish` writes the final counts.
         writer.write_header()?;
         Ok(writer)
     }
 
     fn write_header(&mut self) -> io::Result<()> {
-        let record = self.rewritten.apply(&self.header_record);
-        let header = Open { records: record, ..Open::default() };
+        let record = self.overrides.apply(&self.header_record);
+        let header = OutputBuffer { records: record, ..OutputBuffer::default() };
         self.write(0, 0, TYPE_HEADER, BufferFlags::FLUSH_MARKER, &header)
     }
 
-    /// Copies all records. Gives what reading them went on without.
+    /// Copies all records and returns the losses found while reading them.
     fn write_records(&mut self, recording: &Recording<'_>) -> io::Result<Losses> {
         let mut headers_left = vec![true; recording.files().len()];
         let walk = recording.for_each(|record| {
             if record.kind() == HeaderKind::System && record.hook() == Some(0) {
-                // Each file begins with one, and this file has its own.
+                // Skip the header that starts each input: this file has its own.
                 let is_header = headers_left.get_mut(record.file()).is_some_and(std::mem::take);
                 if is_header {
                     return ControlFlow::Continue(());
@@ -192,13 +198,13 @@ impl<W: Write + Seek> Writer<W> {
 
     fn push(&mut self, record: &Record<'_>) -> io::Result<()> {
         let cpu = record.cpu();
-        while let Some(&(begins, flags)) = self.marked.get(&cpu).and_then(VecDeque::front)
-            && begins <= record.ticks()
+        while let Some(&(start, flags)) = self.lossy_buffers.get(&cpu).and_then(VecDeque::front)
+            && start <= record.ticks()
         {
-            self.marked.entry(cpu).or_default().pop_front();
-            self.mark(cpu, flags)?;
+            self.lossy_buffers.entry(cpu).or_default().pop_front();
+            self.start_lossy_buffer(cpu, flags)?;
         }
-        let capacity = (self.rewritten.buffer_size as usize).saturating_sub(BUFFER_HEADER_SIZE);
+        let capacity = (self.overrides.buffer_size as usize).saturating_sub(BUFFER_HEADER_SIZE);
         let open = self.open.entry(cpu).or_default();
         let start = open.records.len().next_multiple_of(8);
         if start > 0 && start + record.size() > capacity {
@@ -212,34 +218,34 @@ impl<W: Write + Seek> Writer<W> {
         Ok(())
     }
 
-    /// Begins a buffer that has the marks of one of an input.
-    fn mark(&mut self, cpu: u16, flags: u16) -> io::Result<()> {
+    /// Starts a buffer with the loss flags of an input buffer.
+    fn start_lossy_buffer(&mut self, cpu: u16, flags: u16) -> io::Result<()> {
         let open = self.open.entry(cpu).or_default();
-        if !open.records.is_empty() || open.lossy != 0 {
+        if !open.records.is_empty() || open.flags != 0 {
             self.close(cpu)?;
         }
-        self.open.entry(cpu).or_default().lossy = flags;
+        self.open.entry(cpu).or_default().flags = flags;
         Ok(())
     }
 
     fn close(&mut self, cpu: u16) -> io::Result<()> {
         let closed = self.open.remove(&cpu).unwrap_or_default();
-        let before = self.waiting.replace((cpu, closed));
+        let before = self.pending.replace((cpu, closed));
         before.map_or(Ok(()), |(cpu, buffer)| self.write_next(cpu, &buffer))
     }
 
-    fn write_next(&mut self, cpu: u16, buffer: &Open) -> io::Result<()> {
+    fn write_next(&mut self, cpu: u16, buffer: &OutputBuffer) -> io::Result<()> {
         self.sequence = self.sequence.saturating_add(1);
-        self.rewritten.buffers_written = self.rewritten.buffers_written.saturating_add(1);
-        self.write(self.sequence, cpu, TYPE_GENERIC, buffer.lossy, buffer)
+        self.overrides.buffers_written = self.overrides.buffers_written.saturating_add(1);
+        self.write(self.sequence, cpu, TYPE_GENERIC, buffer.flags, buffer)
     }
 
-    fn write(&mut self, sequence: u64, cpu: u16, kind: u16, flags: u16, buffer: &Open) -> io::Result<()> {
-        let size = self.rewritten.buffer_size;
+    fn write(&mut self, sequence: u64, cpu: u16, kind: u16, flags: u16, buffer: &OutputBuffer) -> io::Result<()> {
+        let size = self.overrides.buffer_size;
         let fill = (BUFFER_HEADER_SIZE + buffer.records.len()) as u32;
-        let index = if self.wide { BufferFlags::PROCESSOR_INDEX } else { 0 };
-        // Without wide numbers, the second byte is an alignment.
-        let context = if self.wide { cpu } else { (cpu & 0xFF) | 0x0800 };
+        let index = if self.has_wide_numbers { BufferFlags::PROCESSOR_INDEX } else { 0 };
+        // With 8-bit numbers, the high byte is an alignment.
+        let context = if self.has_wide_numbers { cpu } else { (cpu & 0xFF) | 0x0800 };
         let mut bytes = Vec::with_capacity(size as usize);
         [size, fill, size, 0].iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
         [buffer.last_ticks, sequence, 0].iter().for_each(|long| bytes.extend_from_slice(&long.to_le_bytes()));
@@ -253,29 +259,29 @@ impl<W: Write + Seek> Writer<W> {
         self.out.write_all(&bytes)
     }
 
-    /// Writes what is left, and the header again, with what the inputs lost.
+    /// Writes the remaining buffers, then the header again with the losses of the inputs.
     fn finish(&mut self, losses: &Losses) -> io::Result<()> {
         let processors: Vec<u16> = self.open.keys().copied().collect();
         for cpu in processors {
             self.close(cpu)?;
         }
-        // Marks of buffers without records.
-        for (cpu, marks) in std::mem::take(&mut self.marked) {
-            for (_, flags) in marks {
-                self.mark(cpu, flags)?;
+        // Flagged buffers without records.
+        for (cpu, buffers) in std::mem::take(&mut self.lossy_buffers) {
+            for (_, flags) in buffers {
+                self.start_lossy_buffer(cpu, flags)?;
                 self.close(cpu)?;
             }
         }
-        if let Some((cpu, mut last)) = self.waiting.take() {
-            // The numbers that are missing in the inputs are missing here too, if not at the same place.
+        if let Some((cpu, mut last)) = self.pending.take() {
+            // Sequence numbers missing in the inputs are also missing here, although at another position.
             if self.sequence > 0 {
                 self.sequence = self.sequence.saturating_add(losses.count(Loss::MissingSequence));
             }
-            last.lossy |= BufferFlags::FLUSH_MARKER;
+            last.flags |= BufferFlags::FLUSH_MARKER;
             self.write_next(cpu, &last)?;
         }
         let absent = u32::try_from(losses.count(Loss::BuffersAbsent)).unwrap_or(u32::MAX);
-        self.rewritten.buffers_written = self.rewritten.buffers_written.saturating_add(absent);
+        self.overrides.buffers_written = self.overrides.buffers_written.saturating_add(absent);
         let total = self.bytes;
         self.out.seek(SeekFrom::Start(0))?;
         self.write_header()?;
@@ -285,25 +291,28 @@ impl<W: Write + Seek> Writer<W> {
     }
 }
 
-/// What the new file's header says, but for the buffers that are still to be written.
-fn rewritten<'h>(recording: &Recording<'_>, headers: impl Iterator<Item = &'h LogfileHeader> + Clone) -> Rewritten {
+/// Header fields of the merged file, except for the number of buffers.
+fn overrides<'h>(
+    recording: &Recording<'_>,
+    headers: impl Iterator<Item = &'h LogfileHeader> + Clone,
+) -> HeaderOverrides {
     let largest = recording.buffers().iter().map(|buffer| buffer.payload_size().saturating_add(BUFFER_HEADER_SIZE));
-    let announced = headers.clone().map(|header| header.buffer_size as usize);
-    let size = largest.chain(announced).max().unwrap_or(0).clamp(0x1000, MAX_BUFFER_SIZE).next_multiple_of(8);
+    let declared = headers.clone().map(|header| header.buffer_size as usize);
+    let size = largest.chain(declared).max().unwrap_or(0).clamp(0x1000, MAX_BUFFER_SIZE).next_multiple_of(8);
     let all = |mode: u32| headers.clone().all(|header| header.has_mode(mode));
     let mut mode = log_file_mode::RELOG | log_file_mode::SEQUENTIAL;
     if all(log_file_mode::NO_PER_PROCESSOR_BUFFERING) {
         mode |= log_file_mode::NO_PER_PROCESSOR_BUFFERING;
     }
-    // Of what rings and memory hold, the beginning is not all there is to know.
-    let of_ring = log_file_mode::CIRCULAR | log_file_mode::BUFFERING;
-    mode |= headers.clone().fold(0, |modes, header| modes | header.log_file_mode & of_ring);
+    // A ring in any input: the merged recording may also lack its beginning.
+    let ring_modes = log_file_mode::CIRCULAR | log_file_mode::BUFFERING;
+    mode |= headers.clone().fold(0, |modes, header| modes | header.log_file_mode & ring_modes);
     if mode & log_file_mode::CIRCULAR != 0 {
         mode &= !log_file_mode::SEQUENTIAL;
     }
     let sum = |count: fn(&LogfileHeader) -> u32| headers.clone().map(count).fold(0, u32::saturating_add);
     let finished = headers.clone().all(LogfileHeader::finished);
-    Rewritten {
+    HeaderOverrides {
         buffer_size: size as u32,
         layout_version: headers.clone().map(|header| header.layout_version).max().unwrap_or_default(),
         processors: headers.clone().map(|header| header.processors).max().unwrap_or(1),
@@ -317,16 +326,16 @@ fn rewritten<'h>(recording: &Recording<'_>, headers: impl Iterator<Item = &'h Lo
     }
 }
 
-/// The buffers that say that something was lost before them.
-fn marked(recording: &Recording<'_>) -> BTreeMap<u16, VecDeque<(u64, u16)>> {
-    let mut marked: BTreeMap<u16, Vec<(u64, u16)>> = BTreeMap::new();
+/// Input buffers that report losses: start and flags, by processor.
+fn lossy_buffers(recording: &Recording<'_>) -> BTreeMap<u16, VecDeque<(u64, u16)>> {
+    let mut lossy_buffers: BTreeMap<u16, Vec<(u64, u16)>> = BTreeMap::new();
     for (number, buffer) in (0..).zip(recording.buffers()).filter(|(_, buffer)| buffer.flags.is_lossy()) {
-        let (begins, _) = recording.begins(number);
-        marked.entry(buffer.cpu).or_default().push((begins, buffer.flags.0 & BufferFlags::LOSSY));
+        let (start, _) = recording.start(number);
+        lossy_buffers.entry(buffer.cpu).or_default().push((start, buffer.flags.0 & BufferFlags::LOSSY));
     }
-    let in_order = |mut marks: Vec<(u64, u16)>| {
-        marks.sort_unstable();
-        VecDeque::from(marks)
+    let in_order = |mut buffers: Vec<(u64, u16)>| {
+        buffers.sort_unstable();
+        VecDeque::from(buffers)
     };
-    marked.into_iter().map(|(cpu, marks)| (cpu, in_order(marks))).collect()
+    lossy_buffers.into_iter().map(|(cpu, buffers)| (cpu, in_order(buffers))).collect()
 }

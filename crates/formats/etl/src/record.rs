@@ -1,20 +1,20 @@
-//! One event: its header, whichever of the eight kinds it is, and its payload.
+//! Records: one event with its header (any of the eight kinds) and its payload.
 
 use crate::extended_item::ExtendedItems;
-use crate::header::{Defect, HeaderKind, MessagePlaces, Shape};
+use crate::header::{Defect, HeaderKind, MessageOffsets, Shape};
 use crate::layout::{guid_at, u16_at, u32_at, u64_at};
 use crate::{ExtendedItem, Guid};
 
 /// Identity of a manifest or TraceLogging event (`EVENT_DESCRIPTOR`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EventDescriptor {
-    /// Event identifier, unique with `version` in its provider; 0 for TraceLogging.
+    /// Event id, unique with `version` within the provider; 0 for TraceLogging.
     pub id: u16,
-    /// Version of the payload.
+    /// Version of the payload layout.
     pub version: u8,
-    /// Channel; 11 marks TraceLogging.
+    /// Channel; 11 marks TraceLogging events.
     pub channel: u8,
-    /// Severity, 1 critical to 5 verbose; 0 always logged.
+    /// Level: 1 critical to 5 verbose; 0 means always logged.
     pub level: u8,
     /// Operation within the task.
     pub opcode: u8,
@@ -24,19 +24,19 @@ pub struct EventDescriptor {
     pub keyword: u64,
 }
 
-/// Processor time the logging thread had used, in ticks of the system timer (`LogfileHeader::timer_resolution`).
+/// CPU time used by the logging thread, in ticks of the system timer (`LogfileHeader::timer_resolution`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProcessorTimes {
-    /// Ticks in kernel mode.
+    /// In kernel mode.
     pub kernel: u32,
-    /// Ticks in user mode.
+    /// In user mode.
     pub user: u32,
 }
 
-/// What an `EVENT_INSTANCE_GUID_HEADER` adds to a classic header.
+/// The instance fields that an `EVENT_INSTANCE_GUID_HEADER` adds to a classic header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InstanceIds {
-    /// Instance this event is about.
+    /// Instance the event is about.
     pub instance: u32,
     /// Instance that caused it.
     pub parent: u32,
@@ -50,8 +50,8 @@ const EVENT_EXTENDED: u16 = 0x0001;
 
 /// One event, borrowed from the file or from a decompressed buffer.
 ///
-/// Accessors read the header when they are called; making or copying a `Record` costs nothing but itself. A field that the
-/// record's header kind does not have is `None` (or 0 where documented).
+/// A `Record` is cheap to create and to copy: accessors read the header when they are called. A field that the header
+/// kind does not have is `None` (or 0 where documented).
 #[derive(Clone, Copy)]
 pub struct Record<'b> {
     bytes: &'b [u8],
@@ -65,19 +65,20 @@ pub struct Record<'b> {
 }
 
 impl<'b> Record<'b> {
-    /// Reads the record that begins at the start of `bytes`; what follows it is ignored.
+    /// Reads the record at the start of `bytes` and ignores the bytes after it.
     ///
-    /// For bytes that stand alone: the record gets its own time stamp, time 0 and processor 0 ([`Record::placed`] sets them).
+    /// The record is not part of a recording: it has its own timestamp, time 0 and processor 0 (set by
+    /// [`Record::placed`]).
     ///
     /// # Errors
-    /// [`Defect`] when the bytes are not a record or do not hold all of it.
+    /// [`Defect`] if the bytes are not a complete record.
     pub fn parse(bytes: &'b [u8]) -> Result<Record<'b>, Defect> {
-        let shape = Shape::of(bytes)?;
+        let shape = Shape::parse(bytes)?;
         let ticks = shape.ticks(bytes).unwrap_or(0);
         Ok(Record::from_shape(bytes.get(..shape.size as usize).unwrap_or(bytes), shape, ticks, 0, 0, 0))
     }
 
-    /// The same record at another place and time. `time_ns` counts from the start of the recording.
+    /// The same record with another file, processor and time. `time_ns` counts from the start of the recording.
     #[must_use]
     pub fn placed(self, file: u16, cpu: u16, time_ns: i64) -> Record<'b> {
         Record { file, cpu, time_ns, ..self }
@@ -111,44 +112,44 @@ impl<'b> Record<'b> {
         self.kind
     }
 
-    /// Size of pointers in the payload, 4 or 8 bytes. A property of each record: one file may hold both.
+    /// Size of pointers in the payload, 4 or 8 bytes. Differs between records: one file may contain both.
     #[inline]
     #[must_use]
     pub fn pointer_size(&self) -> usize {
         usize::from(self.pointer_size)
     }
 
-    /// Processor that logged the record. 0 when the log did not keep buffers per processor.
+    /// Processor that logged the record; 0 if the log has no buffers per processor.
     #[inline]
     #[must_use]
     pub fn cpu(&self) -> u16 {
         self.cpu
     }
 
-    /// Which input the record comes from, by position.
+    /// Index of the input that contains the record.
     #[inline]
     #[must_use]
     pub fn file(&self) -> usize {
         usize::from(self.file)
     }
 
-    /// Time stamp in ticks of the recording's clock, the one the record is ordered by.
+    /// Timestamp used for ordering, in ticks of the recording's clock.
     ///
-    /// It is the stored stamp ([`Record::raw_ticks`]) except for records that have none, for those whose stamp contradicts
-    /// their buffer's place in the stream, and for files that tick differently from the first one.
+    /// Equal to the stored timestamp ([`Record::raw_ticks`]) unless the record has none, its timestamp contradicts
+    /// the position of its buffer, or the file has another clock than the recording.
     #[inline]
     #[must_use]
     pub fn ticks(&self) -> u64 {
         self.ticks
     }
 
-    /// Time stamp as stored, in ticks of its own file's clock. `None` when the header has none.
+    /// Stored timestamp, in ticks of the file's own clock. `None` if the header has none.
     #[must_use]
     pub fn raw_ticks(&self) -> Option<u64> {
-        Shape::of(self.bytes).ok()?.ticks(self.bytes)
+        Shape::parse(self.bytes).ok()?.ticks(self.bytes)
     }
 
-    /// Nanoseconds since the recording started. Negative for records stamped before the logfile header.
+    /// Nanoseconds since the start of the recording. Negative for records stamped before the logfile header.
     #[inline]
     #[must_use]
     pub fn time_ns(&self) -> i64 {
@@ -169,7 +170,7 @@ impl<'b> Record<'b> {
         self.bytes.len()
     }
 
-    /// What follows the header and its extensions.
+    /// The bytes after the header and its extensions.
     #[inline]
     #[must_use]
     pub fn payload(&self) -> &'b [u8] {
@@ -192,7 +193,7 @@ impl<'b> Record<'b> {
         self.kind == HeaderKind::Event && self.u16(4) & EVENT_EXTENDED != 0
     }
 
-    /// Extended data items, in file order. Empty for every kind but [`HeaderKind::Event`].
+    /// Extended data items, in file order. Empty unless the kind is [`HeaderKind::Event`].
     #[must_use]
     pub fn extended_items(&self) -> ExtendedItems<'b> {
         ExtendedItems::new(self.bytes, usize::from(self.header), self.has_extended_items())
@@ -204,7 +205,7 @@ impl<'b> Record<'b> {
         self.extended_items().find(|item| item.kind == kind)
     }
 
-    /// Kernel event number, `group << 8 | type`; `None` for records that are not kernel events.
+    /// Kernel event number, `group << 8 | type`; `None` if the record is not a kernel event.
     #[inline]
     #[must_use]
     pub fn hook(&self) -> Option<u16> {
@@ -214,14 +215,14 @@ impl<'b> Record<'b> {
         }
     }
 
-    /// Thread in whose context the record was logged. `None` when not recorded or recorded as "none" (0xFFFFFFFF).
+    /// Thread that logged the record. `None` if not recorded or recorded as 0xFFFFFFFF.
     #[inline]
     #[must_use]
     pub fn thread_id(&self) -> Option<u32> {
         self.id(0)
     }
 
-    /// Process in whose context the record was logged. `None` when not recorded or recorded as "none" (0xFFFFFFFF).
+    /// Process that logged the record. `None` if not recorded or recorded as 0xFFFFFFFF.
     #[inline]
     #[must_use]
     pub fn process_id(&self) -> Option<u32> {
@@ -230,18 +231,18 @@ impl<'b> Record<'b> {
 
     #[inline]
     fn id(&self, which: usize) -> Option<u32> {
-        let place = match self.kind {
+        let offset = match self.kind {
             HeaderKind::System | HeaderKind::Compact | HeaderKind::Full | HeaderKind::Instance | HeaderKind::Event => 8,
-            HeaderKind::Message => match self.message_places().ids {
+            HeaderKind::Message => match self.message_offsets().ids {
                 0 => return None,
-                place => usize::from(place),
+                offset => usize::from(offset),
             },
             HeaderKind::Perfinfo | HeaderKind::Other(_) => return None,
         };
-        u32_at(self.bytes, place + which).filter(|&id| id != NO_ID)
+        u32_at(self.bytes, offset + which).filter(|&id| id != NO_ID)
     }
 
-    /// Operation: event type of kernel and classic events, opcode of manifest events, 0 otherwise.
+    /// Operation: event type of kernel and classic events, opcode of manifest events, otherwise 0.
     #[inline]
     #[must_use]
     pub fn opcode(&self) -> u8 {
@@ -253,7 +254,7 @@ impl<'b> Record<'b> {
         }
     }
 
-    /// Version of the payload's layout, 0 where the header has none.
+    /// Version of the payload layout; 0 if the header has none.
     #[inline]
     #[must_use]
     pub fn version(&self) -> u16 {
@@ -265,7 +266,7 @@ impl<'b> Record<'b> {
         }
     }
 
-    /// Severity, 1 critical to 5 verbose, 0 where the header has none.
+    /// Level: 1 critical to 5 verbose; 0 if the header has none.
     #[inline]
     #[must_use]
     pub fn level(&self) -> u8 {
@@ -276,16 +277,16 @@ impl<'b> Record<'b> {
         }
     }
 
-    /// The GUID that says who defines the payload: event class (`Full`, `Instance`), provider (`Event`), or message file
-    /// (`Message`).
+    /// GUID that identifies the definition of the payload: event class (`Full`, `Instance`), provider (`Event`) or
+    /// message file (`Message`).
     #[inline]
     #[must_use]
     pub fn class_guid(&self) -> Option<Guid> {
         match self.kind {
             HeaderKind::Full | HeaderKind::Instance | HeaderKind::Event => guid_at(self.bytes, 0x18),
-            HeaderKind::Message => match self.message_places().guid {
+            HeaderKind::Message => match self.message_offsets().guid {
                 0 => None,
-                place => guid_at(self.bytes, usize::from(place)),
+                offset => guid_at(self.bytes, usize::from(offset)),
             },
             _ => None,
         }
@@ -309,7 +310,7 @@ impl<'b> Record<'b> {
         })
     }
 
-    /// Activity a manifest or TraceLogging event belongs to; all zero when it belongs to none.
+    /// Activity of a manifest or TraceLogging event; all zero if it has none.
     #[inline]
     #[must_use]
     pub fn activity_id(&self) -> Option<Guid> {
@@ -328,19 +329,19 @@ impl<'b> Record<'b> {
         if self.kind == HeaderKind::Event { u16_at(self.bytes, 6) } else { None }
     }
 
-    /// Processor time of the logging thread. Current Windows does not keep it reliably for manifest events.
+    /// CPU time of the logging thread. Current Windows does not record it reliably for manifest events.
     #[must_use]
     pub fn processor_times(&self) -> Option<ProcessorTimes> {
-        let place = match self.kind {
+        let offset = match self.kind {
             HeaderKind::System => 0x18,
             HeaderKind::Full | HeaderKind::Instance => 0x28,
             HeaderKind::Event => 0x38,
             _ => return None,
         };
-        Some(ProcessorTimes { kernel: u32_at(self.bytes, place)?, user: u32_at(self.bytes, place + 4)? })
+        Some(ProcessorTimes { kernel: u32_at(self.bytes, offset)?, user: u32_at(self.bytes, offset + 4)? })
     }
 
-    /// Instance numbers of an [`HeaderKind::Instance`] record.
+    /// Instance fields of an [`HeaderKind::Instance`] record.
     #[must_use]
     pub fn instance(&self) -> Option<InstanceIds> {
         if self.kind != HeaderKind::Instance {
@@ -353,14 +354,14 @@ impl<'b> Record<'b> {
         })
     }
 
-    /// Index of the processor's event-based sample that a kernel event carries.
+    /// PEBS index of a kernel event: the number of the processor's event-based sample.
     #[must_use]
     pub fn pebs_index(&self) -> Option<u64> {
         if self.kind == HeaderKind::Perfinfo && self.u8(1) & 0x80 != 0 { u64_at(self.bytes, 0x10) } else { None }
     }
 
-    /// Values of hardware counters that the recorder kept with the event, in the order they were configured; of kernel events behind
-    /// the header, of others in an extended item. Empty for most records.
+    /// Values of hardware counters recorded with the event, in configuration order. Kernel events store them after the
+    /// header, other events in an extended item. Empty for most records.
     pub fn hardware_counters(&self) -> impl ExactSizeIterator<Item = u64> + use<'b> {
         let values = match self.kind {
             HeaderKind::Perfinfo => {
@@ -382,7 +383,7 @@ impl<'b> Record<'b> {
         if self.kind == HeaderKind::Message { u16_at(self.bytes, 4) } else { None }
     }
 
-    /// Option flags of a WPP message: which optional header fields it has.
+    /// Option flags of a WPP message, which select the optional header fields.
     #[must_use]
     pub fn message_flags(&self) -> Option<u16> {
         if self.kind == HeaderKind::Message { u16_at(self.bytes, 6) } else { None }
@@ -392,7 +393,7 @@ impl<'b> Record<'b> {
     #[must_use]
     pub fn message_sequence(&self) -> Option<u32> {
         match self.kind {
-            HeaderKind::Message => self.message_field(self.message_places().sequence),
+            HeaderKind::Message => self.message_field(self.message_offsets().sequence),
             _ => None,
         }
     }
@@ -401,20 +402,20 @@ impl<'b> Record<'b> {
     #[must_use]
     pub fn message_component(&self) -> Option<u32> {
         match self.kind {
-            HeaderKind::Message => self.message_field(self.message_places().component),
+            HeaderKind::Message => self.message_field(self.message_offsets().component),
             _ => None,
         }
     }
 
-    fn message_field(&self, place: u8) -> Option<u32> {
-        if place == 0 { None } else { u32_at(self.bytes, usize::from(place)) }
+    fn message_field(&self, offset: u8) -> Option<u32> {
+        if offset == 0 { None } else { u32_at(self.bytes, usize::from(offset)) }
     }
 
-    fn message_places(&self) -> MessagePlaces {
-        MessagePlaces::of(self.u16(6))
+    fn message_offsets(&self) -> MessageOffsets {
+        MessageOffsets::from_options(self.u16(6))
     }
 
-    // The header's bytes are there: `Shape::of` checked the size against it. 0 is never reached, it only spares a panic path.
+    // `Shape::parse` checked the size against the header, so the bytes exist. The default 0 avoids a panic path.
     #[inline]
     fn u8(&self, offset: usize) -> u8 {
         self.bytes.get(offset).copied().unwrap_or_default()

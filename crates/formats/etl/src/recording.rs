@@ -1,27 +1,27 @@
-//! One or several files of one recording on one axis of time.
+//! A recording: one or more files on one time axis.
 
 use std::ops::ControlFlow;
 
 use crate::axis::Axes;
 use crate::contents::Contents;
 use crate::file::index;
-use crate::scan::{BufferRecords, Payload, Span, count_defect, each_record};
+use crate::scan::{BufferRecords, Interval, Payload, count_defect, each_record};
 use crate::stream::{Placement, separate_sessions};
 use crate::{BufferInfo, Clock, Error, FileSummary, Input, LogfileHeader, Losses, Record};
 
-/// Result of stepping through records.
+/// Result of visiting records.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Walk<B> {
-    /// What the visitor broke off with, if it did.
+    /// The value the visitor broke with, if it did.
     pub outcome: ControlFlow<B>,
-    /// What this walk went on without; the recording's own losses are in [`Recording::losses`].
+    /// Losses found by this walk. [`Recording::losses`] has those found on opening.
     pub losses: Losses,
-    /// Records visited.
+    /// Number of records visited.
     pub records: u64,
 }
 
-/// Files of one recording, indexed: what they are, which buffers they hold, and the order of their records.
+/// The indexed files of one recording: their summaries, their buffers and the order of their records.
 #[derive(Debug)]
 pub struct Recording<'a> {
     files: Vec<FileSummary>,
@@ -31,17 +31,19 @@ pub struct Recording<'a> {
 }
 
 impl<'a> Recording<'a> {
-    /// Most files one recording may have.
+    /// Maximum number of files in a recording.
     pub const MAX_FILES: usize = u16::MAX as usize;
 
-    /// Indexes the files of a recording: reads every buffer's header and first record, and the last buffer of each stream.
+    /// Indexes the files of a recording: reads each buffer's header and first record, and the last buffer of each
+    /// stream.
     ///
-    /// Files that share a clock (an unmerged kernel and user log of one boot; any logs stamped with system time) are put on one
-    /// axis tick by tick. A file with another clock or of another boot is placed by its UTC start time and counted as
-    /// [`Loss::UnrelatedFile`](crate::Loss::UnrelatedFile).
+    /// Files that share a clock (for example, an unmerged kernel and user log of one boot, or any logs stamped with
+    /// system time) keep their ticks. A file with another clock or from another boot is placed by its UTC start time
+    /// and counted as [`Loss::UnrelatedFile`](crate::Loss::UnrelatedFile).
     ///
     /// # Errors
-    /// When there is no input, or an input is empty, no Event Trace Log, or cut before the end of its logfile header.
+    /// There are no inputs or too many, or an input is empty, is not an Event Trace Log, or ends inside its logfile
+    /// header.
     pub fn open(inputs: &[Input<'a>]) -> Result<Recording<'a>, Error> {
         if inputs.len() > Self::MAX_FILES {
             return Err(Error::TooManyInputs { count: inputs.len(), limit: Self::MAX_FILES });
@@ -60,30 +62,30 @@ impl<'a> Recording<'a> {
         let mut contents = Contents { inputs, buffers, axes };
         let sessions: Vec<u32> = files.iter().map(|file| file.sessions).collect();
         separate_sessions(&mut contents, &sessions, &mut losses);
-        let placement = Placement::of(&contents, &mut losses);
+        let placement = Placement::new(&contents, &mut losses);
         Ok(Recording { files, contents, placement, losses })
     }
 
     /// Logfile header of the first file.
     #[must_use]
     pub fn header(&self) -> &LogfileHeader {
-        // `open` refuses an empty list.
+        // `open` rejects an empty list.
         &self.files[0].header
     }
 
-    /// The files, in the order given.
+    /// Summaries of the files, in the order of the inputs.
     #[must_use]
     pub fn files(&self) -> &[FileSummary] {
         &self.files
     }
 
-    /// The clock of the axis: that of the file that started first.
+    /// Clock of the recording: that of the file that started first.
     #[must_use]
     pub fn clock(&self) -> &Clock {
         &self.contents.axes.clock
     }
 
-    /// All buffers, file by file in the order they stand there.
+    /// All buffers, grouped by file, in file order.
     #[must_use]
     pub fn buffers(&self) -> &[BufferInfo] {
         &self.contents.buffers
@@ -95,16 +97,16 @@ impl<'a> Recording<'a> {
         self.clock().ns(self.placement.end_ticks).max(0)
     }
 
-    /// What is missing as far as the files' structure shows; walking the records may find more.
+    /// Losses found on opening. Visiting the records may find more.
     #[must_use]
     pub fn losses(&self) -> &Losses {
         &self.losses
     }
 
-    /// The records of one buffer in the order they stand there, without regard to the others: for counting.
+    /// Visits the records of one buffer in file order, independently of other buffers: for counting.
     ///
-    /// A record without a time stamp has the time of the one before it, or the start of the recording. `space` is memory that is used
-    /// again from call to call.
+    /// A record without a timestamp gets the time of the previous one, or the start of the recording. `space` is
+    /// scratch memory reused between calls.
     pub fn for_each_in_buffer<B>(
         &self,
         buffer: &BufferInfo,
@@ -118,7 +120,7 @@ impl<'a> Recording<'a> {
         let mut ticks = self.clock().start_ticks();
         let walk = each_record(space.0.bytes(), |_, shape, record| {
             if let Some(stamp) = shape.ticks(record) {
-                ticks = self.contents.axes.place(buffer, stamp);
+                ticks = self.contents.axes.to_ticks(buffer, stamp);
             }
             let bytes = record.get(..shape.size as usize).unwrap_or(record);
             records += 1;
@@ -136,30 +138,30 @@ impl<'a> Recording<'a> {
         Walk { outcome, losses, records }
     }
 
-    /// The buffers by the time they begin.
+    /// The buffers, sorted by start time.
     pub(crate) fn order(&self) -> &[u32] {
         &self.placement.order
     }
 
-    /// When a buffer begins, and its rank among those that begin with it.
+    /// Start time of a buffer in ticks, and its rank among buffers with the same start.
     #[inline]
-    pub(crate) fn begins(&self, buffer: u32) -> (u64, u32) {
-        let placed = self.placement.places.get(buffer as usize);
-        placed.map_or((u64::MAX, u32::MAX), |placed| (placed.span.low, placed.rank))
+    pub(crate) fn start(&self, buffer: u32) -> (u64, u32) {
+        let placement = self.placement.placements.get(buffer as usize);
+        placement.map_or((u64::MAX, u32::MAX), |placement| (placement.interval.low, placement.rank))
     }
 
-    pub(crate) fn span(&self, buffer: u32) -> Span {
-        self.placement.places.get(buffer as usize).map_or(Span::ANY, |placed| placed.span)
+    pub(crate) fn interval(&self, buffer: u32) -> Interval {
+        self.placement.placements.get(buffer as usize).map_or(Interval::ANY, |placement| placement.interval)
     }
 
-    /// Loads a buffer's records in order of time. Gives its processor and file.
+    /// Loads a buffer's records, sorted by time. Returns the processor and the file.
     pub(crate) fn load(&self, buffer: u32, records: &mut BufferRecords<'a>, losses: &mut Losses) -> (u16, u16) {
         let Some(info) = self.contents.buffer(buffer) else { return (0, 0) };
-        self.contents.load(info, self.span(buffer), records, losses);
+        self.contents.load(info, self.interval(buffer), records, losses);
         (info.cpu, info.file as u16)
     }
 }
 
-/// Memory that [`Recording::for_each_in_buffer`] uses again from call to call.
+/// Scratch memory of [`Recording::for_each_in_buffer`].
 #[derive(Debug, Default)]
 pub struct BufferSpace<'a>(Payload<'a>);

@@ -1,4 +1,4 @@
-//! The records of one buffer: decompressed if need be, stepped through once, and put in order of time.
+//! Reads the records of one buffer: decompresses it if necessary, scans it once and sorts the records by time.
 
 use std::ops::ControlFlow;
 
@@ -7,28 +7,29 @@ use crate::logfile_header::BUFFER_HEADER_SIZE;
 use crate::losses::Place;
 use crate::{BufferInfo, Loss, Losses};
 
-/// The times a buffer's records may have, in ticks of the recording's clock: what its neighbors in the stream leave it.
+/// The range of times a buffer's records may have, in ticks of the recording's clock. Neighboring buffers set the
+/// limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Span {
+pub(crate) struct Interval {
     pub low: u64,
     pub high: u64,
 }
 
-impl Span {
-    pub(crate) const ANY: Span = Span { low: 0, high: u64::MAX };
+impl Interval {
+    pub(crate) const ANY: Interval = Interval { low: 0, high: u64::MAX };
 }
 
-/// Where a record is and when it happened.
+/// Location and time of a record.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Entry {
-    /// Time stamp in ticks of the recording's clock, made to agree with the buffer's span.
+    /// Timestamp in ticks of the recording's clock, clamped to the buffer's interval.
     pub ticks: u64,
-    /// Bytes from the start of the payload.
+    /// Offset from the start of the payload, in bytes.
     pub offset: u32,
     pub shape: Shape,
 }
 
-/// Steps through the records of a payload. Gives the defect that ended it early and its offset.
+/// Visits the records of a payload. Returns the defect that ended the scan early, with its offset.
 #[inline]
 pub(crate) fn each_record<B>(
     payload: &[u8],
@@ -37,42 +38,42 @@ pub(crate) fn each_record<B>(
     let mut offset = 0;
     loop {
         let rest = payload.get(offset..).unwrap_or_default();
-        match Shape::of(rest) {
+        match Shape::parse(rest) {
             Ok(shape) => {
                 visit(offset, shape, rest)?;
                 offset += shape.stride();
             }
-            // What is left of a buffer when the next record did not fit.
+            // The rest of a buffer that was too small for the next record.
             Err(Defect::Short) => return ControlFlow::Continue(None),
             Err(defect) => return ControlFlow::Continue(Some((offset, defect))),
         }
     }
 }
 
-/// A buffer's payload: borrowed from the file, or decompressed into memory that the next buffer uses again.
+/// A buffer's payload: borrowed from the file, or decompressed into memory that is reused for the next buffer.
 #[derive(Debug, Default)]
 pub(crate) struct Payload<'a> {
     stored: Option<&'a [u8]>,
     decompressed: Vec<u8>,
-    good: usize,
+    valid: usize,
 }
 
 impl<'a> Payload<'a> {
-    /// Takes the first `at_most` bytes of a buffer's payload. Counts what is missing of them.
-    pub(crate) fn load(&mut self, buffer: &BufferInfo, file: &'a [u8], at_most: usize, losses: &mut Losses) {
+    /// Loads the first `max_size` bytes of a buffer's payload and counts missing bytes as a loss.
+    pub(crate) fn load(&mut self, buffer: &BufferInfo, file: &'a [u8], max_size: usize, losses: &mut Losses) {
         let stored = buffer.stored(file).get(BUFFER_HEADER_SIZE..).unwrap_or_default();
-        let wanted = buffer.payload_size().min(at_most);
+        let wanted = buffer.payload_size().min(max_size);
         match buffer.compression {
             Some(format) => {
                 if self.decompressed.len() < wanted {
                     self.decompressed.resize(wanted, 0);
                 }
                 let output = self.decompressed.get_mut(..wanted).unwrap_or_default();
-                self.good = format.decompress(stored, output);
+                self.valid = format.decompress(stored, output);
                 self.stored = None;
-                // A cut buffer is counted as such.
-                if self.good < wanted && !buffer.is_cut() {
-                    losses.add_at(Loss::DecompressionShort, 1, place_of(buffer));
+                // Truncated buffers are already counted.
+                if self.valid < wanted && !buffer.is_cut() {
+                    losses.add_at(Loss::DecompressionShort, 1, location_of(buffer));
                 }
             }
             None if buffer.is_readable() => self.stored = Some(stored.get(..wanted).unwrap_or(stored)),
@@ -84,21 +85,21 @@ impl<'a> Payload<'a> {
     pub(crate) fn bytes(&self) -> &[u8] {
         match self.stored {
             Some(stored) => stored,
-            None => self.decompressed.get(..self.good).unwrap_or_default(),
+            None => self.decompressed.get(..self.valid).unwrap_or_default(),
         }
     }
 
-    /// Whether bytes are missing at the end, so that a record that does not fit is not the recorder's fault.
+    /// True if the payload is incomplete, so that a record that does not fit is no additional defect.
     fn is_short_of(&self, buffer: &BufferInfo) -> bool {
         self.bytes().len() < buffer.payload_size()
     }
 }
 
-fn place_of(buffer: &BufferInfo) -> Place {
+fn location_of(buffer: &BufferInfo) -> Place {
     Place { file: buffer.file, offset: buffer.offset as u64 }
 }
 
-/// Counts a defect that ended a buffer early.
+/// Counts a defect that ended the scan of a buffer early.
 pub(crate) fn count_defect(
     buffer: &BufferInfo,
     payload: &Payload<'_>,
@@ -106,18 +107,18 @@ pub(crate) fn count_defect(
     defect: Defect,
     losses: &mut Losses,
 ) {
-    let place = match buffer.compression {
-        Some(_) => place_of(buffer),
+    let location = match buffer.compression {
+        Some(_) => location_of(buffer),
         None => Place { file: buffer.file, offset: (buffer.offset + BUFFER_HEADER_SIZE + offset) as u64 },
     };
     match defect {
-        Defect::Fill => losses.add_at(Loss::UnwrittenSpace, 1, place),
+        Defect::Fill => losses.add_at(Loss::UnwrittenSpace, 1, location),
         Defect::Size { .. } if payload.is_short_of(buffer) => {}
-        _ => losses.add_at(Loss::BadRecord, 1, place),
+        _ => losses.add_at(Loss::BadRecord, 1, location),
     }
 }
 
-/// The records of a buffer in order of time.
+/// The records of a buffer, sorted by time.
 #[derive(Debug, Default)]
 pub(crate) struct BufferRecords<'a> {
     pub payload: Payload<'a>,
@@ -125,12 +126,12 @@ pub(crate) struct BufferRecords<'a> {
 }
 
 impl<'a> BufferRecords<'a> {
-    /// Loads a buffer. `to_axis` turns a stored time stamp into ticks of the recording's clock.
+    /// Loads a buffer. `to_axis` converts a stored timestamp to ticks of the recording's clock.
     pub(crate) fn load(
         &mut self,
         buffer: &BufferInfo,
         file: &'a [u8],
-        span: Span,
+        interval: Interval,
         to_axis: impl Fn(u64) -> u64,
         losses: &mut Losses,
     ) {
@@ -139,22 +140,22 @@ impl<'a> BufferRecords<'a> {
         let entries = &mut self.entries;
         let mut latest = 0;
         let mut before = None;
-        let (mut untimed, mut inverted, mut contradicting) = (0, 0, 0);
+        let (mut untimed, mut inverted, mut contradictory) = (0, 0, 0);
         let walk: ControlFlow<(), _> = each_record(self.payload.bytes(), |offset, shape, record| {
             let ticks = match shape.ticks(record) {
                 Some(stamp) => {
                     let stamp = to_axis(stamp);
-                    let ticks = stamp.clamp(span.low, span.high);
-                    contradicting += u64::from(ticks != stamp);
+                    let ticks = stamp.clamp(interval.low, interval.high);
+                    contradictory += u64::from(ticks != stamp);
                     if before.is_none() {
-                        // Records without a time that come first take the first time there is.
+                        // Leading records without a time get the first time in the buffer.
                         entries.iter_mut().for_each(|entry: &mut Entry| entry.ticks = ticks);
                     }
                     ticks
                 }
                 None => {
                     untimed += 1;
-                    before.unwrap_or(span.low)
+                    before.unwrap_or(interval.low)
                 }
             };
             if shape.has_time() {
@@ -168,58 +169,58 @@ impl<'a> BufferRecords<'a> {
         if inverted > 0 {
             entries.sort_by_key(|entry| entry.ticks);
         }
-        let place = place_of(buffer);
-        losses.add_at(Loss::UntimedRecord, untimed, place);
-        losses.add_at(Loss::TimeInversion, inverted, place);
-        losses.add_at(Loss::TimeContradiction, contradicting, place);
+        let location = location_of(buffer);
+        losses.add_at(Loss::UntimedRecord, untimed, location);
+        losses.add_at(Loss::TimeInversion, inverted, location);
+        losses.add_at(Loss::TimeContradiction, contradictory, location);
         if let ControlFlow::Continue(Some((offset, defect))) = walk {
             count_defect(buffer, &self.payload, offset, defect, losses);
         }
     }
 }
 
-/// What the start of a buffer tells about its place in time.
+/// Time of the first record of a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Beginning {
-    /// Time stamp of the first record that has one, in ticks of the recording's clock.
+pub(crate) enum BufferStart {
+    /// Timestamp of the first record that has one, in ticks of the recording's clock.
     At(u64),
-    /// Records, but none with a time stamp.
+    /// The buffer has records, but none has a timestamp.
     Untimed,
-    /// No records.
+    /// The buffer has no records.
     Empty,
 }
 
-/// Looks at the first records of a buffer, decompressing no more than it must.
-pub(crate) fn beginning<'a>(
+/// Finds the time of a buffer's first record, decompressing no more than necessary.
+pub(crate) fn buffer_start<'a>(
     payload: &mut Payload<'a>,
     buffer: &BufferInfo,
     file: &'a [u8],
     to_axis: impl Fn(u64) -> u64,
     losses: &mut Losses,
-) -> Beginning {
-    let mut look = |at_most: usize, losses: &mut Losses| {
-        payload.load(buffer, file, at_most, losses);
+) -> BufferStart {
+    let mut scan = |max_size: usize, losses: &mut Losses| {
+        payload.load(buffer, file, max_size, losses);
         let mut any = false;
         let walk = each_record(payload.bytes(), |_, shape, record| {
             any = true;
             shape.ticks(record).map_or(ControlFlow::Continue(()), ControlFlow::Break)
         });
         match walk {
-            ControlFlow::Break(stamp) => return Beginning::At(to_axis(stamp)),
-            // Without records the buffer is not loaded again, so its defect is counted here.
-            ControlFlow::Continue(Some((offset, defect))) if !any && at_most >= buffer.payload_size() => {
+            ControlFlow::Break(stamp) => return BufferStart::At(to_axis(stamp)),
+            // A buffer without records is not loaded again, so its defect is counted here.
+            ControlFlow::Continue(Some((offset, defect))) if !any && max_size >= buffer.payload_size() => {
                 count_defect(buffer, payload, offset, defect, losses);
             }
             ControlFlow::Continue(_) => {}
         }
-        if any { Beginning::Untimed } else { Beginning::Empty }
+        if any { BufferStart::Untimed } else { BufferStart::Empty }
     };
-    const FIRST_LOOK: usize = 1024;
-    if buffer.payload_size() > FIRST_LOOK && buffer.compression.is_some() {
-        // Losses of a first look are found again when the whole is read.
-        if let found @ Beginning::At(_) = look(FIRST_LOOK, &mut Losses::default()) {
+    const FIRST_SCAN_SIZE: usize = 1024;
+    if buffer.payload_size() > FIRST_SCAN_SIZE && buffer.compression.is_some() {
+        // Losses of the first scan are found again when the whole buffer is read.
+        if let found @ BufferStart::At(_) = scan(FIRST_SCAN_SIZE, &mut Losses::default()) {
             return found;
         }
     }
-    look(usize::MAX, losses)
+    scan(usize::MAX, losses)
 }

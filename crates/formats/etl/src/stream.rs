@@ -1,47 +1,47 @@
-//! Streams: the buffers of one processor of one session, in sequence. Where each buffer is in time follows from the beginning
-//! of the next, so that most buffers need not be read through to know it.
+//! Streams: the buffers of one processor and session, in sequence. The start of the next buffer limits the times of a
+//! buffer, so most buffers do not have to be read in full to place them.
 
 use crate::clock::ClockKind;
 use crate::contents::Contents;
 use crate::losses::Place;
-use crate::scan::{Beginning, BufferRecords, Payload, Span};
+use crate::scan::{BufferRecords, BufferStart, Interval, Payload};
 use crate::{BufferInfo, Loss, Losses};
 
-/// A thread may be interrupted between taking its time stamp and its place in the buffer; so much later than the next buffer's
-/// beginning a record is believed. Ticks per second are divided by this: 20 ms.
+/// A thread may be interrupted between taking its timestamp and reserving its space, so a record may be this much
+/// later than the start of the next buffer. Ticks per second are divided by this: 20 ms.
 const SLACK_DIVISOR: u64 = 50;
 
-/// The place of a buffer in time. `rank` orders buffers whose records have equal times.
+/// Position of a buffer in time. `rank` orders buffers whose records have equal times.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Placed {
-    pub span: Span,
+pub(crate) struct BufferPlacement {
+    pub interval: Interval,
     pub rank: u32,
 }
 
-/// Where all buffers are in time.
+/// Positions of all buffers in time.
 #[derive(Debug)]
 pub(crate) struct Placement {
-    /// By buffer.
-    pub places: Vec<Placed>,
+    /// Indexed by buffer.
+    pub placements: Vec<BufferPlacement>,
     /// Buffers with records, by (earliest time, rank).
     pub order: Vec<u32>,
-    /// When the last record is.
+    /// Time of the last record.
     pub end_ticks: u64,
 }
 
 impl Placement {
-    /// Finds when each buffer begins, and until when its records may be believed.
-    pub(crate) fn of(contents: &Contents<'_>, losses: &mut Losses) -> Placement {
+    /// Finds the start of each buffer and the latest time its records may have.
+    pub(crate) fn new(contents: &Contents<'_>, losses: &mut Losses) -> Placement {
         let mut streams: Vec<u32> = (0..contents.buffers.len() as u32).collect();
         let stream_of = |info: &BufferInfo| (info.cpu, info.file, info.session);
         streams.sort_by_key(|&buffer| {
             let info = contents.buffer(buffer);
             info.map(|info| (stream_of(info), info.sequence, info.offset))
         });
-        let unplaced = Placed { span: Span::ANY, rank: u32::MAX };
-        let mut places = vec![unplaced; contents.buffers.len()];
+        let default_placement = BufferPlacement { interval: Interval::ANY, rank: u32::MAX };
+        let mut placements = vec![default_placement; contents.buffers.len()];
         for (rank, &buffer) in streams.iter().enumerate() {
-            if let Some(placed) = places.get_mut(buffer as usize) {
+            if let Some(placed) = placements.get_mut(buffer as usize) {
                 placed.rank = rank as u32;
             }
         }
@@ -52,27 +52,27 @@ impl Placement {
         let same_stream = |&a: &u32, &b: &u32| contents.buffer(a).map(stream_of) == contents.buffer(b).map(stream_of);
         for stream in streams.chunk_by(same_stream) {
             let stream = placer.place(stream, losses);
-            for (&buffer, &span) in stream.buffers.iter().zip(&stream.spans) {
-                if let Some(placed) = places.get_mut(buffer as usize) {
-                    placed.span = span;
+            for (&buffer, &interval) in stream.buffers.iter().zip(&stream.intervals) {
+                if let Some(placed) = placements.get_mut(buffer as usize) {
+                    placed.interval = interval;
                     order.push(buffer);
                 }
             }
             end_ticks = end_ticks.max(stream.end_ticks);
         }
-        order.sort_by_key(|&buffer| places.get(buffer as usize).map(|placed| (placed.span.low, placed.rank)));
-        Placement { places, order, end_ticks }
+        order.sort_by_key(|&buffer| placements.get(buffer as usize).map(|placed| (placed.interval.low, placed.rank)));
+        Placement { placements, order, end_ticks }
     }
 }
 
 /// The buffers of a stream that have records, in stream order.
 struct Stream {
     buffers: Vec<u32>,
-    spans: Vec<Span>,
+    intervals: Vec<Interval>,
     end_ticks: u64,
 }
 
-/// Places the buffers of one stream after the other.
+/// Places the buffers of one stream at a time.
 struct Placer<'c, 'a> {
     contents: &'c Contents<'a>,
     payload: Payload<'a>,
@@ -87,38 +87,38 @@ impl Placer<'_, '_> {
         let mut any_timed = false;
         for &buffer in stream {
             let Some(info) = self.contents.buffer(buffer) else { continue };
-            match self.contents.beginning(info, &mut self.payload, losses) {
-                Beginning::At(ticks) => {
-                    // Untimed buffers that come first begin with the first that says when.
+            match self.contents.buffer_start(info, &mut self.payload, losses) {
+                BufferStart::At(ticks) => {
+                    // Leading buffers without timestamps start with the first buffer that has one.
                     if !any_timed {
                         lows.fill(ticks);
                     }
                     any_timed = true;
                     lows.push(ticks);
                 }
-                Beginning::Untimed => lows.push(lows.last().copied().unwrap_or(clock.start_ticks())),
-                Beginning::Empty => continue,
+                BufferStart::Untimed => lows.push(lows.last().copied().unwrap_or(clock.start_ticks())),
+                BufferStart::Empty => continue,
             }
             buffers.push(buffer);
         }
-        if !self.mend(&buffers, &mut lows) {
+        if !self.repair(&buffers, &mut lows) {
             return self.place_disordered(buffers, &lows, losses);
         }
         let slack = clock.ticks_per_second() / SLACK_DIVISOR;
         let highs = lows.iter().skip(1).map(|next| next.saturating_add(slack)).chain([u64::MAX]);
-        let mut spans: Vec<Span> = lows.iter().zip(highs).map(|(&low, high)| Span { low, high }).collect();
+        let mut intervals: Vec<Interval> = lows.iter().zip(highs).map(|(&low, high)| Interval { low, high }).collect();
         let mut end_ticks = 0;
-        if let (Some(&last), Some(span)) = (buffers.last(), spans.last_mut()) {
+        if let (Some(&last), Some(interval)) = (buffers.last(), intervals.last_mut()) {
             self.load_all(last);
-            span.high = self.records.entries.last().map_or(span.low, |entry| entry.ticks.max(span.low));
-            end_ticks = span.high;
+            interval.high = self.records.entries.last().map_or(interval.low, |entry| entry.ticks.max(interval.low));
+            end_ticks = interval.high;
         }
-        Stream { buffers, spans, end_ticks }
+        Stream { buffers, intervals, end_ticks }
     }
 
-    /// A single time stamp may be damaged: where a buffer seems to begin after the next one, a later record of it, or of the
-    /// next, can tell better. `false` when the stream really runs backwards.
-    fn mend(&mut self, buffers: &[u32], lows: &mut [u64]) -> bool {
+    /// Repairs single damaged timestamps. Where a buffer seems to start after the next one, a later record of either
+    /// buffer may give a better start. Returns `false` if the stream really goes back in time.
+    fn repair(&mut self, buffers: &[u32], lows: &mut [u64]) -> bool {
         for position in 1..lows.len() {
             let at = |lows: &[u64], position: usize| lows.get(position).copied();
             let (Some(before), Some(here)) = (at(lows, position - 1), at(lows, position)) else { continue };
@@ -139,18 +139,18 @@ impl Placer<'_, '_> {
         true
     }
 
-    /// Buffers that overlap or run backwards: each from its true earliest to its true latest record.
+    /// Places buffers that overlap or go back in time: each from its earliest to its latest record.
     fn place_disordered(&mut self, buffers: Vec<u32>, lows: &[u64], losses: &mut Losses) -> Stream {
         let descents = lows.windows(2).filter(|pair| matches!(pair, [a, b] if a > b)).count();
         losses.add(Loss::DisorderedBuffers, descents.max(1) as u64);
-        let mut spans = Vec::with_capacity(buffers.len());
+        let mut intervals = Vec::with_capacity(buffers.len());
         for (&buffer, &low) in buffers.iter().zip(lows) {
             self.load_all(buffer);
             let low = self.timed().min().unwrap_or(low);
-            spans.push(Span { low, high: self.timed().max().unwrap_or(low) });
+            intervals.push(Interval { low, high: self.timed().max().unwrap_or(low) });
         }
-        let end_ticks = spans.iter().map(|span| span.high).max().unwrap_or(0);
-        Stream { buffers, spans, end_ticks }
+        let end_ticks = intervals.iter().map(|interval| interval.high).max().unwrap_or(0);
+        Stream { buffers, intervals, end_ticks }
     }
 
     fn earliest_from(&mut self, buffer: Option<&u32>, floor: u64) -> Option<u64> {
@@ -158,22 +158,22 @@ impl Placer<'_, '_> {
         self.timed().filter(|&ticks| ticks >= floor).min()
     }
 
-    /// Times of the loaded records that say when they were.
+    /// Times of the loaded records that have a timestamp.
     fn timed(&self) -> impl Iterator<Item = u64> + '_ {
         let timed = self.records.entries.iter().filter(|entry| entry.shape.has_time());
         timed.map(|entry| entry.ticks)
     }
 
-    // What is lost is counted when the buffer is walked.
+    // Losses are counted when the buffer is visited.
     fn load_all(&mut self, buffer: u32) {
         if let Some(info) = self.contents.buffer(buffer) {
-            self.contents.load(info, Span::ANY, &mut self.records, &mut Losses::default());
+            self.contents.load(info, Interval::ANY, &mut self.records, &mut Losses::default());
         }
     }
 }
 
-/// Appended sessions may be of later boots, whose counter began again: those are moved behind the session before. How long the
-/// machine was off between is not in the file.
+/// Appended sessions may be from later boots, with a restarted counter. Moves these after the previous session: the
+/// file does not record how long the machine was off.
 pub(crate) fn separate_sessions(contents: &mut Contents<'_>, sessions_of_files: &[u32], losses: &mut Losses) {
     if contents.axes.clock.kind() == ClockKind::SystemTime {
         return;
@@ -183,12 +183,12 @@ pub(crate) fn separate_sessions(contents: &mut Contents<'_>, sessions_of_files: 
         let mut before: Option<SessionExtent> = None;
         for (session, extent) in session_extents(contents, file, sessions) {
             let mut extent = extent;
-            // One wild time stamp at the end of a session does not make it the session of an earlier boot.
-            if let Some(before) = before.filter(|before| extent.first < before.latest_beginning) {
+            // A single wild timestamp at the end of a session does not make the next one a session of an earlier boot.
+            if let Some(before) = before.filter(|before| extent.first < before.latest_buffer_start) {
                 let shift = before.last.saturating_sub(extent.first).saturating_add(1);
                 contents.axes.shift(file, session, shift);
                 extent.last = extent.last.saturating_add(shift);
-                extent.latest_beginning = extent.latest_beginning.saturating_add(shift);
+                extent.latest_buffer_start = extent.latest_buffer_start.saturating_add(shift);
                 let offset = extent.offset as u64;
                 losses.add_at(Loss::ClockRestarted, 1, Place { file, offset });
             }
@@ -197,14 +197,14 @@ pub(crate) fn separate_sessions(contents: &mut Contents<'_>, sessions_of_files: 
     }
 }
 
-/// From the earliest to the latest record of a session.
+/// The time from the earliest to the latest record of a session.
 #[derive(Clone, Copy)]
 struct SessionExtent {
     first: u64,
     last: u64,
-    /// The latest of the times at which a buffer begins.
-    latest_beginning: u64,
-    /// Of its first buffer in the file.
+    /// The latest start of a buffer.
+    latest_buffer_start: u64,
+    /// Offset of the first buffer in the file.
     offset: usize,
 }
 
@@ -217,16 +217,16 @@ fn session_extents(
     let mut records = BufferRecords::default();
     let mut extents: Vec<Option<SessionExtent>> = vec![None; sessions as usize];
     for buffer in contents.buffers.iter().filter(|buffer| buffer.file == file) {
-        contents.load(buffer, Span::ANY, &mut records, &mut Losses::default());
+        contents.load(buffer, Interval::ANY, &mut records, &mut Losses::default());
         let ends = records.entries.first().zip(records.entries.last());
         let slot = extents.get_mut(buffer.session as usize);
         let Some(((first, last), slot)) = ends.zip(slot) else { continue };
         let (first, last) = (first.ticks, last.ticks);
         let offset = buffer.offset;
-        let known = slot.get_or_insert(SessionExtent { first, last, latest_beginning: first, offset });
+        let known = slot.get_or_insert(SessionExtent { first, last, latest_buffer_start: first, offset });
         known.first = known.first.min(first);
         known.last = known.last.max(last);
-        known.latest_beginning = known.latest_beginning.max(first);
+        known.latest_buffer_start = known.latest_buffer_start.max(first);
     }
     (0..).zip(extents).filter_map(|(session, extent)| Some((session, extent?)))
 }

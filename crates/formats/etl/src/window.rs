@@ -1,4 +1,4 @@
-//! Spans of a recording's time that can be walked independently.
+//! Windows: intervals of a recording that can be visited independently.
 
 use std::ops::{ControlFlow, Range};
 
@@ -6,39 +6,40 @@ use crate::merge::{Part, merge};
 use crate::recording::Recording;
 use crate::{Record, Walk};
 
-/// A part of an input, in bytes.
+/// A range of bytes in an input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileRange {
-    /// Which input, by position.
+    /// Index of the input.
     pub file: usize,
-    /// The bytes.
+    /// Offsets from the start of the input.
     pub bytes: Range<usize>,
 }
 
 impl Recording<'_> {
-    /// All records in order of time. Equal times are ordered by processor, file, sequence number and position.
+    /// Visits all records in time order. Equal times are ordered by processor, file, sequence number and position.
     pub fn for_each<B>(&self, visit: impl FnMut(&Record<'_>) -> ControlFlow<B>) -> Walk<B> {
         merge(self, &Part { carried: &[], owned: self.order(), from: 0, until: None }, visit)
     }
 
-    /// Consecutive, disjoint spans of time that together are the recording, each with about as many bytes of records.
+    /// Divides the recording into at most `max_windows` consecutive, disjoint windows, each with about the same number
+    /// of record bytes.
     ///
-    /// Visiting them one after the other is the same as [`Recording::for_each`]; each can be visited by another thread. A buffer that
-    /// reaches over the end of a window is read again by the next, so windows should be several times larger than one buffer
-    /// of every processor.
+    /// Visiting them in order is equivalent to [`Recording::for_each`], and each can be visited by another thread. A
+    /// buffer that extends past the end of a window is read again by the next one, so windows should be several times
+    /// larger than one buffer of every processor.
     #[must_use]
-    pub fn windows(&self, at_most: usize) -> Vec<Window<'_>> {
-        cut_into_windows(self, self.order(), at_most)
+    pub fn windows(&self, max_windows: usize) -> Vec<Window<'_>> {
+        divide_into_windows(self, self.order(), max_windows)
     }
 
-    /// The records from `start_ns` up to, not including, `end_ns` since the recording started.
+    /// The records from `start_ns` up to but not including `end_ns`, in nanoseconds since the start of the recording.
     #[must_use]
     pub fn between(&self, start_ns: i64, end_ns: i64) -> Window<'_> {
         Window::between(self, self.order(), self.clock().ticks(start_ns), self.clock().ticks(end_ns))
     }
 }
 
-/// A span of time of a recording. Windows of one recording can be visited by several threads at once.
+/// An interval of a recording. Windows of one recording can be visited by several threads at once.
 #[derive(Debug, Clone)]
 pub struct Window<'r> {
     recording: &'r Recording<'r>,
@@ -49,20 +50,21 @@ pub struct Window<'r> {
 }
 
 impl<'r> Window<'r> {
-    /// The window's records in order of time. Stops early when `visit` breaks.
+    /// Visits the window's records in time order. Stops early if `visit` breaks.
     pub fn for_each<B>(&self, visit: impl FnMut(&Record<'_>) -> ControlFlow<B>) -> Walk<B> {
         let part = Part { carried: &self.carried, owned: self.owned, from: self.from, until: self.until };
         merge(self.recording, &part, visit)
     }
 
-    /// Bytes of records, once decompressed, of the buffers that begin in the window.
+    /// Decompressed size of the records in the buffers that start in the window, in bytes.
     #[must_use]
     pub fn size(&self) -> usize {
         let buffers = self.recording.buffers();
         self.owned.iter().filter_map(|&buffer| buffers.get(buffer as usize)).map(|info| info.payload_size()).sum()
     }
 
-    /// Parts of the files that no later window reads: once every window up to this one is done, their pages can be given back.
+    /// Parts of the files that no later window reads. Once every window up to this one is done, their pages can be
+    /// released.
     #[must_use]
     pub fn finished_ranges(&self) -> Vec<FileRange> {
         let buffers = self.recording.buffers();
@@ -70,7 +72,7 @@ impl<'r> Window<'r> {
             .carried
             .iter()
             .chain(self.owned)
-            .filter(|&&buffer| self.until.is_none_or(|until| self.recording.span(buffer).high < until));
+            .filter(|&&buffer| self.until.is_none_or(|until| self.recording.interval(buffer).high < until));
         let mut ranges: Vec<FileRange> = finished
             .filter_map(|&buffer| buffers.get(buffer as usize))
             .map(|info| FileRange { file: info.file, bytes: info.offset..info.offset + info.available })
@@ -87,29 +89,34 @@ impl<'r> Window<'r> {
     }
 
     pub(crate) fn between(recording: &'r Recording<'r>, order: &'r [u32], from: u64, until: u64) -> Window<'r> {
-        let start = order.partition_point(|&buffer| recording.span(buffer).low < from);
-        let end = order.partition_point(|&buffer| recording.span(buffer).low < until).max(start);
+        let start = order.partition_point(|&buffer| recording.interval(buffer).low < from);
+        let end = order.partition_point(|&buffer| recording.interval(buffer).low < until).max(start);
         let (before, rest) = order.split_at(start);
-        let carried = before.iter().copied().filter(|&buffer| recording.span(buffer).high >= from).collect();
+        let carried = before.iter().copied().filter(|&buffer| recording.interval(buffer).high >= from).collect();
         let owned = rest.get(..end - start).unwrap_or_default();
         Window { recording, carried, owned, from, until: Some(until.max(from)) }
     }
 }
 
-/// Cuts a recording where about as many bytes of records lie on either side. `order` are the buffers by the time they begin.
-pub(crate) fn cut_into_windows<'r>(recording: &'r Recording<'r>, order: &'r [u32], at_most: usize) -> Vec<Window<'r>> {
+/// Divides a recording into windows of about the same number of record bytes. `order` lists the buffers by start time.
+pub(crate) fn divide_into_windows<'r>(
+    recording: &'r Recording<'r>,
+    order: &'r [u32],
+    max_windows: usize,
+) -> Vec<Window<'r>> {
     let size_of = |buffer: u32| recording.buffers().get(buffer as usize).map_or(0, |info| info.payload_size());
     let total: usize = order.iter().map(|&buffer| size_of(buffer)).sum();
-    let target = (total / at_most.max(1)).max(1);
+    let target = (total / max_windows.max(1)).max(1);
 
-    // Where windows begin: position in `order`, time. A window begins where a buffer does that begins later than the one before.
+    // Start of each window: position in `order`, time. A window starts at a buffer that starts later than the previous
+    // one.
     let mut starts = vec![(0, 0)];
     let mut size = 0;
     for &buffer in order {
-        let low = recording.span(buffer).low;
+        let low = recording.interval(buffer).low;
         let (_, previous) = starts.last().copied().unwrap_or_default();
-        if size >= target && starts.len() < at_most && low > previous {
-            starts.push((order.partition_point(|&buffer| recording.span(buffer).low < low), low));
+        if size >= target && starts.len() < max_windows && low > previous {
+            starts.push((order.partition_point(|&buffer| recording.interval(buffer).low < low), low));
             size = 0;
         }
         size += size_of(buffer);
@@ -121,7 +128,7 @@ pub(crate) fn cut_into_windows<'r>(recording: &'r Recording<'r>, order: &'r [u32
         let end = next.map_or(order.len(), |(position, _)| position);
         let carried = windows.last().map_or_else(Vec::new, |before| {
             let open = before.carried.iter().chain(before.owned);
-            open.copied().filter(|&buffer| recording.span(buffer).high >= from).collect()
+            open.copied().filter(|&buffer| recording.interval(buffer).high >= from).collect()
         });
         let owned = order.get(position..end).unwrap_or_default();
         windows.push(Window { recording, carried, owned, from, until: next.map(|(_, time)| time) });

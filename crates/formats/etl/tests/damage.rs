@@ -1,4 +1,4 @@
-//! Any damage gives an error or a result that keeps its promises: never a panic, never more records than fit the bytes.
+//! Damaged files give an error or a consistent result: no panic, and no more records than fit in the bytes.
 
 use crate::samples_folder;
 
@@ -43,7 +43,7 @@ fn small_recording(compression: Option<Compression>) -> Vec<u8> {
 const FORMATS: [Option<Compression>; 4] =
     [None, Some(Compression::Lznt1), Some(Compression::Xpress), Some(Compression::XpressHuffman)];
 
-/// Opens and walks in every way there is; all must agree. Gives the number of records.
+/// Opens a file and visits its records in every possible way. The results must agree. Returns the number of records.
 fn check(bytes: &[u8]) -> Option<u64> {
     let input = Input { name: "damaged.etl", bytes };
     let recording = match Recording::open(&[input]) {
@@ -95,7 +95,7 @@ fn identity(record: &Record<'_>) -> (u64, u16, usize, usize) {
 }
 
 #[test]
-fn cut_at_every_byte() {
+fn accepts_truncation_at_every_byte() {
     for format in FORMATS {
         let bytes = small_recording(format);
         let all = check(&bytes).unwrap();
@@ -103,16 +103,16 @@ fn cut_at_every_byte() {
         let mut before = 0;
         for length in 0..bytes.len() {
             let records = check(&bytes[..length]).unwrap_or(0);
-            assert!(records <= all, "{format:?} cut at {length}");
-            // In a plain file every further byte can only add.
-            assert!(format.is_some() || records >= before, "cut at {length}: {before} then {records}");
+            assert!(records <= all, "{format:?} truncated to {length}");
+            // In an uncompressed file, more bytes can only add records.
+            assert!(format.is_some() || records >= before, "truncated to {length}: {before} then {records}");
             before = records;
         }
     }
 }
 
 #[test]
-fn every_byte_inverted() {
+fn accepts_inversion_of_every_byte() {
     for format in FORMATS {
         let bytes = small_recording(format);
         for offset in 0..bytes.len() {
@@ -124,14 +124,14 @@ fn every_byte_inverted() {
 }
 
 #[test]
-fn one_inverted_byte_of_a_plain_file_costs_one_buffer_at_most() {
+fn inverted_byte_costs_at_most_one_uncompressed_buffer() {
     let bytes = small_recording(None);
-    let most = (0x400 - 0x48) / 16;
+    let max_lost = (0x400 - 0x48) / 16;
     for offset in 0x400..bytes.len() {
         let mut damaged = bytes.clone();
         damaged[offset] = !damaged[offset];
         let records = check(&damaged).unwrap();
-        assert!(records + most >= 61, "byte {offset:#x}: {records} records left");
+        assert!(records + max_lost >= 61, "byte {offset:#x}: {records} records left");
     }
 }
 
@@ -139,18 +139,18 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn many_bytes_overwritten(format in 0usize..4, writes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..40), cut in any::<prop::sample::Index>()) {
+    fn accepts_many_overwritten_bytes(format in 0usize..4, writes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..40), cut in any::<prop::sample::Index>()) {
         let mut bytes = small_recording(FORMATS[format]);
         for (place, value) in writes {
-            let place = place.index(bytes.len());
-            bytes[place] = value;
+            let offset = place.index(bytes.len());
+            bytes[offset] = value;
         }
         bytes.truncate(bytes.len() - cut.index(bytes.len() / 4));
         check(&bytes);
     }
 
     #[test]
-    fn anything_behind_a_good_header(format in 0usize..4, tail in prop::collection::vec(any::<u8>(), 0..5000)) {
+    fn accepts_random_bytes_after_valid_header(format in 0usize..4, tail in prop::collection::vec(any::<u8>(), 0..5000)) {
         let mut bytes = small_recording(FORMATS[format]);
         bytes.truncate(0x400);
         bytes.extend(tail);
@@ -158,14 +158,14 @@ proptest! {
     }
 
     #[test]
-    fn anything(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {
+    fn accepts_random_bytes(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {
         check(&bytes);
     }
 }
 
-/// Found by the fuzzer: moving a session behind one that ends at the last possible tick overflowed.
+/// Found by the fuzzer: moving a session after one that ends at the last possible tick overflowed.
 #[test]
-fn appended_sessions_at_the_ends_of_time() {
+fn accepts_appended_sessions_at_extreme_times() {
     let session = |number: u32, ticks: &[u64]| {
         let mut etl = EtlBuilder::new(Session::windows_10(1));
         for &ticks in ticks {
@@ -182,9 +182,9 @@ fn appended_sessions_at_the_ends_of_time() {
     }
 }
 
-/// Inputs that a fuzzer or a user found something with. They stay here so that it is not found again.
+/// Regression inputs from fuzzing and bug reports.
 #[test]
-fn what_was_found_before() {
+fn regression_inputs_stay_fixed() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/found");
     for path in samples_folder::files_below(&folder, "etl") {
         check(&std::fs::read(&path).unwrap());

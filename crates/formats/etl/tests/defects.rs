@@ -1,4 +1,4 @@
-//! Single defects: what each costs, and under which name it is counted.
+//! Single defects: how many records each costs, and which loss is counted.
 
 use crate::assembled::{START, interleaved, numbered, open, read, small_buffers};
 use onoff_etl::{Error, Input, Loss, Recording};
@@ -6,8 +6,8 @@ use onoff_testkit::assemble::{Defect, EtlBuilder};
 use onoff_testkit::compress::Compression;
 
 #[test]
-fn small_inversions_are_put_in_order() {
-    // Within a buffer, and between the end of one and the beginning of the next.
+fn sorts_small_time_inversions() {
+    // Within a buffer, and between the end of one and the start of the next.
     let mut etl = EtlBuilder::new(small_buffers(1));
     for (ticks, number) in [(10, 1), (30, 3), (20, 2), (50, 5)] {
         etl.push(0, &numbered(START + ticks, number));
@@ -25,7 +25,7 @@ fn small_inversions_are_put_in_order() {
 }
 
 #[test]
-fn a_single_wild_time_stamp_does_not_move_its_neighbors() {
+fn single_wild_time_stamp_does_not_move_neighbors() {
     for wild in [1, u64::MAX / 2] {
         for position in [0, 57, 119] {
             let mut etl = EtlBuilder::new(small_buffers(1));
@@ -38,16 +38,16 @@ fn a_single_wild_time_stamp_does_not_move_its_neighbors() {
             let (found, losses) = read(&recording);
             assert!(found.is_sorted_by_key(|&(time, _)| time));
             let others = found.iter().filter(|&&(_, number)| number != 240 + position);
-            let right = others.filter(|&&(time, number)| time == i64::from(number) * 100_000).count();
-            assert_eq!((right, found.len()), (999, 1000), "stamp {wild:#x} at {position}");
-            assert_eq!(losses.count(Loss::TimeContradiction), 1, "stamp {wild:#x} at {position}: {losses:?}");
+            let correct = others.filter(|&&(time, number)| time == i64::from(number) * 100_000).count();
+            assert_eq!((correct, found.len()), (999, 1000), "timestamp {wild:#x} at {position}");
+            assert_eq!(losses.count(Loss::TimeContradiction), 1, "timestamp {wild:#x} at {position}: {losses:?}");
             assert_eq!(recording.duration_ns(), 99_900_000);
         }
     }
 }
 
 #[test]
-fn a_clock_set_back_is_ordered_by_time_and_said() {
+fn sorts_and_reports_clock_set_back() {
     let mut etl = EtlBuilder::new(small_buffers(1));
     for number in 0..1000u32 {
         let back = if number < 600 { 0 } else { 500_000_000 };
@@ -63,7 +63,7 @@ fn a_clock_set_back_is_ordered_by_time_and_said() {
 }
 
 #[test]
-fn lost_and_repeated_buffers_are_counted() {
+fn counts_lost_and_repeated_buffers() {
     let mut etl = interleaved(small_buffers(1), 2000);
     etl.defect(Defect::MissingBuffer { buffer: 3 }).defect(Defect::RepeatedBuffer { buffer: 5 });
     let bytes = etl.finish();
@@ -73,11 +73,11 @@ fn lost_and_repeated_buffers_are_counted() {
     assert_eq!(losses.count(Loss::MissingSequence), 1);
     assert_eq!(losses.count(Loss::DuplicateBuffer), 1);
     assert_eq!(losses.count(Loss::BuffersAbsent), 1);
-    assert_eq!(losses.first(Loss::DuplicateBuffer).map(|place| place.offset), Some(7 * 0x1000));
+    assert_eq!(losses.first(Loss::DuplicateBuffer).map(|location| location.offset), Some(7 * 0x1000));
 }
 
 #[test]
-fn the_recorders_marks_are_counted() {
+fn counts_lossy_flags() {
     let mut etl = interleaved(small_buffers(1), 500);
     etl.flush(0).flag_last_buffer(0x2);
     let bytes = etl.finish();
@@ -85,7 +85,7 @@ fn the_recorders_marks_are_counted() {
 }
 
 #[test]
-fn bad_records_cost_the_rest_of_their_buffer_only() {
+fn bad_record_costs_rest_of_buffer_only() {
     for defect in [
         Defect::RecordSize { buffer: 1, record: 4, size: 3 },
         Defect::RecordSize { buffer: 1, record: 4, size: 0xFFF8 },
@@ -98,12 +98,12 @@ fn bad_records_cost_the_rest_of_their_buffer_only() {
         let per_buffer = (0x1000 - 0x48) / 24;
         assert_eq!(found.len(), 1000 - per_buffer + 4, "{defect:?}");
         assert_eq!(losses.count(Loss::BadRecord), 1, "{defect:?}");
-        assert_eq!(losses.first(Loss::BadRecord).map(|place| place.offset), Some(0x2000 + 0x48 + 4 * 24));
+        assert_eq!(losses.first(Loss::BadRecord).map(|location| location.offset), Some(0x2000 + 0x48 + 4 * 24));
     }
 }
 
 #[test]
-fn a_buffer_that_lies_about_its_size_costs_nothing_where_all_have_one_size() {
+fn wrong_size_of_uncompressed_buffer_costs_nothing() {
     for size in [0, 8, 0x48, 0x1001, 0x5000, u32::MAX] {
         let mut etl = interleaved(small_buffers(1), 2000);
         etl.defect(Defect::BufferSize { buffer: 2, size });
@@ -116,7 +116,7 @@ fn a_buffer_that_lies_about_its_size_costs_nothing_where_all_have_one_size() {
 }
 
 #[test]
-fn a_damaged_buffer_header_costs_its_buffer() {
+fn damaged_buffer_header_costs_one_buffer() {
     for session in [small_buffers(1), small_buffers(1).compressed(Compression::Xpress)] {
         let clean = interleaved(session, 2000).finish();
         let target = open(&clean).buffers()[3].clone();
@@ -124,14 +124,14 @@ fn a_damaged_buffer_header_costs_its_buffer() {
         bytes[target.offset..target.offset + 0x48].fill(0xEE);
         let (found, losses) = read(&open(&bytes));
         assert_eq!(losses.count(Loss::UnreadableSpan), 1, "{losses:?}");
-        assert_eq!(losses.first(Loss::UnreadableSpan).map(|place| place.offset), Some(target.offset as u64));
+        assert_eq!(losses.first(Loss::UnreadableSpan).map(|location| location.offset), Some(target.offset as u64));
         assert_eq!(losses.count(Loss::MissingSequence), 1);
         assert_eq!(found.len(), 2000 - (0x1000 - 0x48) / 24);
     }
 }
 
 #[test]
-fn fill_levels_beyond_the_buffer_are_bounded() {
+fn bounds_fill_level_by_buffer() {
     for fill in [0, 0x47, 0x48, 0x50] {
         let mut etl = interleaved(small_buffers(1), 500);
         etl.defect(Defect::FillLevel { buffer: 0, offset: fill });
@@ -139,7 +139,7 @@ fn fill_levels_beyond_the_buffer_are_bounded() {
         let (found, _) = read(&open(&bytes));
         assert!(found.len() >= 500 - (0x1000 - 0x48) / 24, "fill {fill:#x}");
     }
-    // What lies behind the records is the fill pattern.
+    // The fill pattern follows the records.
     let mut etl = interleaved(small_buffers(1), 500);
     etl.defect(Defect::FillLevel { buffer: 2, offset: 0x1000 });
     let bytes = etl.finish();
@@ -149,7 +149,7 @@ fn fill_levels_beyond_the_buffer_are_bounded() {
 }
 
 #[test]
-fn wrong_compressed_sizes_keep_what_is_good() {
+fn wrong_compressed_size_keeps_valid_records() {
     for compression in [Compression::Lznt1, Compression::Xpress, Compression::XpressHuffman] {
         let mut etl = interleaved(small_buffers(1).compressed(compression), 1000);
         etl.defect(Defect::FillLevel { buffer: 1, offset: 0x1000 + 0x200 });
@@ -161,7 +161,7 @@ fn wrong_compressed_sizes_keep_what_is_good() {
 }
 
 #[test]
-fn absurd_expansion_is_refused() {
+fn rejects_absurd_expansion() {
     let mut etl = interleaved(small_buffers(1).compressed(Compression::Xpress), 5000);
     for buffer in 0..8 {
         etl.defect(Defect::FillLevel { buffer, offset: 60 << 20 });
@@ -173,7 +173,7 @@ fn absurd_expansion_is_refused() {
 }
 
 #[test]
-fn an_unknown_compression_is_said() {
+fn reports_unknown_compression() {
     let mut bytes = interleaved(small_buffers(1).compressed(Compression::Xpress), 100).finish();
     bytes[0x2C] = 9;
     let recording = open(&bytes);
@@ -183,22 +183,22 @@ fn an_unknown_compression_is_said() {
 }
 
 #[test]
-fn what_is_no_recording_is_refused_by_name_and_offset() {
-    let refuse = |bytes: &[u8]| Recording::open(&[Input { name: "x.etl", bytes }]).unwrap_err();
-    assert_eq!(refuse(&[]).to_string(), "x.etl: byte offset 0: the file is empty");
-    assert_eq!(refuse(&[0; 5000]).to_string(), "x.etl: byte offset 0: the file is empty (it holds only zero bytes)");
+fn rejects_other_files_with_name_and_offset() {
+    let open_error = |bytes: &[u8]| Recording::open(&[Input { name: "x.etl", bytes }]).unwrap_err();
+    assert_eq!(open_error(&[]).to_string(), "x.etl: byte offset 0: the file is empty");
+    assert_eq!(open_error(&[0; 5000]).to_string(), "x.etl: byte offset 0: the file is empty (all bytes are zero)");
     assert_eq!(
-        refuse(b"MZ\x90").to_string(),
-        "x.etl: byte offset 0x0: the file is cut inside first buffer header: 72 bytes needed, 3 there"
+        open_error(b"MZ\x90").to_string(),
+        "x.etl: byte offset 0x0: the file ends inside the first buffer header: 72 bytes needed, 3 available"
     );
-    assert!(matches!(refuse(&[b'A'; 5000]), Error::NotAnEventTraceLog { offset: 0, .. }));
+    assert!(matches!(open_error(&[b'A'; 5000]), Error::NotAnEventTraceLog { offset: 0, .. }));
     let bytes = EtlBuilder::new(small_buffers(1)).finish();
-    assert!(matches!(refuse(&bytes[..0x100]), Error::Truncated { offset: 0x48, .. }));
+    assert!(matches!(open_error(&bytes[..0x100]), Error::Truncated { offset: 0x48, .. }));
     let mut other = bytes.clone();
     other[0x48 + 6] = 1;
-    assert!(matches!(refuse(&other), Error::NotAnEventTraceLog { offset: 0x48, .. }));
+    assert!(matches!(open_error(&other), Error::NotAnEventTraceLog { offset: 0x48, .. }));
     let mut other = bytes;
     other[0x48 + 2] = 0x13;
-    assert!(refuse(&other).to_string().contains("its marker is 0xc013"));
+    assert!(open_error(&other).to_string().contains("its marker is 0xc013"));
     assert_eq!(Recording::open(&[]).unwrap_err(), Error::NoInput);
 }

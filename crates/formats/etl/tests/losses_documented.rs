@@ -1,4 +1,4 @@
-//! The book lists every loss of the container with the words the program uses.
+//! The book lists every loss of ETL files with the program's own explanation.
 
 use std::path::Path;
 
@@ -9,9 +9,9 @@ fn row(loss: &Loss) -> String {
 }
 
 #[test]
-fn the_book_has_the_table_of_losses() {
+fn book_contains_loss_table() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/src/explanation/losses.md");
     let text = std::fs::read_to_string(page).unwrap();
     let table: Vec<String> = Loss::ALL.iter().map(row).collect();
-    assert!(text.contains(&table.join("\n")), "the table should be:\n{}", table.join("\n"));
+    assert!(text.contains(&table.join("\n")), "expected table:\n{}", table.join("\n"));
 }

@@ -1,4 +1,4 @@
-//! Several logs of one boot as one file: what is read of it is what is read of them together.
+//! Merged files: reading one gives the same records and losses as reading its inputs together.
 
 use std::io::Cursor;
 use std::ops::ControlFlow;
@@ -11,8 +11,8 @@ use onoff_etl::{HeaderKind, Input, Loss, Losses, MergeError, MergedFile, Recordi
 use onoff_testkit::assemble::{EtlBuilder, Session, mode};
 use onoff_testkit::compress::Compression;
 
-/// Losses that a merged file has as its inputs do.
-const KEPT: [Loss; 6] = [
+/// Losses that a merged file inherits from its inputs.
+const INHERITED: [Loss; 6] = [
     Loss::EventsLost,
     Loss::BuffersLost,
     Loss::BuffersMarkedLossy,
@@ -29,11 +29,11 @@ fn merge(files: &[&[u8]]) -> Result<(Vec<u8>, MergedFile), MergeError> {
     Ok((out.into_inner(), merged))
 }
 
-/// A record: when, on which processor, its bytes.
-type Told = (i64, u16, Vec<u8>);
+/// Time, processor and bytes of a record.
+type ReadRecord = (i64, u16, Vec<u8>);
 
-/// All records but logfile headers, and what was lost.
-fn read(files: &[&[u8]]) -> (Vec<Told>, Losses) {
+/// All records except logfile headers, and all losses.
+fn read(files: &[&[u8]]) -> (Vec<ReadRecord>, Losses) {
     let inputs: Vec<Input<'_>> = files.iter().map(|bytes| Input { name: "log.etl", bytes }).collect();
     let recording = Recording::open(&inputs).unwrap();
     let mut records = Vec::new();
@@ -48,22 +48,22 @@ fn read(files: &[&[u8]]) -> (Vec<Told>, Losses) {
     (records, losses)
 }
 
-/// Merges files, and holds what is read of the result against what is read of them together.
-fn merged_as_together(files: &[&[u8]]) -> Vec<u8> {
-    let (bytes, said) = merge(files).unwrap();
-    let (together, lost_together) = read(files);
-    let (merged, lost_merged) = read(&[&bytes]);
+/// Merges files, and compares the result with reading the inputs together.
+fn merge_and_compare(files: &[&[u8]]) -> Vec<u8> {
+    let (bytes, summary) = merge(files).unwrap();
+    let (together, losses_together) = read(files);
+    let (merged, losses_merged) = read(&[&bytes]);
     assert_eq!(merged.len(), together.len());
     assert!(merged == together);
-    assert_eq!(said.records, together.len() as u64 + 1);
-    assert_eq!(said.bytes, bytes.len() as u64);
-    for loss in KEPT {
-        assert_eq!(lost_merged.count(loss), lost_together.count(loss), "{}", loss.name());
+    assert_eq!(summary.records, together.len() as u64 + 1);
+    assert_eq!(summary.bytes, bytes.len() as u64);
+    for loss in INHERITED {
+        assert_eq!(losses_merged.count(loss), losses_together.count(loss), "{}", loss.name());
     }
     bytes
 }
 
-/// A session for a program's events, beside the kernel's.
+/// A session for user-mode events, recorded at the same time as the kernel's.
 fn user_session() -> Session {
     Session {
         buffer_size: 0x4000,
@@ -86,10 +86,10 @@ fn user_log(count: u32) -> EtlBuilder {
 }
 
 #[test]
-fn two_sessions_of_one_boot_are_one_file() {
+fn merges_two_sessions_of_one_boot() {
     let kernel = interleaved(small_buffers(3).compressed(Compression::Xpress), 5000).finish();
     let user = user_log(1500).finish();
-    let bytes = merged_as_together(&[&user, &kernel]);
+    let bytes = merge_and_compare(&[&user, &kernel]);
     let recording = Recording::open(&[Input { name: "merged.etl", bytes: &bytes }]).unwrap();
     let header = recording.header();
     assert_eq!((header.processors, header.logger_name.as_str()), (3, "Relogger"));
@@ -102,7 +102,7 @@ fn two_sessions_of_one_boot_are_one_file() {
 }
 
 #[test]
-fn what_was_lost_is_lost_in_the_new_file_too() {
+fn merged_file_inherits_losses() {
     let mut kernel = interleaved(small_buffers(2), 3000);
     kernel.session_mut().events_lost = 7;
     for processor in [0, 1] {
@@ -117,52 +117,53 @@ fn what_was_lost_is_lost_in_the_new_file_too() {
     user.session_mut().buffers_lost = 2;
     user.flush(0).flag_last_buffer(0x6);
     let (kernel, user) = (kernel.finish(), user.finish());
-    let bytes = merged_as_together(&[&kernel, &user]);
+    let bytes = merge_and_compare(&[&kernel, &user]);
     let (_, losses) = read(&[&bytes]);
     let counted = [Loss::EventsLost, Loss::BuffersLost, Loss::BuffersMarkedLossy].map(|loss| losses.count(loss));
     assert_eq!(counted, [12, 6, 7]);
 
-    // One whose end was cut off, and one that was never finished.
+    // One truncated log, and one unfinished log.
     let cut = kernel.get(..kernel.len() - 0x2000).unwrap();
-    merged_as_together(&[cut, &user]);
+    merge_and_compare(&[cut, &user]);
     let unfinished = interleaved(small_buffers(2), 900).finish_interrupted();
-    let bytes = merged_as_together(&[&unfinished, &user]);
+    let bytes = merge_and_compare(&[&unfinished, &user]);
     assert_eq!(read(&[&bytes]).1.count(Loss::UnfinishedFile), 1);
 }
 
 #[test]
-fn a_ring_stays_known_as_one() {
+fn keeps_circular_mode() {
     let ring = interleaved(small_buffers(2), 5000).finish_circular(4);
-    let bytes = merged_as_together(&[&ring, &user_log(10).finish()]);
+    let bytes = merge_and_compare(&[&ring, &user_log(10).finish()]);
     let recording = Recording::open(&[Input { name: "merged.etl", bytes: &bytes }]).unwrap();
     assert!(recording.header().has_mode(log_file_mode::CIRCULAR));
 }
 
 #[test]
-fn one_file_is_written_anew_and_may_be_merged_again() {
-    let first = merged_as_together(&[&interleaved(small_buffers(2), 500).finish()]);
-    merged_as_together(&[&first, &user_log(100).finish()]);
+fn rewrites_single_file_and_merges_it_again() {
+    let first = merge_and_compare(&[&interleaved(small_buffers(2), 500).finish()]);
+    merge_and_compare(&[&first, &user_log(100).finish()]);
 }
 
 #[test]
-fn what_cannot_be_one_recording_is_refused_and_says_why() {
+fn rejects_unrelated_files_with_reason() {
     let kernel = interleaved(small_buffers(2), 50).finish();
-    let apart = |session: Session| {
+    let merge_with_kernel = |session: Session| {
         let mut other = EtlBuilder::new(session);
         other.push(0, &numbered(START + 100, 1));
         merge(&[&kernel, &other.finish()]).map(|_| ()).map_err(|error| error.to_string())
     };
     let other_boot = Session { start_ticks: START + (1 << 40), boot_time: 1, ..user_session() };
-    let refused = apart(other_boot).unwrap_err();
-    assert_eq!(refused, "0.etl and 1.etl cannot be one recording: they are of two boots");
-    let refused = apart(Session { perf_freq: 3_579_545, ..user_session() }).unwrap_err();
+    let error = merge_with_kernel(other_boot).unwrap_err();
+    assert_eq!(error, "0.etl and 1.etl are not parts of one recording: they are from different boots");
+    let error = merge_with_kernel(Session { perf_freq: 3_579_545, ..user_session() }).unwrap_err();
     let clocks = "their clocks are performance counter at 10000000 Hz and performance counter at 3579545 Hz";
-    assert!(refused.ends_with(clocks), "{refused}");
-    let refused = apart(Session { build: 26100, ..user_session() }).unwrap_err();
-    assert!(refused.ends_with("they are of two builds of Windows, 19045 and 26100"), "{refused}");
-    let refused = apart(Session { logger_name: "nt kernel logger".to_owned(), ..user_session() }).unwrap_err();
-    assert!(refused.contains("both are of a session 'NT Kernel Logger' at one time"), "{refused}");
-    // The same name later is the next file of the session.
+    assert!(error.ends_with(clocks), "{error}");
+    let error = merge_with_kernel(Session { build: 26100, ..user_session() }).unwrap_err();
+    assert!(error.ends_with("their Windows builds are 19045 and 26100"), "{error}");
+    let error =
+        merge_with_kernel(Session { logger_name: "nt kernel logger".to_owned(), ..user_session() }).unwrap_err();
+    assert!(error.contains("both recorded a session named 'NT Kernel Logger' at the same time"), "{error}");
+    // The same name at a later time: the next file of the session.
     let first = Session::windows_10(1);
     let next = Session {
         logger_name: first.logger_name.clone(),
@@ -170,7 +171,7 @@ fn what_cannot_be_one_recording_is_refused_and_says_why() {
         start_ticks: START + (first.end_time - first.start_time),
         ..user_session()
     };
-    assert_eq!(apart(next), Ok(()));
+    assert_eq!(merge_with_kernel(next), Ok(()));
 
     let mut second = EtlBuilder::new(small_buffers(2));
     second.push(0, &numbered(START + 5, 1));
@@ -180,17 +181,17 @@ fn what_cannot_be_one_recording_is_refused_and_says_why() {
 }
 
 #[test]
-fn real_recordings_are_what_they_were() {
+fn real_recordings_survive_merge() {
     for sample in samples() {
         match merge(&[&sample.bytes]) {
-            Ok(_) => drop(merged_as_together(&[&sample.bytes])),
+            Ok(_) => drop(merge_and_compare(&[&sample.bytes])),
             Err(error) => panic!("{}: {error}", sample.name),
         }
     }
     let named = |name: &str| samples().iter().find(|sample| sample.name == name).map(|sample| &*sample.bytes);
     let kernel = named("diagsession-diaghub.kernel.1.etl");
     if let (Some(kernel), Some(user)) = (kernel, named("diagsession-diaghub.user_paged.1.etl")) {
-        merged_as_together(&[kernel, user]);
+        merge_and_compare(&[kernel, user]);
         let other = named("powershell.etl").unwrap();
         assert!(matches!(merge(&[kernel, other]), Err(MergeError::Apart { .. })));
     }
@@ -198,7 +199,7 @@ fn real_recordings_are_what_they_were() {
 
 proptest! {
     #[test]
-    fn damaged_logs_are_merged_or_refused(
+    fn damaged_logs_are_merged_or_rejected(
         changes in prop::collection::vec((0usize..40_000, any::<u8>()), 1..20),
         cut in 0usize..40_000,
     ) {
@@ -208,9 +209,9 @@ proptest! {
             kernel[at % length] = value;
         }
         kernel.truncate(kernel.len().saturating_sub(cut % 9000));
-        if let Ok((bytes, said)) = merge(&[&kernel, &user_log(30).finish()]) {
+        if let Ok((bytes, summary)) = merge(&[&kernel, &user_log(30).finish()]) {
             let (together, _) = read(&[&kernel, &user_log(30).finish()]);
-            prop_assert_eq!(said.records, together.len() as u64 + 1);
+            prop_assert_eq!(summary.records, together.len() as u64 + 1);
             prop_assert_eq!(read(&[&bytes]).0.len(), together.len());
         }
     }

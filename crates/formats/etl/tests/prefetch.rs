@@ -1,10 +1,10 @@
-//! XPRESS Huffman on real data: prefetch files, which Windows stores as `MAM\x04`, the size, and one compressed stream.
+//! XPRESS Huffman on real data: prefetch files, which Windows stores as `MAM\x04`, the size and one compressed stream.
 
 use crate::samples_folder;
 
 use onoff_etl::CompressionFormat;
 
-/// The announced size and the compressed stream.
+/// The declared size and the compressed stream.
 fn packed(file: &[u8]) -> Option<(usize, &[u8])> {
     let rest = file.strip_prefix(b"MAM\x04")?;
     let (size, stream) = rest.split_first_chunk()?;
@@ -12,13 +12,13 @@ fn packed(file: &[u8]) -> Option<(usize, &[u8])> {
 }
 
 #[test]
-fn prefetch_files_give_their_announced_size_and_are_prefetch_files() {
+fn decompresses_prefetch_files_to_declared_size() {
     let Some(folder) = samples_folder::folder() else {
         return;
     };
     let paths = samples_folder::files_below(&folder.join("prefetch"), "pf");
     let mut unpacked = 0;
-    let mut longest = 0;
+    let mut max_size = 0;
     for path in &paths {
         let file = std::fs::read(path).unwrap();
         let Some((size, stream)) = packed(&file) else {
@@ -26,20 +26,20 @@ fn prefetch_files_give_their_announced_size_and_are_prefetch_files() {
             continue;
         };
         let mut output = vec![0; size];
-        let good = CompressionFormat::XpressHuffman.decompress(stream, &mut output);
-        assert_eq!(good, size, "{}", path.display());
+        let valid = CompressionFormat::XpressHuffman.decompress(stream, &mut output);
+        assert_eq!(valid, size, "{}", path.display());
         assert_eq!(output.get(4..8), Some(b"SCCA".as_slice()), "{}", path.display());
-        // A prefetch file begins with its own size.
+        // A prefetch file starts with its own size.
         assert_eq!(output.get(12..16), Some((size as u32).to_le_bytes().as_slice()), "{}", path.display());
         unpacked += 1;
-        longest = longest.max(size);
+        max_size = max_size.max(size);
     }
     assert!(unpacked >= 10, "{unpacked} of {} files are compressed", paths.len());
-    assert!(longest > 1 << 16, "no file has more than one chunk");
+    assert!(max_size > 1 << 16, "no file has more than one chunk");
 }
 
 #[test]
-fn cut_prefetch_files_give_what_comes_before_the_cut() {
+fn truncated_prefetch_files_give_valid_prefix() {
     let Some(folder) = samples_folder::folder() else {
         return;
     };
@@ -49,13 +49,13 @@ fn cut_prefetch_files_give_what_comes_before_the_cut() {
         let Some((size, stream)) = packed(&file) else {
             continue;
         };
-        let mut whole = vec![0; size];
-        assert_eq!(CompressionFormat::XpressHuffman.decompress(stream, &mut whole), size);
-        let mut part = vec![0; size];
-        for cut in (0..stream.len()).step_by(stream.len() / 9 + 1) {
-            let good = CompressionFormat::XpressHuffman.decompress(&stream[..cut], &mut part);
-            assert!(good <= size);
-            assert!(part[..good] == whole[..good], "{} cut at {cut}", path.display());
+        let mut expected = vec![0; size];
+        assert_eq!(CompressionFormat::XpressHuffman.decompress(stream, &mut expected), size);
+        let mut output = vec![0; size];
+        for length in (0..stream.len()).step_by(stream.len() / 9 + 1) {
+            let valid = CompressionFormat::XpressHuffman.decompress(&stream[..length], &mut output);
+            assert!(valid <= size);
+            assert!(output[..valid] == expected[..valid], "{} truncated at {length}", path.display());
         }
     }
 }

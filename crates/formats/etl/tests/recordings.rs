@@ -1,4 +1,4 @@
-//! Whole files as recorders leave them: modes, clocks, processors, compression, several files.
+//! Complete files as recorders write them: modes, clocks, processors, compression, several files.
 
 use std::ops::ControlFlow;
 
@@ -10,7 +10,7 @@ use onoff_testkit::assemble::{
 use onoff_testkit::compress::Compression;
 
 #[test]
-fn recordings_and_windows_can_be_shared_between_threads() {
+fn recordings_and_windows_are_send_and_sync() {
     fn shared<T: Send + Sync>() {}
     shared::<Recording<'_>>();
     shared::<onoff_etl::Window<'_>>();
@@ -46,7 +46,7 @@ fn equal_times_are_ordered_by_processor_then_sequence_then_position() {
 }
 
 #[test]
-fn processor_numbers_of_every_width() {
+fn reads_processor_numbers_of_every_width() {
     for (field, processor) in [(ProcessorField::Byte, 255), (ProcessorField::Index, 0x7FE), (ProcessorField::Byte, 3)] {
         let session = Session { processor_field: field, ..small_buffers(u32::from(processor) + 1) };
         let mut etl = EtlBuilder::new(session);
@@ -63,7 +63,7 @@ fn processor_numbers_of_every_width() {
 }
 
 #[test]
-fn one_stream_for_all_processors_has_processor_zero() {
+fn shared_buffers_have_processor_zero() {
     let session = Session { mode: mode::NO_PER_PROCESSOR_BUFFERING | 1, ..small_buffers(4) };
     let bytes = interleaved(session, 1000).finish();
     let recording = open(&bytes);
@@ -72,7 +72,7 @@ fn one_stream_for_all_processors_has_processor_zero() {
 }
 
 #[test]
-fn every_compression() {
+fn reads_every_compression() {
     for (compression, format) in [
         (Compression::Lznt1, CompressionFormat::Lznt1),
         (Compression::Xpress, CompressionFormat::Xpress),
@@ -90,7 +90,7 @@ fn every_compression() {
 }
 
 #[test]
-fn records_of_every_kind_and_width_in_one_file() {
+fn reads_every_record_kind_and_width_in_one_file() {
     let session = Session::windows_7_x86(1);
     let mut etl = EtlBuilder::new(session);
     etl.push(0, &Assembled::system(0x0301, 3, START + 1, 1, 2, Payload::new(PointerSize::Four)));
@@ -120,7 +120,7 @@ fn records_of_every_kind_and_width_in_one_file() {
 }
 
 #[test]
-fn header_fields_of_both_widths() {
+fn reads_header_fields_of_both_widths() {
     for session in [small_buffers(7), Session { buffer_size: 0x2000, ..Session::windows_7_x86(5) }] {
         let bytes = EtlBuilder::new(Session { events_lost: 12, buffers_lost: 3, ..session.clone() }).finish();
         let recording = open(&bytes);
@@ -146,7 +146,7 @@ fn header_fields_of_both_widths() {
 }
 
 #[test]
-fn three_clocks() {
+fn converts_times_of_all_clocks() {
     let session = small_buffers(1);
     let filetime = session.start_time;
     for (session, kind, ticks, ns) in [
@@ -177,7 +177,7 @@ fn three_clocks() {
 }
 
 #[test]
-fn a_clock_that_is_not_named_is_said() {
+fn reports_unknown_clock() {
     let bytes = interleaved(Session { perf_freq: 0, ..small_buffers(1) }, 10).finish();
     let recording = open(&bytes);
     assert_eq!(recording.losses().count(Loss::ClockUnknown), 1);
@@ -211,7 +211,7 @@ fn appended_sessions_follow_each_other() {
 }
 
 #[test]
-fn an_appended_session_of_a_later_boot_follows_the_one_before() {
+fn appended_session_of_later_boot_follows_previous_session() {
     let first = interleaved(small_buffers(2), 1000);
     let mut second = EtlBuilder::new(small_buffers(2));
     for number in 1000..2000 {
@@ -240,7 +240,7 @@ fn unfinished_files_are_read_to_their_end() {
 }
 
 #[test]
-fn reserved_space_is_not_a_loss_of_records() {
+fn unused_space_loses_no_records() {
     for session in [small_buffers(2), small_buffers(2).compressed(Compression::Xpress)] {
         for spare in [1, 71, 72, 4096, 100_000] {
             let bytes = interleaved(session.clone(), 3000).finish_preallocated(spare);
@@ -256,7 +256,7 @@ fn reserved_space_is_not_a_loss_of_records() {
 }
 
 #[test]
-fn header_buffers_smaller_than_the_others() {
+fn accepts_small_header_buffers() {
     for size in [0x200, 0x400] {
         let session = Session { header_buffer_size: size, mode: 0x1_0001, ..small_buffers(2) };
         let bytes = interleaved(session, 500).finish();
@@ -267,7 +267,7 @@ fn header_buffers_smaller_than_the_others() {
 }
 
 #[test]
-fn a_kernel_and_a_user_log_of_one_boot_share_the_counter() {
+fn kernel_and_user_log_of_one_boot_share_clock() {
     // The system time was set between the two starts, so only the counter and the boot time agree.
     let kernel = small_buffers(2);
     let user =
@@ -290,7 +290,7 @@ fn a_kernel_and_a_user_log_of_one_boot_share_the_counter() {
 }
 
 #[test]
-fn a_log_of_another_boot_is_placed_by_utc() {
+fn log_of_another_boot_is_placed_by_utc() {
     let first = small_buffers(1);
     let second = Session {
         start_ticks: 1_000_000,
@@ -310,7 +310,7 @@ fn a_log_of_another_boot_is_placed_by_utc() {
 }
 
 #[test]
-fn messages_without_a_time_take_the_one_before() {
+fn untimed_messages_get_previous_time() {
     let mut etl = EtlBuilder::new(small_buffers(1));
     let message = || Assembled::message(Message::default(), 0, Payload::wide());
     etl.push(0, &message()).push(0, &numbered(START + 10, 1)).push(0, &message()).push(0, &numbered(START + 20, 2));
@@ -333,7 +333,7 @@ fn messages_without_a_time_take_the_one_before() {
 }
 
 #[test]
-fn buffers_of_nothing_but_untimed_messages_stay_in_their_place() {
+fn buffers_of_untimed_messages_keep_their_position() {
     let mut etl = EtlBuilder::new(small_buffers(1));
     etl.push(0, &numbered(START + 10, 1)).flush(0);
     etl.push(0, &Assembled::message(Message::default(), 0, Payload::wide())).flush(0);

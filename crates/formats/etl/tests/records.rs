@@ -1,4 +1,4 @@
-//! Every header kind, 32- and 64-bit: what is assembled is what is read.
+//! Every header kind, 32- and 64-bit: reading returns what was assembled.
 
 use onoff_etl::{Defect, EventDescriptor, ExtendedItem, Guid, HeaderKind, InstanceIds, ProcessorTimes, Record};
 use onoff_testkit::assemble::{
@@ -22,7 +22,7 @@ fn read(bytes: &[u8]) -> Record<'_> {
 const SIZES: [(PointerSize, usize); 2] = [(PointerSize::Four, 4), (PointerSize::Eight, 8)];
 
 #[test]
-fn kernel_headers() {
+fn reads_kernel_headers() {
     for (pointer_size, size) in SIZES {
         let classic = Classic { hook: 0x0301, version: 4, thread: 11, process: u32::MAX, kernel_time: 5, user_time: 6 };
         for (header, kind, times) in [
@@ -47,7 +47,7 @@ fn kernel_headers() {
 }
 
 #[test]
-fn counters_of_other_events_are_an_extended_item() {
+fn reads_counters_from_extended_item() {
     let data: Vec<u8> = [5u64, u64::MAX].iter().flat_map(|value| value.to_le_bytes()).collect();
     for (data, expected) in [(&data[..], &[5, u64::MAX][..]), (&data[..15], &[5]), (&[], &[])] {
         let item = Item { kind: ExtendedItem::PMC_COUNTERS, data: data.to_vec() };
@@ -60,7 +60,7 @@ fn counters_of_other_events_are_an_extended_item() {
 }
 
 #[test]
-fn perfinfo_headers_with_and_without_counters() {
+fn reads_perfinfo_headers_with_and_without_counters() {
     for (pointer_size, size) in SIZES {
         for pebs_index in [None, Some(99)] {
             for counters in [&[][..], &[7], &[1, 2, 3, 4, 5, 6, 7]] {
@@ -80,7 +80,7 @@ fn perfinfo_headers_with_and_without_counters() {
 }
 
 #[test]
-fn class_headers() {
+fn reads_class_headers() {
     for (pointer_size, size) in SIZES {
         let event = ClassEvent { class: GUID, opcode: 9, level: 3, version: 0x102, thread: 1, process: 2 };
         let bytes = encoded(&Assembled::new(TICKS, Header::Full(event), Payload::new(pointer_size).u8(5)));
@@ -124,7 +124,7 @@ fn manifest_event(extended: Vec<Item>) -> ManifestEvent {
 }
 
 #[test]
-fn event_headers() {
+fn reads_event_headers() {
     for (pointer_size, size) in SIZES {
         let header = Header::Event(Box::new(manifest_event(Vec::new())));
         let bytes = encoded(&Assembled::new(TICKS, header, Payload::new(pointer_size).u16(0xBEEF)));
@@ -150,7 +150,7 @@ fn event_headers() {
 }
 
 #[test]
-fn extended_items_stand_between_header_and_payload() {
+fn reads_extended_items_and_payload() {
     for lengths in [&[0][..], &[1], &[16, 5, 24], &[3, 0, 8, 9]] {
         let items: Vec<Item> =
             (1..).zip(lengths).map(|(kind, &length)| Item { kind, data: vec![kind as u8; length] }).collect();
@@ -176,14 +176,14 @@ fn damaged_extended_items_end_the_list() {
         assert_eq!(record.extended_items().count(), left, "item size {value:#x} at {offset:#x}");
         assert!(record.payload().len() <= record.size() - 0x50);
     }
-    // A data size beyond the item is cut to the item.
+    // A data size beyond the item is limited to the item.
     let mut damaged = bytes;
     damaged[0x56] = 0xFF;
     assert_eq!(read(&damaged).extended_items().map(|item| item.data.len()).collect::<Vec<_>>(), [16, 8]);
 }
 
 #[test]
-fn message_headers_with_every_choice_of_fields() {
+fn reads_message_headers_with_every_combination_of_fields() {
     for (pointer_size, size) in SIZES {
         for choice in 0..32u32 {
             let has = |bit: u32| choice >> bit & 1 != 0;
@@ -211,7 +211,7 @@ fn message_headers_with_every_choice_of_fields() {
 }
 
 #[test]
-fn the_obsolete_message_time_stamp_only_reserves_space() {
+fn obsolete_message_time_stamp_only_reserves_space() {
     let message = Message { number: 1, timestamp: true, ..Message::default() };
     let mut bytes = encoded(&Assembled::message(message, TICKS, Payload::wide().u32(9)));
     bytes[6] = 0x90;
@@ -221,7 +221,7 @@ fn the_obsolete_message_time_stamp_only_reserves_space() {
 }
 
 #[test]
-fn unknown_headers_are_stepped_over_by_size() {
+fn skips_unknown_headers_by_size() {
     for (bytes, kind, ticks) in [
         ([24, 0, 0x0C, 0xC0, 1, 0, 0, 0], HeaderKind::Other(0x0C), None),
         ([24, 0, 0x0D, 0xC0, 1, 0, 0, 0], HeaderKind::Other(0x0D), None),
@@ -237,7 +237,7 @@ fn unknown_headers_are_stepped_over_by_size() {
 }
 
 #[test]
-fn what_is_no_record_is_refused_with_the_reason() {
+fn rejects_other_bytes_with_reason() {
     let defect = |bytes: &[u8]| Record::parse(bytes).unwrap_err();
     assert_eq!(defect(&[]), Defect::Short);
     assert_eq!(defect(&[0; 7]), Defect::Short);

@@ -1,4 +1,4 @@
-//! Real recordings: the event counts that an independent walk found, and every property that should hold for a sound file.
+//! Real recordings: event counts found by an independent reader, and properties of every intact file.
 
 use crate::samples_folder;
 
@@ -13,7 +13,7 @@ fn open(sample: &Sample) -> Recording<'_> {
 }
 
 #[test]
-fn event_counts_are_those_of_the_sources() {
+fn event_counts_match_sources() {
     let table = sources_table();
     let samples = samples();
     for sample in samples {
@@ -30,18 +30,18 @@ fn event_counts_are_those_of_the_sources() {
     }
     if !samples.is_empty() {
         let missing: Vec<_> = table.keys().filter(|name| !samples.iter().any(|sample| sample.name == **name)).collect();
-        assert!(missing.is_empty(), "named in SOURCES.md, not there: {missing:?}");
+        assert!(missing.is_empty(), "listed in SOURCES.md but missing: {missing:?}");
     }
 }
 
 #[test]
-fn every_record_can_be_walked_and_nothing_is_lost_in_reading() {
+fn reads_every_record_without_loss() {
     for sample in samples() {
         let recording = open(sample);
         let mut last = i64::MIN;
         let mut others = 0;
         let walk = recording.for_each(|record| {
-            assert!(record.time_ns() >= last, "{}: time runs backwards at {record:?}", sample.name);
+            assert!(record.time_ns() >= last, "{}: time goes back at {record:?}", sample.name);
             last = record.time_ns();
             others += u64::from(matches!(record.kind(), HeaderKind::Other(_)));
             ControlFlow::<()>::Continue(())
@@ -59,7 +59,7 @@ fn every_record_can_be_walked_and_nothing_is_lost_in_reading() {
 }
 
 #[test]
-fn windows_together_are_the_whole() {
+fn windows_cover_recording() {
     for sample in samples() {
         let recording = open(sample);
         let identity = |record: &onoff_etl::Record<'_>| {
@@ -105,7 +105,7 @@ fn ranges_of_finished_windows_cover_each_file_once() {
 }
 
 #[test]
-fn buffer_by_buffer_gives_the_same_records() {
+fn reading_by_buffer_gives_same_records() {
     for sample in samples() {
         let recording = open(sample);
         let mut merged = BTreeMap::new();
@@ -127,7 +127,7 @@ fn buffer_by_buffer_gives_the_same_records() {
 }
 
 #[test]
-fn a_span_of_time_holds_what_the_whole_holds_there() {
+fn between_returns_records_of_interval() {
     for sample in samples() {
         let recording = open(sample);
         let (start, end) = (recording.duration_ns() / 3, recording.duration_ns() / 3 * 2);
@@ -145,7 +145,7 @@ fn a_span_of_time_holds_what_the_whole_holds_there() {
 }
 
 #[test]
-fn breaking_off_stops_at_once() {
+fn break_stops_immediately() {
     for sample in samples() {
         let recording = open(sample);
         let walk = recording.for_each(|record| ControlFlow::Break(record.time_ns()));
@@ -155,7 +155,7 @@ fn breaking_off_stops_at_once() {
 }
 
 #[test]
-fn compression_is_found() {
+fn detects_compression() {
     for sample in samples() {
         let compressed = ["net.4.5.2.x64.etl", "SelfDescribingSingleEvent.etl", "smallEtlFile.etl"];
         let expected = compressed.contains(&sample.name.as_str()).then_some(CompressionFormat::Xpress);
@@ -164,7 +164,7 @@ fn compression_is_found() {
 }
 
 #[test]
-fn boots_in_a_row_share_the_system_clock() {
+fn consecutive_boots_share_system_clock() {
     let samples = samples();
     let boots: Vec<Input<'_>> = ["CldFlt2.etl", "CldFlt0.etl", "CldFlt1.etl"]
         .iter()
@@ -188,7 +188,7 @@ fn boots_in_a_row_share_the_system_clock() {
 }
 
 #[test]
-fn recordings_of_different_machines_are_placed_by_utc_and_said_to_be() {
+fn recordings_of_different_machines_are_placed_by_utc() {
     let samples = samples();
     let find = |name: &str| samples.iter().find(|sample| sample.name == name);
     let (Some(newer), Some(older)) = (find("AMSITrace.etl"), find("HTTP_Server.etl")) else {
@@ -206,19 +206,19 @@ fn recordings_of_different_machines_are_placed_by_utc_and_said_to_be() {
         ControlFlow::<()>::Continue(())
     });
     assert_eq!(walk.records, 21 + 2042);
-    // To the other clock's tick: 1,818,300 ticks a second are 550 ns each.
-    let apart = first_of_newer.unwrap() - 132_264_173_104_203_138;
-    assert!((-6..=6).contains(&apart), "{apart}");
+    // Within one tick of the other clock: at 1,818,300 ticks per second, 550 ns.
+    let difference = first_of_newer.unwrap() - 132_264_173_104_203_138;
+    assert!((-6..=6).contains(&difference), "{difference}");
 }
 
-/// Times in milliseconds of the events that another reader printed.
+/// Event times in milliseconds, as printed by another reader.
 fn baseline_times(text: &str) -> Vec<f64> {
     let lines = text.lines().filter_map(|line| line.strip_prefix("EVENT ")?.split_once(": "));
     lines.filter_map(|(time, _)| time.replace(',', "").parse().ok()).collect()
 }
 
 #[test]
-fn times_are_those_that_another_reader_gives() {
+fn times_match_other_reader() {
     let Some(folder) = samples_folder::folder() else {
         return;
     };
@@ -235,7 +235,7 @@ fn times_are_those_that_another_reader_gives() {
             ControlFlow::<()>::Continue(())
         });
         for expected in baseline_times(&text) {
-            // Printed to a microsecond.
+            // Rounded to a microsecond.
             let from = ((expected - 0.0006) * 1e6) as i64;
             let to = ((expected + 0.0006) * 1e6) as i64;
             let found = times.partition_point(|&time| time < from);

@@ -1,90 +1,86 @@
-//! What is said about an event: its names, how its payload was read, where its schema came from.
+//! Descriptions of events: names, decoding status and the origin of the schema.
 
 use onoff_etl::Guid;
 
 use crate::payload::Status;
 
-/// Where the schema of an event was found.
+/// Origin of a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum SchemaSource {
     /// The table of kernel events.
     Kernel,
-    /// The catalog that comes with the program.
+    /// The catalog shipped with the program.
     Catalog,
     /// The recording itself.
     Embedded,
-    /// A manifest or provider binary the user gave.
+    /// A manifest or provider binary supplied by the user.
     User,
     /// The event itself.
     TraceLogging,
-    /// Software tracing: its format is in the program's symbols, which a recording does not have.
+    /// WPP software tracing: the format is in the program's symbols and not in the recording.
     Wpp,
-    /// Nowhere.
+    /// No schema was found.
     Unknown,
 }
 
-/// A small number that stands for a provider for the life of a [`Schemas`](crate::Schemas).
+/// Index of a provider, stable for the lifetime of a [`Schemas`](crate::Schemas).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ProviderIndex(pub u32);
 
-/// What an event is called and where that was found.
+/// Names of an event, and the origin of its schema.
 #[derive(Clone, Copy, Debug)]
 pub struct Description<'r> {
-    /// Identity of the provider, of the class for kernel and classic events, of the message file for WPP.
+    /// GUID of the provider, of the class (kernel and classic events) or of the message file (WPP).
     pub provider_guid: Option<Guid>,
-    /// Name of the provider or class; empty when unknown.
+    /// Name of the provider or class; empty if unknown.
     pub provider: &'r str,
-    /// Name of the task; empty when there is none or it is unknown.
+    /// Name of the task; empty if there is none or it is unknown.
     pub task: &'r str,
-    /// Name of the opcode; empty when it is unknown.
+    /// Name of the opcode; empty if unknown.
     pub opcode: &'r str,
-    /// Name of the event itself: of kernel and TraceLogging events, and the symbol of manifest events where
-    /// it is known. May be empty.
+    /// Name of the event, for kernel and TraceLogging events, or symbol of a manifest event if known. May be empty.
     pub event: &'r str,
-    /// Text for people with `%1`, `%2`, … for the fields; empty when there is none.
+    /// Message template with `%1`, `%2`, … for the fields; empty if there is none.
     pub message: &'r str,
-    /// Severity, 1 critical to 5 verbose, 0 always.
+    /// Level: 1 critical to 5 verbose; 0 means always logged.
     pub level: u8,
-    /// Categories.
+    /// Keyword bits.
     pub keyword: u64,
-    /// Where the schema was found.
     pub source: SchemaSource,
-    /// Whether it is of exactly the event's version.
+    /// True if the schema has the event's version.
     pub exact_version: bool,
 }
 
-/// How decoding a record went.
+/// Result of decoding a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decoded {
-    /// How it ended.
     pub status: Status,
-    /// Bytes of the payload that were read.
+    /// Payload bytes read.
     pub consumed: usize,
-    /// Bytes of the payload.
+    /// Payload size in bytes.
     pub size: usize,
-    /// Where the schema was found.
     pub source: SchemaSource,
-    /// Whether it is of exactly the event's version.
+    /// True if the schema has the event's version.
     pub exact_version: bool,
 }
 
 impl Decoded {
-    /// Whether every byte of the payload is accounted for, and nothing is missing.
+    /// True if the schema accounts for every byte of the payload.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         self.status == Status::Exact
     }
 }
 
-/// What could not be learned, by reason.
+/// Counts of schemas that could not be used, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SchemaLosses {
-    /// Schema records in a recording that are malformed.
+    /// Malformed schema records in a recording.
     pub malformed_records: u64,
-    /// Chunks of in-band manifests that are malformed or too many.
+    /// Chunks of in-band manifests that are malformed or exceed the limit.
     pub refused_chunks: u64,
-    /// In-band manifests that could not be read.
+    /// In-band manifests that could not be parsed.
     pub refused_manifests: u64,
-    /// Schemas beyond the number that is kept.
+    /// Schemas above the limit of learned schemas.
     pub too_many: u64,
 }

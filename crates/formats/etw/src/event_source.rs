@@ -1,4 +1,4 @@
-//! Manifests that .NET event sources send in band, in chunks (section 5.6 of the format reference).
+//! In-band manifests, which .NET event sources send in chunks (section 5.6 of the format reference).
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -10,12 +10,12 @@ use onoff_etl::Guid;
 use crate::reader::Reader;
 use crate::schema::{EventSchema, InType, Layout, Property};
 
-/// Identifier of the event that carries a chunk.
+/// Id of the event that contains a chunk.
 pub(crate) const MANIFEST_EVENT: u16 = 0xfffe;
-/// Its opcode.
+/// Opcode of that event.
 pub(crate) const MANIFEST_OPCODE: u8 = 0xfe;
 
-/// The event that carries a chunk: every event source has it, no manifest declares it.
+/// Schema of the event that contains a chunk: every event source sends it, no manifest declares it.
 pub(crate) fn manifest_event() -> &'static EventSchema {
     static EVENT: LazyLock<EventSchema> = LazyLock::new(|| {
         let fields = [
@@ -39,43 +39,43 @@ pub(crate) fn manifest_event() -> &'static EventSchema {
     &EVENT
 }
 
-/// Most bytes of unfinished manifests that are kept at once.
+/// Maximum size of all incomplete manifests, in bytes.
 const MAX_PENDING: usize = 64 << 20;
 
-/// Puts chunks together.
+/// Reassembles manifests from chunks.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Chunks {
     /// By provider and process: two processes may send different versions at the same time.
-    pending: HashMap<(Guid, u32), Pending>,
+    pending: HashMap<(Guid, u32), PendingManifest>,
     pending_bytes: usize,
-    /// Manifests already returned: they are sent again when a session ends.
-    done: HashSet<(Guid, u64)>,
+    /// Manifests already returned. They are sent again when a session ends.
+    returned: HashSet<(Guid, u64)>,
 }
 
 #[derive(Clone, Debug)]
-struct Pending {
+struct PendingManifest {
     total: u16,
     chunks: BTreeMap<u16, Vec<u8>>,
 }
 
-/// What became of a chunk.
+/// Result of adding a chunk.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Added {
-    /// More are needed, or this manifest is known.
-    Nothing,
-    /// The manifest is whole.
+pub(crate) enum ChunkResult {
+    /// More chunks are needed, or the manifest is already known.
+    Pending,
+    /// The manifest is complete.
     Manifest(String),
-    /// The chunk is malformed, or too much is pending.
-    Refused,
+    /// The chunk is malformed, or the size limit is reached.
+    Rejected,
 }
 
 impl Chunks {
-    /// Takes the payload of one chunk.
-    pub fn add(&mut self, provider: Guid, process: u32, payload: &[u8]) -> Added {
-        self.try_add(provider, process, payload).unwrap_or(Added::Refused)
+    /// Adds the payload of one chunk.
+    pub fn add(&mut self, provider: Guid, process: u32, payload: &[u8]) -> ChunkResult {
+        self.try_add(provider, process, payload).unwrap_or(ChunkResult::Rejected)
     }
 
-    fn try_add(&mut self, provider: Guid, process: u32, payload: &[u8]) -> Option<Added> {
+    fn try_add(&mut self, provider: Guid, process: u32, payload: &[u8]) -> Option<ChunkResult> {
         const FORMAT: u8 = 1;
         const MAGIC: u8 = 0x5b;
         let mut reader = Reader::new(payload, 8);
@@ -86,32 +86,32 @@ impl Chunks {
         }
         let key = (provider, process);
         let text = reader.rest();
-        // A first chunk begins anew: what came before it was never finished.
-        let begins = number == 0 || self.pending.get(&key).is_some_and(|old| old.total != total);
-        if begins {
-            self.forget(key);
+        // A first chunk starts a new manifest; the previous one was never completed.
+        let is_first = number == 0 || self.pending.get(&key).is_some_and(|old| old.total != total);
+        if is_first {
+            self.remove(key);
         }
         if self.pending_bytes.saturating_add(text.len()) > MAX_PENDING {
             return None;
         }
-        let pending = self.pending.entry(key).or_insert_with(|| Pending { total, chunks: BTreeMap::new() });
+        let pending = self.pending.entry(key).or_insert_with(|| PendingManifest { total, chunks: BTreeMap::new() });
         let replaced = pending.chunks.insert(number, text.to_vec()).map_or(0, |old| old.len());
         self.pending_bytes += text.len();
         self.pending_bytes -= replaced;
         if pending.chunks.len() < usize::from(total) {
-            return Some(Added::Nothing);
+            return Some(ChunkResult::Pending);
         }
         let manifest = pending.chunks.values().flatten().copied().collect::<Vec<u8>>();
-        self.forget(key);
+        self.remove(key);
         let mut hasher = DefaultHasher::new();
         manifest.hash(&mut hasher);
-        if !self.done.insert((provider, hasher.finish())) {
-            return Some(Added::Nothing);
+        if !self.returned.insert((provider, hasher.finish())) {
+            return Some(ChunkResult::Pending);
         }
-        Some(Added::Manifest(String::from_utf8_lossy(&manifest).into_owned()))
+        Some(ChunkResult::Manifest(String::from_utf8_lossy(&manifest).into_owned()))
     }
 
-    fn forget(&mut self, key: (Guid, u32)) {
+    fn remove(&mut self, key: (Guid, u32)) {
         if let Some(old) = self.pending.remove(&key) {
             self.pending_bytes -= old.chunks.values().map(Vec::len).sum::<usize>();
         }
@@ -134,36 +134,36 @@ mod tests {
     fn chunks_of_two_processes_do_not_mix() {
         let mut chunks = Chunks::default();
         let provider = Guid::from_u128(1);
-        assert_eq!(chunks.add(provider, 1, &chunk(2, 0, "<a")), Added::Nothing);
-        assert_eq!(chunks.add(provider, 2, &chunk(2, 0, "<b")), Added::Nothing);
-        assert_eq!(chunks.add(provider, 1, &chunk(2, 1, "/>")), Added::Manifest("<a/>".into()));
-        assert_eq!(chunks.add(provider, 2, &chunk(2, 1, "/>")), Added::Manifest("<b/>".into()));
+        assert_eq!(chunks.add(provider, 1, &chunk(2, 0, "<a")), ChunkResult::Pending);
+        assert_eq!(chunks.add(provider, 2, &chunk(2, 0, "<b")), ChunkResult::Pending);
+        assert_eq!(chunks.add(provider, 1, &chunk(2, 1, "/>")), ChunkResult::Manifest("<a/>".into()));
+        assert_eq!(chunks.add(provider, 2, &chunk(2, 1, "/>")), ChunkResult::Manifest("<b/>".into()));
         assert_eq!(chunks.pending_bytes, 0);
-        assert_eq!(chunks.add(provider, 3, &chunk(1, 0, "<a/>")), Added::Nothing, "known");
+        assert_eq!(chunks.add(provider, 3, &chunk(1, 0, "<a/>")), ChunkResult::Pending, "known");
     }
 
     #[test]
-    fn malformed_chunks_are_refused() {
+    fn rejects_malformed_chunks() {
         let mut chunks = Chunks::default();
         let provider = Guid::from_u128(1);
-        assert_eq!(chunks.add(provider, 1, &chunk(1, 1, "x")), Added::Refused);
-        assert_eq!(chunks.add(provider, 1, &[1, 0, 0]), Added::Refused);
+        assert_eq!(chunks.add(provider, 1, &chunk(1, 1, "x")), ChunkResult::Rejected);
+        assert_eq!(chunks.add(provider, 1, &[1, 0, 0]), ChunkResult::Rejected);
         let mut other_magic = chunk(1, 0, "x");
         other_magic[3] = 0;
-        assert_eq!(chunks.add(provider, 1, &other_magic), Added::Refused);
+        assert_eq!(chunks.add(provider, 1, &other_magic), ChunkResult::Rejected);
     }
 
     #[test]
-    fn what_is_never_finished_is_bounded() {
+    fn limits_incomplete_manifests() {
         let mut chunks = Chunks::default();
         let text = "x".repeat(60_000);
-        let refused = (0..2000u32)
+        let rejected = (0..2000u32)
             .filter(|&process| {
                 let payload = chunk(9, 1, &text);
-                chunks.add(Guid::from_u128(1), process, &payload) == Added::Refused
+                chunks.add(Guid::from_u128(1), process, &payload) == ChunkResult::Rejected
             })
             .count();
-        assert!(refused > 0);
+        assert!(rejected > 0);
         assert!(chunks.pending_bytes <= MAX_PENDING);
     }
 }

@@ -1,31 +1,30 @@
-//! The decoded fields of one record.
+//! Decoded fields of a record.
 
 use std::fmt;
 
-use crate::value::{Value, write_json_text};
+use crate::value::{Value, write_json_string};
 
-/// How many fields a record may decode to, elements of arrays and members of structs counted: one for each
-/// property of its schema, some for each byte of its payload, and never more than this.
+/// Maximum number of fields per record, including array elements and struct members. The limit of a record is smaller:
+/// it depends on the number of properties and the payload size ([`Fields::set_limit`]).
 ///
-/// A schema out of a hostile file could otherwise make billions of fields without size out of nothing.
+/// Without a limit, a schema from a malicious file could create billions of zero-sized fields.
 const MAX_FIELDS: usize = 1 << 17;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Entry<'r> {
     name: &'r str,
     value: Value<'r>,
-    /// How many of the entries that follow belong to this one: elements, members, and theirs.
+    /// Number of following entries that are below this one: elements, members and their children.
     descendants: u32,
 }
 
-/// Named values in payload order. Meant to be used again for the next record: [`Fields::reuse`].
+/// Named values in payload order. Reuse the memory for the next record with [`Fields::reuse`].
 ///
-/// Values are kept flat, a parent before its children, so that decoding allocates nothing once the room is
-/// there.
+/// Values are stored flat, a parent before its children, so that decoding does not allocate once the capacity suffices.
 #[derive(Debug)]
 pub struct Fields<'r> {
     entries: Vec<Entry<'r>>,
-    /// Integer values by property index, which lengths and counts refer to.
+    /// Integer values by property index, for lengths and counts that refer to them.
     pub(crate) numbers: Vec<u64>,
     limit: usize,
 }
@@ -37,20 +36,20 @@ impl Default for Fields<'_> {
 }
 
 impl<'r> Fields<'r> {
-    /// No fields, no room yet.
+    /// Creates an empty collection without capacity.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Empties the fields and lets go of what they borrow, keeping their room for another record.
+    /// Removes all fields and releases their borrows, keeping the capacity for another record.
     ///
     /// ```
     /// # use onoff_etw::Fields;
     /// let mut spare: Fields<'static> = Fields::new();
     /// for payload in [vec![1u8], vec![2]] {
     ///     let fields = std::mem::take(&mut spare).reuse();
-    ///     // … decode a record of `payload` into `fields`, look at them …
+    ///     // … decode a record of `payload` into `fields` and use them …
     ///     # let _ = &payload;
     ///     spare = fields.reuse();
     /// }
@@ -59,7 +58,7 @@ impl<'r> Fields<'r> {
     pub fn reuse<'s>(mut self) -> Fields<'s> {
         self.entries.clear();
         self.numbers.clear();
-        // Collecting an emptied vector into one of the same layout keeps its room.
+        // Collecting an emptied vector into one of the same layout keeps its capacity.
         let entries = self
             .entries
             .into_iter()
@@ -68,14 +67,13 @@ impl<'r> Fields<'r> {
         Fields { entries, numbers: self.numbers, limit: MAX_FIELDS }
     }
 
-    /// Empties the fields.
+    /// Removes all fields.
     pub fn clear(&mut self) {
         self.entries.clear();
         self.numbers.clear();
         self.limit = MAX_FIELDS;
     }
 
-    /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
@@ -86,50 +84,50 @@ impl<'r> Fields<'r> {
         Siblings { entries: &self.entries }
     }
 
-    /// The value of the first top-level field of a name.
+    /// Value of the first top-level field named `name`.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Value<'r>> {
         self.iter().find(|field| field.name() == name).map(|field| field.value())
     }
 
-    /// The first top-level field of a name.
+    /// The first top-level field named `name`.
     #[must_use]
     pub fn field(&self, name: &str) -> Option<Field<'_, 'r>> {
         self.iter().find(|field| field.name() == name)
     }
 
-    /// Writes the fields as one JSON object. A field without a name gets its place, from 0, as its name.
+    /// Writes the fields as one JSON object. Unnamed fields are named by their index.
     ///
     /// # Errors
-    /// When `out` fails.
+    /// `out` fails.
     pub fn write_json(&self, out: &mut impl fmt::Write) -> fmt::Result {
         write_object(self.iter(), out)
     }
 
-    /// Sets how many fields a payload of so many bytes may decode to by a schema of so many properties.
-    pub(crate) fn allow(&mut self, properties: usize, payload: usize) {
+    /// Sets the maximum number of fields for a schema of `properties` properties and a payload of `payload` bytes.
+    pub(crate) fn set_limit(&mut self, properties: usize, payload: usize) {
         self.limit = properties.saturating_add(payload.saturating_mul(3)).clamp(16, MAX_FIELDS);
     }
 
-    /// The number set by [`Fields::allow`].
+    /// The limit set by [`Fields::set_limit`].
     pub(crate) fn limit(&self) -> usize {
         self.limit
     }
 
-    /// Adds a field. Returns its place, or nothing when there are too many.
+    /// Adds a field. Returns its index, or `None` if the limit is reached.
     pub(crate) fn push(&mut self, name: &'r str, value: Value<'r>) -> Option<usize> {
-        let place = self.entries.len();
-        if place >= self.limit {
+        let index = self.entries.len();
+        if index >= self.limit {
             return None;
         }
         self.entries.push(Entry { name, value, descendants: 0 });
-        Some(place)
+        Some(index)
     }
 
-    /// Makes everything added since the field at `place` its descendants.
-    pub(crate) fn adopt(&mut self, place: usize) {
-        let descendants = self.entries.len().saturating_sub(place + 1);
-        if let Some(parent) = self.entries.get_mut(place) {
+    /// Makes all fields added since the field at `index` its descendants.
+    pub(crate) fn adopt(&mut self, index: usize) {
+        let descendants = self.entries.len().saturating_sub(index + 1);
+        if let Some(parent) = self.entries.get_mut(index) {
             parent.descendants = u32::try_from(descendants).unwrap_or(u32::MAX);
         }
     }
@@ -144,7 +142,7 @@ impl<'f, 'r> IntoIterator for &'f Fields<'r> {
     }
 }
 
-/// One decoded field.
+/// A decoded field.
 #[derive(Clone, Copy)]
 pub struct Field<'f, 'r> {
     entry: &'f Entry<'r>,
@@ -152,34 +150,33 @@ pub struct Field<'f, 'r> {
 }
 
 impl<'f, 'r> Field<'f, 'r> {
-    /// Its name. Elements of arrays have none.
+    /// Name; empty for array elements.
     #[must_use]
     pub fn name(&self) -> &'r str {
         self.entry.name
     }
 
-    /// Its value.
     #[must_use]
     pub fn value(&self) -> Value<'r> {
         self.entry.value
     }
 
-    /// Its elements or members; nothing for other values.
+    /// Array elements or struct members; empty for other values.
     #[must_use]
     pub fn children(&self) -> Siblings<'f, 'r> {
         Siblings { entries: self.descendants }
     }
 
-    /// Writes its value as JSON, elements and members included.
+    /// Writes the value as JSON, including elements and members.
     ///
     /// # Errors
-    /// When `out` fails.
+    /// `out` fails.
     pub fn write_json(&self, out: &mut impl fmt::Write) -> fmt::Result {
         match self.entry.value {
             Value::Array => {
                 out.write_char('[')?;
-                for (at, child) in self.children().enumerate() {
-                    if at > 0 {
+                for (index, child) in self.children().enumerate() {
+                    if index > 0 {
                         out.write_char(',')?;
                     }
                     child.write_json(out)?;
@@ -200,8 +197,8 @@ impl fmt::Display for Field<'_, '_> {
             value => return write!(f, "{value}"),
         };
         f.write_str(open)?;
-        for (at, child) in self.children().enumerate() {
-            if at > 0 {
+        for (index, child) in self.children().enumerate() {
+            if index > 0 {
                 f.write_str(", ")?;
             }
             if named {
@@ -219,7 +216,7 @@ impl fmt::Debug for Field<'_, '_> {
     }
 }
 
-/// Fields of one level, in payload order.
+/// Iterates over the fields of one level, in payload order.
 #[derive(Clone)]
 pub struct Siblings<'f, 'r> {
     entries: &'f [Entry<'r>],
@@ -239,14 +236,14 @@ impl<'f, 'r> Iterator for Siblings<'f, 'r> {
 
 fn write_object(fields: Siblings<'_, '_>, out: &mut impl fmt::Write) -> fmt::Result {
     out.write_char('{')?;
-    for (at, field) in fields.enumerate() {
-        if at > 0 {
+    for (index, field) in fields.enumerate() {
+        if index > 0 {
             out.write_char(',')?;
         }
         if field.name().is_empty() {
-            write!(out, "\"{at}\"")?;
+            write!(out, "\"{index}\"")?;
         } else {
-            write_json_text(out, field.name().chars())?;
+            write_json_string(out, field.name().chars())?;
         }
         out.write_char(':')?;
         field.write_json(out)?;
@@ -273,30 +270,30 @@ mod tests {
     }
 
     #[test]
-    fn children_stay_with_their_parent() {
+    fn children_are_nested_in_parent() {
         let fields = nested();
         let names: Vec<_> = fields.iter().map(|field| field.name()).collect();
         assert_eq!(names, ["a", "list", "b"]);
         assert_eq!(fields.field("list").unwrap().to_string(), "[{x: 2}, {x: 3}]");
-        assert_eq!(fields.get("x"), None, "members are no top-level fields");
+        assert_eq!(fields.get("x"), None, "members are not top-level fields");
         let mut json = String::new();
         fields.write_json(&mut json).unwrap();
         assert_eq!(json, r#"{"a":1,"list":[{"x":2},{"x":3}],"b":true}"#);
     }
 
     #[test]
-    fn reuse_keeps_the_room() {
+    fn reuse_keeps_capacity() {
         let fields = nested();
-        let room = fields.entries.capacity();
-        let again: Fields<'_> = fields.reuse();
-        assert!(again.is_empty());
-        assert_eq!(again.entries.capacity(), room);
+        let capacity = fields.entries.capacity();
+        let reused: Fields<'_> = fields.reuse();
+        assert!(reused.is_empty());
+        assert_eq!(reused.entries.capacity(), capacity);
     }
 
     #[test]
-    fn there_is_an_end_to_fields() {
+    fn limits_number_of_fields() {
         let mut fields = Fields::new();
-        fields.allow(20, 100);
+        fields.set_limit(20, 100);
         while fields.push("", Value::Null).is_some() {}
         assert_eq!(fields.iter().count(), 320);
     }

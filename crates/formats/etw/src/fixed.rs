@@ -1,11 +1,12 @@
-//! Payloads of numbers alone: nearly all events of a large recording. Where each number stands is worked out once per kind of event.
+//! Fixed layouts: payloads that consist of numbers only, as in nearly all events of a large recording. The offsets are
+//! computed once per kind of event.
 
 use crate::schema::{Count, InType, Layout, Length, OutType, Property};
 use crate::value::Value;
 
-/// What a number means.
+/// Interpretation of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum NumberFormat {
     Unsigned,
     Signed,
     Ticks,
@@ -16,13 +17,14 @@ enum Form {
 #[derive(Clone, Copy, Debug)]
 struct FixedField<'s> {
     name: &'s str,
-    /// Bytes before it, and its own: 1, 2, 4 or 8.
+    /// Offset from the start of the payload, in bytes.
     offset: usize,
+    /// Size in bytes: 1, 2, 4 or 8.
     width: usize,
-    form: Form,
+    format: NumberFormat,
 }
 
-/// Where the numbers of an event's payload stand, when it holds nothing else. Values are those that decoding by the schema gives.
+/// Offsets of the numbers in a payload that consists of numbers only. The values equal those decoded with the schema.
 #[derive(Clone, Debug)]
 pub struct FixedLayout<'s> {
     fields: Vec<FixedField<'s>>,
@@ -31,78 +33,79 @@ pub struct FixedLayout<'s> {
 }
 
 impl<'s> FixedLayout<'s> {
-    /// That of payloads with pointers of `pointer_size` bytes; `None` where a property is no plain number.
-    pub(crate) fn of(layout: &'s Layout, pointer_size: usize) -> Option<Self> {
+    /// The layout for pointers of `pointer_size` bytes; `None` if a property is not a plain number.
+    pub(crate) fn new(layout: &'s Layout, pointer_size: usize) -> Option<Self> {
         let wide = usize::from(pointer_size == 8);
         let (mut fields, mut size) = (Vec::new(), 0);
         for property in layout.properties.get(..layout.top_level)? {
             size += usize::from(*property.padding.get(wide)?);
-            let (width, form) = number(property, pointer_size)?;
-            fields.push(FixedField { name: &property.name, offset: size, width, form });
+            let (width, format) = number(property, pointer_size)?;
+            fields.push(FixedField { name: &property.name, offset: size, width, format });
             size += width;
         }
         Some(Self { fields, size, pointer_size })
     }
 
-    /// Whether a payload of so many bytes, with such pointers, is exactly what this describes.
+    /// True if a payload has the size and pointer size of this layout.
     #[inline]
     #[must_use]
     pub fn fits(&self, payload: &[u8], pointer_size: usize) -> bool {
         payload.len() == self.size && pointer_size == self.pointer_size
     }
 
-    /// The names and values of a payload that fits, in its order.
+    /// Names and values of a payload that fits, in payload order.
     pub fn values<'p>(&'p self, payload: &'p [u8]) -> impl Iterator<Item = (&'s str, Value<'static>)> + 'p {
         self.fields.iter().map(move |field| {
             let number = read(payload, field.offset, field.width);
-            let value = match field.form {
-                Form::Unsigned => Value::UInt(number),
-                Form::Signed => Value::Int(signed(number, field.width)),
-                Form::Ticks => Value::Ticks(number),
-                Form::Hexadecimal => Value::Hex(number),
-                Form::Pointer => Value::Pointer(number),
+            let value = match field.format {
+                NumberFormat::Unsigned => Value::UInt(number),
+                NumberFormat::Signed => Value::Int(signed(number, field.width)),
+                NumberFormat::Ticks => Value::Ticks(number),
+                NumberFormat::Hexadecimal => Value::Hex(number),
+                NumberFormat::Pointer => Value::Pointer(number),
             };
             (field.name, value)
         })
     }
 }
 
-/// How wide a number is and what it means; `None` for anything else.
-fn number(property: &Property, pointer_size: usize) -> Option<(usize, Form)> {
+/// Width and interpretation of a number; `None` for other properties.
+fn number(property: &Property, pointer_size: usize) -> Option<(usize, NumberFormat)> {
     let is_plain = property.count == Count::One
         && property.length == Length::Natural
         && property.map.is_none()
         && property.map_name.is_none();
     is_plain.then_some(())?;
     let unsigned = |width: usize| {
-        let form = match property.out_type {
-            OutType::Default => Form::Unsigned,
-            OutType::HexInt8 | OutType::HexInt16 | OutType::HexInt32 | OutType::HexInt64 => Form::Hexadecimal,
-            OutType::CodePointer => Form::Pointer,
-            OutType::EtwTime => Form::Ticks,
+        let format = match property.out_type {
+            OutType::Default => NumberFormat::Unsigned,
+            OutType::HexInt8 | OutType::HexInt16 | OutType::HexInt32 | OutType::HexInt64 => NumberFormat::Hexadecimal,
+            OutType::CodePointer => NumberFormat::Pointer,
+            OutType::EtwTime => NumberFormat::Ticks,
             _ => return None,
         };
-        Some((width, form))
+        Some((width, format))
     };
-    let of_default = |width: usize, form: Form| (property.out_type == OutType::Default).then_some((width, form));
+    let if_default =
+        |width: usize, format: NumberFormat| (property.out_type == OutType::Default).then_some((width, format));
     match property.in_type {
         InType::UInt8 => unsigned(1),
         InType::UInt16 => unsigned(2),
         InType::UInt32 => unsigned(4),
         InType::UInt64 => unsigned(8),
-        InType::Int8 => of_default(1, Form::Signed),
-        InType::Int16 => of_default(2, Form::Signed),
-        InType::Int32 => of_default(4, Form::Signed),
-        InType::Int64 => of_default(8, Form::Signed),
-        InType::HexInt32 => of_default(4, Form::Hexadecimal),
-        InType::HexInt64 => Some((8, Form::Hexadecimal)),
-        InType::Pointer => Some((pointer_size, Form::Pointer)),
-        InType::SizeT => Some((pointer_size, Form::Unsigned)),
+        InType::Int8 => if_default(1, NumberFormat::Signed),
+        InType::Int16 => if_default(2, NumberFormat::Signed),
+        InType::Int32 => if_default(4, NumberFormat::Signed),
+        InType::Int64 => if_default(8, NumberFormat::Signed),
+        InType::HexInt32 => if_default(4, NumberFormat::Hexadecimal),
+        InType::HexInt64 => Some((8, NumberFormat::Hexadecimal)),
+        InType::Pointer => Some((pointer_size, NumberFormat::Pointer)),
+        InType::SizeT => Some((pointer_size, NumberFormat::Unsigned)),
         _ => None,
     }
 }
 
-/// The number of `width` bytes at `offset`; 0 beyond the end, where no payload that fits has one.
+/// Reads the number of `width` bytes at `offset`; 0 past the end, which cannot happen if the payload fits.
 #[inline]
 fn read(payload: &[u8], offset: usize, width: usize) -> u64 {
     let rest = payload.get(offset..).unwrap_or_default();
@@ -114,7 +117,7 @@ fn read(payload: &[u8], offset: usize, width: usize) -> u64 {
     }
 }
 
-/// The number by its sign bit.
+/// Sign-extends a number of `width` bytes.
 fn signed(number: u64, width: usize) -> i64 {
     let unused = 64 - 8 * width as u32;
     ((number << unused) as i64) >> unused
@@ -140,7 +143,7 @@ mod tests {
         InType::Pointer,
         InType::SizeT,
     ];
-    const MEANINGS: [OutType; 13] = [
+    const OUT_TYPES: [OutType; 13] = [
         OutType::Default,
         OutType::HexInt8,
         OutType::HexInt16,
@@ -156,28 +159,31 @@ mod tests {
         OutType::ErrorCode,
     ];
 
-    /// Every number with every meaning, alone and in a row: what is fixed says what decoding says.
+    /// Decodes every combination of number type and interpretation, alone and followed by another number.
     #[test]
-    fn values_are_those_of_decoding() {
+    fn values_match_decoder() {
         let payload: Vec<u8> = (0..200u8).map(|byte| byte.wrapping_mul(151) ^ 0x80).collect();
         let mut fixed = 0;
         for pointer_size in [4, 8] {
             for in_type in NUMBERS {
-                for out_type in MEANINGS {
+                for out_type in OUT_TYPES {
                     let mut property = Property::new("number", in_type);
                     property.out_type = out_type;
                     property.padding = [1, 3];
                     let layout = Layout::flat(vec![property, Property::new("next", InType::UInt16)]);
-                    let Some(found) = FixedLayout::of(&layout, pointer_size) else { continue };
+                    let Some(fixed_layout) = FixedLayout::new(&layout, pointer_size) else { continue };
                     fixed += 1;
-                    let payload = &payload[..found.size];
+                    let payload = &payload[..fixed_layout.size];
                     let mut fields = Fields::new();
                     let (status, _) = payload::decode(&layout, payload, pointer_size, &mut fields);
                     assert_eq!(status, payload::Status::Exact, "{in_type:?} {out_type:?}");
                     let decoded: Vec<_> = fields.iter().map(|field| (field.name(), field.value())).collect();
-                    assert_eq!(found.values(payload).collect::<Vec<_>>(), decoded, "{in_type:?} {out_type:?}");
-                    assert!(found.fits(payload, pointer_size));
-                    assert!(!found.fits(payload, 12 - pointer_size) && !found.fits(&payload[1..], pointer_size));
+                    assert_eq!(fixed_layout.values(payload).collect::<Vec<_>>(), decoded, "{in_type:?} {out_type:?}");
+                    assert!(fixed_layout.fits(payload, pointer_size));
+                    assert!(
+                        !fixed_layout.fits(payload, 12 - pointer_size)
+                            && !fixed_layout.fits(&payload[1..], pointer_size)
+                    );
                 }
             }
         }
@@ -185,15 +191,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_plain_number_is_not_fixed() {
+    fn rejects_other_types() {
         for in_type in [InType::UnicodeString, InType::Sid, InType::Guid, InType::Boolean, InType::Binary] {
-            assert!(FixedLayout::of(&Layout::flat(vec![Property::new("a", in_type)]), 8).is_none(), "{in_type:?}");
+            assert!(FixedLayout::new(&Layout::flat(vec![Property::new("a", in_type)]), 8).is_none(), "{in_type:?}");
         }
         let mut array = Property::new("a", InType::UInt32);
         array.count = Count::Rest;
-        assert!(FixedLayout::of(&Layout::flat(vec![array]), 8).is_none());
+        assert!(FixedLayout::new(&Layout::flat(vec![array]), 8).is_none());
         let mut named = Property::new("a", InType::UInt32);
         named.map_name = Some("map".into());
-        assert!(FixedLayout::of(&Layout::flat(vec![named]), 8).is_none());
+        assert!(FixedLayout::new(&Layout::flat(vec![named]), 8).is_none());
     }
 }

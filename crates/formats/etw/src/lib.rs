@@ -1,18 +1,18 @@
-//! What Event Tracing for Windows events mean: kernel classes, manifests, TraceLogging.
+//! Decodes Event Tracing for Windows events: kernel classes, manifests, TraceLogging.
 //!
 //! # Layers
 //!
-//! - [`kernel`]: typed structs for the kernel events an analysis needs, read in a few nanoseconds each.
-//! - [`Schemas`]: every other event, into named values. [`Schemas::describe`] says what an event is called,
-//!   [`Schemas::decode`] reads its fields into [`Fields`]; [`Schemas::observe`] learns from the recording.
-//! - [`schema`]: the shape of payloads, whatever it was read from.
+//! - [`kernel`]: typed structs for the kernel events that analyses need, each read in a few nanoseconds.
+//! - [`Schemas`]: all other events, as named values. [`Schemas::describe`] names an event, [`Schemas::decode`] reads
+//!   its fields into [`Fields`], and [`Schemas::observe`] learns schemas from the recording.
+//! - [`schema`]: payload layouts, independent of their origin.
 //!
 //! # Design constraints
 //!
-//! - Pure: no files, no clock, no printing; builds for `wasm32-unknown-unknown`.
-//! - No panic and no unbounded work on any payload or schema: both come from files nobody has vetted. What
-//!   could not be learned is counted ([`SchemaLosses`]), how far decoding came is told ([`Decoded`]).
-//! - Nothing is allocated per event once [`Fields`] has its room: texts are borrowed from the record.
+//! - No I/O: no files, no clock, no printing; builds for `wasm32-unknown-unknown`.
+//! - Payloads and schemas are untrusted: none causes a panic or unbounded work. Schemas that cannot be used are counted
+//!   ([`SchemaLosses`]), and every decode reports how far it got ([`Decoded`]).
+//! - No allocation per event once [`Fields`] has enough capacity: texts are borrowed from the record.
 
 #![forbid(unsafe_code)]
 

@@ -1,5 +1,4 @@
-//! Decoding payloads by a [`Layout`]. Fields are packed, in property order (section 5.4 of the format
-//! reference).
+//! Decodes payloads with a [`Layout`]. Fields are packed, in property order (section 5.4 of the format reference).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -12,28 +11,28 @@ use crate::text::{Ansi, Utf16};
 use crate::time::{FileTime, SystemTime};
 use crate::value::Value;
 
-/// How decoding a payload ended.
+/// Result of decoding a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Status {
-    /// Every property was read and no byte is left.
+    /// Every property was read, and no bytes are left.
     Exact,
-    /// Every property was read; newer systems append fields, and these bytes are left.
+    /// Every property was read, and bytes are left: newer systems append fields.
     Trailing,
-    /// The payload ends before its properties do: an older record, or a cut one.
+    /// The payload ends before its last property: an older or truncated record.
     Short,
-    /// The schema itself is incomplete from some property on; the rest is one opaque field.
+    /// A property has an unknown type or size; the rest of the payload is one opaque field.
     Opaque,
-    /// The schema describes more fields than a record can hold.
+    /// The schema describes more fields than the limit.
     Excessive,
-    /// No schema is known.
+    /// No schema was found.
     NoSchema,
 }
 
-/// Deepest nesting of structs that is followed; real schemas have one level.
+/// Maximum nesting depth of structs. Real schemas have one level.
 const MAX_DEPTH: usize = 8;
 
-/// Reads all properties of `layout` from `payload` into `fields`, after whatever is there. Returns how it
-/// ended and how many bytes were read.
+/// Reads all properties of `layout` from `payload` and appends them to `fields`. Returns the status and the number of
+/// bytes read.
 pub(crate) fn decode<'r>(
     layout: &'r Layout,
     payload: &'r [u8],
@@ -42,15 +41,15 @@ pub(crate) fn decode<'r>(
 ) -> (Status, usize) {
     fields.numbers.clear();
     fields.numbers.resize(layout.properties.len(), 0);
-    fields.allow(layout.properties.len(), payload.len());
+    fields.set_limit(layout.properties.len(), payload.len());
     let mut decoder = Decoder { layout, reader: Reader::new(payload, pointer_size), fields, opaque: false };
     let top_level = layout.properties.get(..layout.top_level).unwrap_or_default();
-    let end = decoder.properties(top_level, 0, 0);
+    let result = decoder.properties(top_level, 0, 0);
     let opaque = decoder.opaque;
     let consumed = payload.len() - decoder.reader.remaining();
-    let status = match end {
-        Err(Stop::Short) => Status::Short,
-        Err(Stop::Excessive) => Status::Excessive,
+    let status = match result {
+        Err(DecodeStop::Short) => Status::Short,
+        Err(DecodeStop::Excessive) => Status::Excessive,
         Ok(()) if opaque => Status::Opaque,
         Ok(()) if consumed == payload.len() => Status::Exact,
         Ok(()) => Status::Trailing,
@@ -58,8 +57,8 @@ pub(crate) fn decode<'r>(
     (status, consumed)
 }
 
-/// Why decoding cannot go on.
-enum Stop {
+/// Why decoding stops early.
+enum DecodeStop {
     Short,
     Excessive,
 }
@@ -72,17 +71,17 @@ struct Decoder<'r, 'f> {
 }
 
 impl<'r> Decoder<'r, '_> {
-    fn properties(&mut self, properties: &'r [Property], first_index: usize, depth: usize) -> Result<(), Stop> {
-        for (at, property) in properties.iter().enumerate() {
+    fn properties(&mut self, properties: &'r [Property], first_index: usize, depth: usize) -> Result<(), DecodeStop> {
+        for (position, property) in properties.iter().enumerate() {
             if self.reader.remaining() == 0 && property.optional {
                 continue;
             }
             let wide = usize::from(self.reader.pointer_size() == 8);
             let padding = usize::from(property.padding[wide]);
             if padding > 0 {
-                self.reader.skip(padding).ok_or(Stop::Short)?;
+                self.reader.skip(padding).ok_or(DecodeStop::Short)?;
             }
-            self.property(property, first_index + at, depth)?;
+            self.property(property, first_index + position, depth)?;
             if self.opaque {
                 break;
             }
@@ -90,7 +89,7 @@ impl<'r> Decoder<'r, '_> {
         Ok(())
     }
 
-    fn property(&mut self, property: &'r Property, index: usize, depth: usize) -> Result<(), Stop> {
+    fn property(&mut self, property: &'r Property, index: usize, depth: usize) -> Result<(), DecodeStop> {
         let count = match property.count {
             Count::One => return self.element(property, &property.name, index, depth),
             Count::Fixed(count) => u64::from(count),
@@ -98,21 +97,21 @@ impl<'r> Decoder<'r, '_> {
             Count::Rest => u64::MAX,
         };
         let array = self.push(&property.name, Value::Array)?;
-        let mut end = Ok(());
+        let mut result = Ok(());
         for _ in 0..count {
             if property.count == Count::Rest && self.reader.remaining() == 0 {
                 break;
             }
-            end = self.element(property, "", index, depth);
-            if end.is_err() || self.opaque {
+            result = self.element(property, "", index, depth);
+            if result.is_err() || self.opaque {
                 break;
             }
         }
         self.fields.adopt(array);
-        end
+        result
     }
 
-    fn element(&mut self, property: &'r Property, name: &'r str, index: usize, depth: usize) -> Result<(), Stop> {
+    fn element(&mut self, property: &'r Property, name: &'r str, index: usize, depth: usize) -> Result<(), DecodeStop> {
         if property.in_type == InType::Struct {
             return self.structure(property, name, depth);
         }
@@ -125,7 +124,7 @@ impl<'r> Decoder<'r, '_> {
         self.opaque |= property.in_type == InType::Opaque;
         let fixed = matches!(property.length, Length::Fixed(_));
         let scalar = Scalar { in_type: property.in_type, out_type: property.out_type, length, fixed };
-        let value = scalar.read(&mut self.reader).ok_or(Stop::Short)?;
+        let value = scalar.read(&mut self.reader).ok_or(DecodeStop::Short)?;
         let number = value.as_u64();
         if let (Some(number), Some(slot)) = (number, self.fields.numbers.get_mut(index)) {
             *slot = number;
@@ -138,20 +137,20 @@ impl<'r> Decoder<'r, '_> {
         Ok(())
     }
 
-    fn structure(&mut self, property: &'r Property, name: &'r str, depth: usize) -> Result<(), Stop> {
+    fn structure(&mut self, property: &'r Property, name: &'r str, depth: usize) -> Result<(), DecodeStop> {
         if depth >= MAX_DEPTH {
-            return Err(Stop::Excessive);
+            return Err(DecodeStop::Excessive);
         }
         let (first, count) = (usize::from(property.members.0), usize::from(property.members.1));
         let members = self.layout.properties.get(first..first + count).unwrap_or_default();
-        let place = self.push(name, Value::Struct)?;
-        let end = self.properties(members, first, depth + 1);
-        self.fields.adopt(place);
-        end
+        let index = self.push(name, Value::Struct)?;
+        let result = self.properties(members, first, depth + 1);
+        self.fields.adopt(index);
+        result
     }
 
-    fn push(&mut self, name: &'r str, value: Value<'r>) -> Result<usize, Stop> {
-        self.fields.push(name, value).ok_or(Stop::Excessive)
+    fn push(&mut self, name: &'r str, value: Value<'r>) -> Result<usize, DecodeStop> {
+        self.fields.push(name, value).ok_or(DecodeStop::Excessive)
     }
 
     fn number(&self, index: u16) -> u64 {
@@ -159,18 +158,18 @@ impl<'r> Decoder<'r, '_> {
     }
 }
 
-/// One value and how to read it.
+/// Type of one value.
 pub(crate) struct Scalar {
     pub in_type: InType,
     pub out_type: OutType,
-    /// Bytes or units, where the type takes a length.
+    /// Length in bytes or UTF-16 units, if the type takes one.
     pub length: Option<u64>,
-    /// Whether that length is the size of a padded array.
+    /// True if the length is the size of a NUL-padded array.
     pub fixed: bool,
 }
 
 impl Scalar {
-    /// Reads the value; `None` when the payload is too short.
+    /// Reads the value; `None` if the payload is too short.
     pub(crate) fn read<'r>(&self, reader: &mut Reader<'r>) -> Option<Value<'r>> {
         Some(match self.in_type {
             InType::Null => Value::Null,
@@ -199,8 +198,8 @@ impl Scalar {
             InType::FileTime => Value::FileTime(FileTime(reader.u64()?)),
             InType::SystemTime => {
                 let parts: &[u8; 16] = reader.array()?;
-                Value::SystemTime(SystemTime(std::array::from_fn(|at| {
-                    u16::from_le_bytes([parts[at * 2], parts[at * 2 + 1]])
+                Value::SystemTime(SystemTime(std::array::from_fn(|position| {
+                    u16::from_le_bytes([parts[position * 2], parts[position * 2 + 1]])
                 })))
             }
             InType::Sid => Value::Sid(reader.sid()?),
@@ -244,8 +243,8 @@ impl Scalar {
         })
     }
 
-    /// A stated length counts units; without one the text ends at its NUL, or with the payload. A payload
-    /// that ends before the text begins is short.
+    /// An explicit length counts UTF-16 units. Without one, the text ends at its NUL or at the end of the payload.
+    /// Returns `None` if no bytes are left.
     fn utf16<'r>(&self, reader: &mut Reader<'r>) -> Option<Value<'r>> {
         Some(Value::Utf16(match self.length {
             Some(units) => {
@@ -282,7 +281,7 @@ impl Scalar {
             OutType::SocketAddress => Value::SocketAddress(bytes),
             OutType::Ipv6 => match <&[u8; 16]>::try_from(bytes) {
                 Ok(address) => Value::Ip(IpAddr::V6(Ipv6Addr::from(*address))),
-                // Fields for addresses of both kinds have this out-type.
+                // This out-type is also used for fields that contain an IPv4 address.
                 Err(_) => match <[u8; 4]>::try_from(bytes) {
                     Ok(address) => Value::Ip(IpAddr::V4(Ipv4Addr::from(address))),
                     Err(_) => Value::Binary(bytes),
@@ -322,7 +321,7 @@ impl Scalar {
         }
     }
 
-    /// `mask` keeps the bits the type has, for when they are shown without their sign.
+    /// `mask` selects the bits of the type, for values that are shown unsigned.
     fn signed<'r>(&self, value: i64, mask: u64) -> Value<'r> {
         match self.unsigned(value as u64 & mask) {
             Value::UInt(_) => Value::Int(value),
@@ -364,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_by_length_by_terminator_and_to_the_end() {
+    fn reads_texts_by_length_terminator_and_to_the_end() {
         let layout = Layout::flat(vec![
             Property::new("n", InType::UInt8),
             with("counted", InType::UnicodeString, |p| p.length = Length::Of(0)),
@@ -376,12 +375,12 @@ mod tests {
         let expected = r#"{"n":2,"counted":"ab","padded":"xy","ended":"z","last":"cd"}"#;
         assert_eq!(json(&layout, payload, 8), (Status::Exact, payload.len(), expected.into()));
         let (status, consumed, _) = json(&layout, &payload[..10], 8);
-        assert_eq!((status, consumed), (Status::Short, 10), "nothing is left for the last");
+        assert_eq!((status, consumed), (Status::Short, 10), "no bytes left for the last property");
         assert_eq!(json(&layout, b"\x09a\0", 8).0, Status::Short);
     }
 
     #[test]
-    fn arrays_of_structs_take_counts_from_outside_and_lengths_from_within() {
+    fn reads_struct_arrays_with_outer_counts_and_inner_lengths() {
         let mut layout = Layout::flat(vec![
             Property::new("n", InType::UInt16),
             with("rows", InType::Struct, |p| {
@@ -404,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn padding_and_optional_tails_depend_on_the_record() {
+    fn padding_and_optional_properties_depend_on_the_record() {
         let layout = Layout::flat(vec![
             Property::new("a", InType::UInt8),
             with("b", InType::UInt32, |p| p.padding = [0, 3]),
@@ -418,20 +417,20 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_cannot_make_fields_out_of_nothing() {
+    fn limits_fields_without_size() {
         let endless = Layout::flat(vec![
             Property::new("n", InType::UInt32),
             with("nothing", InType::Null, |p| p.count = Count::Of(0)),
         ]);
         assert_eq!(json(&endless, &[0xff; 4], 8).0, Status::Excessive);
         let mut nested = Layout::flat(vec![with("s", InType::Struct, |p| p.members = (0, 1))]);
-        assert_eq!(json(&nested, &[0; 4], 8).0, Status::Excessive, "a struct within itself");
+        assert_eq!(json(&nested, &[0; 4], 8).0, Status::Excessive, "a struct that contains itself");
         nested.properties[0].members = (5, 9);
         assert_eq!(json(&nested, &[], 8), (Status::Exact, 0, r#"{"s":{}}"#.into()));
     }
 
     #[test]
-    fn meanings_change_how_numbers_read() {
+    fn out_types_change_number_format() {
         let layout = Layout::flat(vec![
             with("port", InType::UInt16, |p| p.out_type = OutType::Port),
             with("address", InType::UInt32, |p| p.out_type = OutType::Ipv4),

@@ -1,12 +1,12 @@
-//! A checked little-endian cursor over the payload of one record.
+//! Bounds-checked little-endian cursor over a payload.
 
 use onoff_etl::Guid;
 
 use crate::security_identifier::Sid;
 use crate::text::{Ansi, Utf16};
 
-/// Reads fields one after the other from a payload. Nothing here panics: a read past the end is `None` and
-/// moves nothing. Pointers are read in the size of the record's header.
+/// Reads consecutive fields of a payload. A read past the end returns `None` and does not move the cursor. Pointers
+/// have the size given by the record's header.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader<'b> {
     rest: &'b [u8],
@@ -14,21 +14,21 @@ pub struct Reader<'b> {
 }
 
 impl<'b> Reader<'b> {
-    /// Starts at the first byte of `bytes`; `pointer_size` is 4 or 8 (anything else reads as 4).
+    /// Starts at the first byte of `bytes`. `pointer_size` is 4 or 8 bytes (any other value counts as 4).
     #[inline]
     #[must_use]
     pub fn new(bytes: &'b [u8], pointer_size: usize) -> Self {
         Self { rest: bytes, wide_pointers: pointer_size == 8 }
     }
 
-    /// What has not been read yet.
+    /// The unread bytes.
     #[inline]
     #[must_use]
     pub fn rest(&self) -> &'b [u8] {
         self.rest
     }
 
-    /// Bytes not read yet.
+    /// Number of unread bytes.
     #[inline]
     #[must_use]
     pub fn remaining(&self) -> usize {
@@ -45,12 +45,12 @@ impl<'b> Reader<'b> {
     /// The next `count` bytes.
     #[inline]
     pub fn take(&mut self, count: usize) -> Option<&'b [u8]> {
-        let (taken, rest) = self.rest.split_at_checked(count)?;
+        let (bytes, rest) = self.rest.split_at_checked(count)?;
         self.rest = rest;
-        Some(taken)
+        Some(bytes)
     }
 
-    /// Leaves out `count` bytes.
+    /// Skips `count` bytes.
     #[inline]
     pub fn skip(&mut self, count: usize) -> Option<()> {
         self.take(count).map(|_| ())
@@ -59,9 +59,9 @@ impl<'b> Reader<'b> {
     /// The next `N` bytes, as an array.
     #[inline]
     pub fn array<const N: usize>(&mut self) -> Option<&'b [u8; N]> {
-        let (taken, rest) = self.rest.split_first_chunk::<N>()?;
+        let (bytes, rest) = self.rest.split_first_chunk::<N>()?;
         self.rest = rest;
-        Some(taken)
+        Some(bytes)
     }
 
     /// An unsigned byte.
@@ -106,7 +106,7 @@ impl<'b> Reader<'b> {
         self.array().copied().map(i64::from_le_bytes)
     }
 
-    /// A pointer or `SIZE_T`, widened.
+    /// A pointer or `SIZE_T`, zero-extended.
     #[inline]
     pub fn pointer(&mut self) -> Option<u64> {
         if self.wide_pointers { self.u64() } else { self.u32().map(u64::from) }
@@ -118,7 +118,7 @@ impl<'b> Reader<'b> {
         self.array().map(|bytes| Guid::from_bytes_le(*bytes))
     }
 
-    /// UTF-16 text up to its NUL, or to the end when there is none. At the end of the payload: empty.
+    /// UTF-16 text up to its NUL, or up to the end if there is none. Empty at the end of the payload.
     #[inline]
     pub fn utf16_z(&mut self) -> Utf16<'b> {
         let units = self.rest.len() / 2;
@@ -131,7 +131,7 @@ impl<'b> Reader<'b> {
         Utf16::new(text)
     }
 
-    /// 8-bit text up to its NUL, or to the end when there is none. At the end of the payload: empty.
+    /// 8-bit text up to its NUL, or up to the end if there is none. Empty at the end of the payload.
     #[inline]
     pub fn ansi_z(&mut self) -> Ansi<'b> {
         let end = self.rest.iter().position(|&byte| byte == 0);
@@ -143,32 +143,32 @@ impl<'b> Reader<'b> {
         Ansi::new(text)
     }
 
-    /// A fixed array of `units` UTF-16 code units, cut at its first NUL.
+    /// A fixed array of `units` UTF-16 code units, truncated at the first NUL.
     #[inline]
     pub fn utf16_array(&mut self, units: usize) -> Option<Utf16<'b>> {
         self.take(units.checked_mul(2)?).map(|bytes| Utf16::new(bytes).until_nul())
     }
 
-    /// A security identifier: 8 bytes and 4 for each sub-authority.
+    /// A security identifier: 8 bytes plus 4 per sub-authority.
     pub fn sid(&mut self) -> Option<Sid<'b>> {
         let (sid, rest) = Sid::split(self.rest)?;
         self.rest = rest;
         Some(sid)
     }
 
-    /// The kernel's `TOKEN_USER` image: two pointers, then the SID. A zero first dword means no SID, and is
-    /// all there is, unless a SID follows all the same: some writers clear the pointer. The outer `None`
-    /// means a payload too short.
+    /// The kernel's `TOKEN_USER` image: two pointers, then the SID. A zero first dword means no SID and ends the image,
+    /// unless a SID follows anyway: some writers clear the pointer. Returns `None` if the payload is too short and
+    /// `Some(None)` if there is no SID.
     pub fn token_user_sid(&mut self) -> Option<Option<Sid<'b>>> {
         let mut ahead = *self;
         let absent = ahead.u32()? == 0;
-        let mut whole = *self;
-        let sid = whole.skip(2 * self.pointer_size()).and_then(|()| whole.sid());
+        let mut with_sid = *self;
+        let sid = with_sid.skip(2 * self.pointer_size()).and_then(|()| with_sid.sid());
         if absent && !sid.is_some_and(Sid::is_plausible) {
             *self = ahead;
             return Some(None);
         }
-        *self = whole;
+        *self = with_sid;
         sid.map(Some)
     }
 }
@@ -178,19 +178,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_in_order_and_stops_at_the_end() {
+    fn reads_in_order_up_to_the_end() {
         let bytes = [1, 2, 0, 3, 0, 0, 0, 0xff];
         let mut reader = Reader::new(&bytes, 4);
         assert_eq!(reader.u8(), Some(1));
         assert_eq!(reader.u16(), Some(2));
         assert_eq!(reader.pointer(), Some(3));
         assert_eq!(reader.u32(), None);
-        assert_eq!(reader.remaining(), 1, "a failed read moves nothing");
+        assert_eq!(reader.remaining(), 1, "a failed read does not move the cursor");
         assert_eq!(reader.i8(), Some(-1));
     }
 
     #[test]
-    fn text_ends_at_nul_or_at_the_end() {
+    fn text_ends_at_nul_or_end() {
         let mut reader = Reader::new(b"a\0\0\0bc\0rest", 8);
         assert_eq!(reader.utf16_z(), "a");
         assert_eq!(reader.ansi_z(), "bc");
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn token_user_is_four_bytes_when_absent() {
+    fn absent_token_user_is_four_bytes() {
         let mut reader = Reader::new(&[0, 0, 0, 0, 7], 8);
         assert_eq!(reader.token_user_sid(), Some(None));
         assert_eq!(reader.u8(), Some(7));
@@ -211,8 +211,8 @@ mod tests {
         let sid = reader.token_user_sid().unwrap().unwrap();
         assert_eq!(sid.to_string(), "S-1-5-18");
         assert_eq!(reader.remaining(), 0);
-        let cut = Reader::new(&bytes[..20], 8).token_user_sid();
-        assert!(cut.is_none());
+        let truncated = Reader::new(&bytes[..20], 8).token_user_sid();
+        assert!(truncated.is_none());
 
         bytes[..16].fill(0);
         let mut reader = Reader::new(&bytes, 8);

@@ -1,14 +1,14 @@
-//! The shape of payloads: properties, their types, lengths, counts and maps.
+//! Payload schemas: properties with their types, lengths, counts and maps.
 //!
-//! Whatever a schema was read from (the catalog, a record of the trace, a manifest, a DLL), it becomes a
-//! [`Layout`], and one decoder reads them all.
+//! Schemas from all origins (catalog, records of the trace, manifests, DLLs) are converted to a [`Layout`], and one
+//! decoder reads them.
 
 use std::sync::Arc;
 
 use onoff_etl::Guid;
 
-/// How a property lies in the payload. The numbers are those of `TDH_IN_TYPE_*`; the last few are ours, for
-/// what kernel layouts have and TDH has not.
+/// Encoding of a property in the payload. The numbers are those of `TDH_IN_TYPE_*`, except for the last few, which
+/// cover kernel layouts that TDH does not describe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u16)]
 #[allow(missing_docs, reason = "the names are those of the Windows headers without their prefix")]
@@ -51,19 +51,19 @@ pub enum InType {
     SizeT = 308,
     HexDump = 309,
     WbemSid = 310,
-    /// One byte, true or false.
+    /// One byte, 0 or 1.
     ByteBoolean = 400,
-    /// UTF-16 text in a fixed array of bytes, padded with NUL; the length counts units.
+    /// UTF-16 text in a fixed array, padded with NUL; the length is in UTF-16 units.
     UnicodeArray = 401,
-    /// What a schema does not describe: everything that is left.
+    /// Unknown type: the rest of the payload.
     Opaque = 402,
 }
 
 impl InType {
-    /// The type of a number in a schema; `None` for numbers without meaning.
+    /// The type with a number in a schema; `None` for undefined numbers.
     #[must_use]
     pub fn from_number(number: u16) -> Option<Self> {
-        const FIRST: [InType; 26] = [
+        const TDH: [InType; 26] = [
             InType::Null,
             InType::UnicodeString,
             InType::AnsiString,
@@ -104,16 +104,16 @@ impl InType {
             InType::HexDump,
             InType::WbemSid,
         ];
-        const OURS: [InType; 3] = [InType::ByteBoolean, InType::UnicodeArray, InType::Opaque];
+        const EXTENSIONS: [InType; 3] = [InType::ByteBoolean, InType::UnicodeArray, InType::Opaque];
         let group = match number {
-            0..300 => FIRST.get(usize::from(number)),
+            0..300 => TDH.get(usize::from(number)),
             300..400 => WBEM.get(usize::from(number - 300)),
-            _ => OURS.get(usize::from(number - 400)),
+            _ => EXTENSIONS.get(usize::from(number - 400)),
         };
         group.copied()
     }
 
-    /// The type a manifest calls `win:` and this name.
+    /// The type that manifests call `win:` followed by `name`.
     #[must_use]
     pub fn from_manifest_name(name: &str) -> Option<Self> {
         Some(match name {
@@ -147,7 +147,7 @@ impl InType {
     }
 }
 
-/// What a property means, where its type alone does not say. The numbers are those of `TDH_OUT_TYPE_*`.
+/// Interpretation of a property beyond its encoding. The numbers are those of `TDH_OUT_TYPE_*`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[repr(u16)]
 #[allow(missing_docs, reason = "the names are those of the Windows headers without their prefix")]
@@ -239,13 +239,13 @@ impl OutType {
         OutType::DateTimeUtc,
     ];
 
-    /// The type of a number in a schema; unknown numbers mean nothing in particular.
+    /// The type with a number in a schema; `Default` for undefined numbers.
     #[must_use]
     pub fn from_number(number: u16) -> Self {
         Self::ALL.get(usize::from(number)).copied().unwrap_or_default()
     }
 
-    /// The type a manifest names, prefix (`win:` or `xs:`) and all.
+    /// The type with a manifest name, including the prefix (`win:` or `xs:`); `Default` for undefined names.
     #[must_use]
     pub fn from_manifest_name(name: &str) -> Self {
         match name {
@@ -292,61 +292,57 @@ impl OutType {
     }
 }
 
-/// How long one element of a property is.
+/// Length of one element of a property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Length {
-    /// As its type says.
+    /// Given by the type.
     #[default]
     Natural,
-    /// So many bytes, or UTF-16 units.
+    /// This many bytes or UTF-16 units.
     Fixed(u16),
-    /// As many as the property of this index says.
+    /// Given by the property with this index.
     Of(u16),
-    /// One more than the property of this index says: the terminator is not counted.
+    /// Given by the property with this index, which does not count the terminator.
     OfAndTerminator(u16),
 }
 
-/// How many elements a property has.
+/// Number of elements of a property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Count {
-    /// One, and it is no array.
+    /// One element; the property is not an array.
     #[default]
     One,
-    /// An array of so many.
+    /// An array of this many elements.
     Fixed(u16),
-    /// An array of as many as the property of this index says.
+    /// An array whose count is the property with this index.
     Of(u16),
-    /// An array to the end of the payload.
+    /// An array up to the end of the payload.
     Rest,
 }
 
-/// One property of a payload.
+/// A property of a payload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Property {
-    /// Its name; may be empty.
+    /// May be empty.
     pub name: Arc<str>,
-    /// How it lies in the payload.
     pub in_type: InType,
-    /// What it means.
     pub out_type: OutType,
-    /// How long one element is.
     pub length: Length,
-    /// How many elements there are.
     pub count: Count,
-    /// Bytes left out before it, with 4- and with 8-byte pointers.
+    /// Padding before the property in bytes, for 4- and 8-byte pointers.
     pub padding: [u8; 2],
-    /// Whether older records end before it.
+    /// True if older records end before this property.
     pub optional: bool,
-    /// Name of the map that gives its values names.
+    /// Name of the map with the names of its values.
     pub map_name: Option<Arc<str>>,
-    /// That map, once known.
+    /// The map, once known.
     pub map: Option<Arc<ValueMap>>,
-    /// For [`InType::Struct`]: index and number of its members in [`Layout::properties`].
+    /// For [`InType::Struct`]: index of the first member in [`Layout::properties`] and number of members.
     pub members: (u16, u16),
 }
 
 impl Property {
-    /// A scalar property of natural length, without further meaning.
+    /// A scalar property with default length and interpretation.
     #[must_use]
     pub fn new(name: impl Into<Arc<str>>, in_type: InType) -> Self {
         Self {
@@ -367,9 +363,9 @@ impl Property {
 /// The properties of a payload.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
-    /// First the top-level ones, in payload order; members of structs after them.
+    /// Top-level properties in payload order, then the members of structs.
     pub properties: Vec<Property>,
-    /// How many are top-level.
+    /// Number of top-level properties.
     pub top_level: usize,
 }
 
@@ -380,24 +376,24 @@ impl Layout {
         Self { top_level: properties.len(), properties }
     }
 
-    /// True if the place of every field is known: none stands for the rest of the payload because its size is not.
+    /// True if the offset of every field is known: no opaque field covers the rest of the payload.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.properties.iter().all(|property| property.in_type != InType::Opaque)
     }
 }
 
-/// Names of values.
+/// Names for values or bits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ValueMap {
-    /// Whether each bit has a name, rather than each value.
+    /// True if each bit has a name, false if each value has one.
     pub bits: bool,
-    /// Values (or masks) and their names, in the order of the schema.
+    /// Values or masks and their names, in schema order.
     pub entries: Vec<(u64, Arc<str>)>,
 }
 
 impl ValueMap {
-    /// The names that apply to a value: one for a value map, those of all set bits for a bit map.
+    /// Names of `value`: at most one for a value map, those of all set bits for a bit map.
     pub fn names(&self, value: u64) -> impl Iterator<Item = &str> {
         let bits = self.bits;
         self.entries
@@ -408,20 +404,19 @@ impl ValueMap {
     }
 }
 
-/// One event of a provider.
+/// Schema of one event of a provider.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EventSchema {
-    /// Identifier.
     pub id: u16,
-    /// Version of its payload.
+    /// Version of the payload layout.
     pub version: u8,
-    /// Level as declared.
+    /// Level as declared (1 critical to 5 verbose).
     pub level: u8,
-    /// Opcode as declared; `None` where the source of the schema has only its name.
+    /// Opcode as declared; `None` if only its name is known.
     pub opcode: Option<u8>,
-    /// Task as declared; `None` where the source of the schema has only its name.
+    /// Task as declared; `None` if only its name is known.
     pub task: Option<u16>,
-    /// Keywords as declared.
+    /// Keyword bits as declared.
     pub keyword: u64,
     /// Symbolic name; may be empty.
     pub name: Arc<str>,
@@ -429,41 +424,39 @@ pub struct EventSchema {
     pub task_name: Arc<str>,
     /// Name of the opcode; may be empty.
     pub opcode_name: Arc<str>,
-    /// Text for people, with `%1`, `%2`, … for the properties; may be empty.
+    /// Message template with `%1`, `%2`, … for the properties; may be empty.
     pub message: Arc<str>,
-    /// The payload.
     pub layout: Arc<Layout>,
 }
 
-/// What is known about a provider.
+/// Schema of a provider.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProviderSchema {
-    /// Its identity.
     pub guid: Guid,
-    /// Its name; may be empty.
+    /// May be empty.
     pub name: Arc<str>,
-    /// Its events, by id and version.
+    /// Events, sorted by id and version.
     pub events: Vec<EventSchema>,
-    /// Its keywords: mask and name.
+    /// Keyword masks and names.
     pub keywords: Vec<(u64, Arc<str>)>,
 }
 
 impl ProviderSchema {
-    /// Puts the events in the order look-ups need. Of two with the same id and version the first stays.
+    /// Sorts the events, as the lookups require. Of several events with the same id and version, the first is kept.
     pub fn sort(&mut self) {
         self.events.sort_by_key(|event| (event.id, event.version));
         self.events.dedup_by_key(|event| (event.id, event.version));
     }
 
-    /// The event of an id and version.
+    /// The event with this id and version.
     #[must_use]
     pub fn exact(&self, id: u16, version: u8) -> Option<&EventSchema> {
         let at = self.events.binary_search_by_key(&(id, version), |e| (e.id, e.version)).ok()?;
         self.events.get(at)
     }
 
-    /// The event of an id with the version nearest to the one wanted: the highest below it, since payloads
-    /// mostly grow at their end, else the lowest above it.
+    /// The event with this id and the nearest version: the highest one up to `version`, because payloads mostly grow at
+    /// their end, otherwise the lowest one above.
     #[must_use]
     pub fn nearest(&self, id: u16, version: u8) -> Option<&EventSchema> {
         let after = self.events.partition_point(|e| (e.id, e.version) <= (id, version));
@@ -492,7 +485,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_version_is_below_before_above() {
+    fn nearest_version_prefers_lower_versions() {
         let event = |id, version| EventSchema { id, version, ..EventSchema::default() };
         let mut provider = ProviderSchema {
             events: vec![event(2, 3), event(1, 0), event(1, 2), event(1, 5), event(2, 3)],

@@ -1,4 +1,4 @@
-//! All that is known about events, and the look-ups in it.
+//! The schemas known to the program, and the decoding of records with them.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use onoff_etl::{EventDescriptor, ExtendedItem, Guid, HeaderKind, Record};
 
 use crate::catalog::{self, CatalogProvider, KernelEvent};
 use crate::description::{Decoded, Description, ProviderIndex, SchemaLosses, SchemaSource};
-use crate::event_source::{self, Added, Chunks, MANIFEST_EVENT, MANIFEST_OPCODE};
+use crate::event_source::{self, ChunkResult, Chunks, MANIFEST_EVENT, MANIFEST_OPCODE};
 use crate::fields::Fields;
 use crate::fixed::FixedLayout;
 use crate::manifest::{self, ManifestError};
@@ -19,20 +19,20 @@ use crate::trace_event_info::{self, EVENT_METADATA_CLASS, TraceEventInfo};
 use crate::trace_logging::{EventMetadata, ProviderTraits};
 use crate::value::Value;
 
-/// Most schemas that are learned from one set of recordings. Windows itself has some 50,000.
+/// Maximum number of schemas learned from one set of recordings. Windows itself has about 50,000.
 const MAX_LEARNED: usize = 1 << 18;
 
-/// Schemas of events: those that come with the program, those a recording brings, those a user adds.
+/// Schemas of events: shipped with the program, learned from a recording, or added by the user.
 ///
-/// For an event with a manifest they are asked in this order: the user's (given on purpose, for this
-/// recording), the recording's, the catalog's. A schema of the event's own version anywhere wins over one
-/// of another version; without one, the version nearest below it is used, else the nearest above. TraceLogging
-/// events describe themselves.
+/// For a manifest event, the sources are searched in this order: user (supplied for this recording on purpose),
+/// recording, catalog. A schema with the event's own_source version takes precedence over other versions in any source.
+/// Without one, the nearest lower version is used, otherwise the nearest higher one. TraceLogging events describe
+/// themselves.
 ///
-/// Learn first, decode after: schemas usually follow, near the end of a recording, the events they describe.
+/// Observe all records before decoding: schemas usually follow the events they describe, near the end of a recording.
 #[derive(Clone, Default)]
 pub struct Schemas {
-    providers: HashMap<Guid, Known>,
+    providers: HashMap<Guid, ProviderEntry>,
     order: Vec<Guid>,
     classic: HashMap<(Guid, u8, u16), EventSchema>,
     classic_names: HashMap<Guid, Arc<str>>,
@@ -41,9 +41,9 @@ pub struct Schemas {
     losses: SchemaLosses,
 }
 
-/// One provider.
+/// A provider and its schemas by source.
 #[derive(Clone)]
-struct Known {
+struct ProviderEntry {
     index: ProviderIndex,
     name: Arc<str>,
     group: Option<Guid>,
@@ -53,27 +53,27 @@ struct Known {
     catalog: Option<&'static CatalogProvider>,
 }
 
-impl Known {
-    /// The schema for an event, where it was found, and whether it is of the same version.
+impl ProviderEntry {
+    /// The schema of an event, its source, and whether it has the same version.
     fn event(&self, id: u16, version: u8) -> Option<(&EventSchema, SchemaSource, bool)> {
         let layers = || {
             let user = self.user.as_deref().map(|schema| (schema, SchemaSource::User));
             let embedded = self.embedded.as_deref().map(|schema| (schema, SchemaSource::Embedded));
             user.into_iter().chain(embedded)
         };
-        let own = |exact: bool| {
+        let own_source = |exact: bool| {
             layers().find_map(|(schema, source)| {
                 let event = if exact { schema.exact(id, version) } else { schema.nearest(id, version) };
                 Some((event?, source, exact))
             })
         };
-        // The catalog is expanded only for events the others do not have.
-        own(true)
+        // The catalog is expanded only for events that the other sources do not have.
+        own_source(true)
             .or_else(|| {
                 let event = self.catalog?.schema().exact(id, version)?;
                 Some((event, SchemaSource::Catalog, true))
             })
-            .or_else(|| own(false))
+            .or_else(|| own_source(false))
             .or_else(|| {
                 let event = self.catalog?.schema().nearest(id, version)?;
                 Some((event, SchemaSource::Catalog, false))
@@ -88,34 +88,34 @@ impl Known {
     }
 }
 
-/// What [`Schemas::find`] found.
-enum Found<'r> {
+/// Result of [`Schemas::find`].
+enum Match<'r> {
     Kernel(&'r KernelEvent),
     Event(&'r EventSchema, SchemaSource, bool),
     TraceLogging(EventMetadata<'r>),
     Wpp,
-    Nothing,
+    None,
 }
 
 impl Schemas {
-    /// The schemas that come with the program.
+    /// Creates a collection with the schemas shipped with the program.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds the providers of an instrumentation manifest (`.man`). Returns how many there are.
+    /// Adds the providers of an instrumentation manifest (`.man`). Returns the number of providers.
     ///
     /// # Errors
-    /// When the manifest cannot be understood; nothing is added then.
+    /// The manifest cannot be parsed. Nothing is added.
     pub fn add_manifest(&mut self, xml: &str) -> Result<usize, ManifestError> {
         Ok(self.add_user(manifest::parse(xml)?))
     }
 
-    /// Adds the providers a DLL or EXE describes in its resources. Returns how many there are.
+    /// Adds the providers described in the resources of a DLL or EXE. Returns the number of providers.
     ///
     /// # Errors
-    /// When the file is none of these, or describes no provider; nothing is added then.
+    /// The file is neither, or describes no provider. Nothing is added.
     pub fn add_provider_binary(&mut self, pe: &[u8]) -> Result<usize, ProviderBinaryError> {
         Ok(self.add_user(provider_binary::read(pe)?))
     }
@@ -132,8 +132,8 @@ impl Schemas {
         count
     }
 
-    /// Learns what a record teaches: schemas and maps that merging added, manifests event sources sent,
-    /// names of providers. Cheap for all other records.
+    /// Learns from a record: schemas and maps added by merging, manifests sent by event sources, names of providers.
+    /// Cheap for all other records.
     pub fn observe(&mut self, record: &Record<'_>) {
         match record.kind() {
             HeaderKind::Event => self.observe_event(record),
@@ -161,9 +161,9 @@ impl Schemas {
         }
         let process = record.process_id().unwrap_or(u32::MAX);
         match self.chunks.add(guid, process, record.payload()) {
-            Added::Nothing => {}
-            Added::Refused => self.losses.refused_chunks += 1,
-            Added::Manifest(xml) => self.add_in_band(guid, &xml),
+            ChunkResult::Pending => {}
+            ChunkResult::Rejected => self.losses.refused_chunks += 1,
+            ChunkResult::Manifest(xml) => self.add_in_band(guid, &xml),
         }
     }
 
@@ -173,12 +173,12 @@ impl Schemas {
             return;
         };
         for mut schema in providers {
-            // A manifest may only speak for the provider that sent it.
+            // A manifest may only describe the provider that sent it.
             if schema.guid != guid {
                 self.losses.refused_manifests += 1;
                 continue;
             }
-            if !self.room_for(schema.events.len()) {
+            if !self.reserve(schema.events.len()) {
                 continue;
             }
             schema.events.iter_mut().for_each(name_event_source_event);
@@ -191,20 +191,20 @@ impl Schemas {
     }
 
     fn observe_metadata(&mut self, record: &Record<'_>) {
-        let understood = match record.opcode() {
+        let parsed = match record.opcode() {
             trace_event_info::EVENT_INFO => TraceEventInfo::read(record.payload()).map(|info| self.learn(info)),
             trace_event_info::EVENT_MAP_INFO => {
                 trace_event_info::read_map(record.payload()).map(|(guid, name, map)| self.learn_map(guid, &name, map))
             }
             _ => Some(()),
         };
-        if understood.is_none() {
+        if parsed.is_none() {
             self.losses.malformed_records += 1;
         }
     }
 
     fn learn(&mut self, info: TraceEventInfo) {
-        if !self.room_for(1) {
+        if !self.reserve(1) {
             return;
         }
         let TraceEventInfo { provider, provider_name, class, mut event } = info;
@@ -222,15 +222,15 @@ impl Schemas {
         }
         resolve_maps(&mut event, &known.maps);
         let schema = known.embedded.get_or_insert_with(|| Box::new(empty(provider)));
-        let place = schema.events.binary_search_by_key(&(event.id, event.version), |e| (e.id, e.version));
-        match place {
+        let position = schema.events.binary_search_by_key(&(event.id, event.version), |e| (e.id, e.version));
+        match position {
             Ok(at) => schema.events[at] = event,
             Err(at) => schema.events.insert(at, event),
         }
     }
 
     fn learn_map(&mut self, guid: Guid, name: &Arc<str>, map: ValueMap) {
-        if !self.room_for(1) {
+        if !self.reserve(1) {
             return;
         }
         let known = self.known(guid);
@@ -242,7 +242,7 @@ impl Schemas {
         }
     }
 
-    fn room_for(&mut self, events: usize) -> bool {
+    fn reserve(&mut self, events: usize) -> bool {
         let after = self.learned.saturating_add(events);
         if after > MAX_LEARNED {
             self.losses.too_many += events as u64;
@@ -252,12 +252,12 @@ impl Schemas {
         true
     }
 
-    fn known(&mut self, guid: Guid) -> &mut Known {
+    fn known(&mut self, guid: Guid) -> &mut ProviderEntry {
         let order = &mut self.order;
         self.providers.entry(guid).or_insert_with(|| {
             let index = ProviderIndex(u32::try_from(order.len()).unwrap_or(u32::MAX));
             order.push(guid);
-            Known {
+            ProviderEntry {
                 index,
                 name: Arc::default(),
                 group: None,
@@ -269,26 +269,25 @@ impl Schemas {
         })
     }
 
-    /// What could not be learned.
+    /// Counts of schemas that could not be learned.
     #[must_use]
     pub fn losses(&self) -> SchemaLosses {
         self.losses
     }
 
-    /// The number of a provider that has been observed or added. Numbers are given from 0 in order of
-    /// appearance.
+    /// Index of a provider that was observed or added. Indices are assigned from 0 in order of appearance.
     #[must_use]
     pub fn provider_index(&self, guid: Guid) -> Option<ProviderIndex> {
         self.providers.get(&guid).map(|known| known.index)
     }
 
-    /// The provider of a number.
+    /// GUID of the provider with an index.
     #[must_use]
     pub fn provider_guid(&self, index: ProviderIndex) -> Option<Guid> {
         self.order.get(usize::try_from(index.0).ok()?).copied()
     }
 
-    /// The name of a provider, observed or not, or of a kernel class.
+    /// Name of a provider, observed or not, or of a kernel class.
     #[must_use]
     pub fn provider_name(&self, guid: Guid) -> Option<&str> {
         let name = match self.providers.get(&guid) {
@@ -299,14 +298,14 @@ impl Schemas {
         Some(name).filter(|name| !name.is_empty()).or_else(classic)
     }
 
-    /// The provider group a TraceLogging provider says it belongs to.
+    /// Provider group declared by a TraceLogging provider.
     #[must_use]
     pub fn provider_group(&self, guid: Guid) -> Option<Guid> {
         self.providers.get(&guid)?.group
     }
 
-    /// The names of the keywords an event carries, as far as its provider's schema names them. The top 16
-    /// bits are channels and have none.
+    /// Names of an event's keywords, as far as the provider's schema defines them. The top 16 bits are channels and
+    /// have no names.
     pub fn keyword_names<'s>(&'s self, record: &Record<'_>) -> impl Iterator<Item = &'s str> {
         let keyword = record.descriptor().map_or(0, |descriptor| descriptor.keyword);
         let guid = record.class_guid().unwrap_or_default();
@@ -330,8 +329,8 @@ impl Schemas {
             .map(|(_, name)| &**name)
     }
 
-    /// What a record's event is called. Allocates nothing, apart from the first event of a catalog
-    /// provider, which expands its entry.
+    /// Names of a record's event. Does not allocate, except for the first event of a catalog provider, which expands
+    /// the catalog entry.
     #[must_use]
     pub fn describe<'r>(&'r self, record: &Record<'r>) -> Description<'r> {
         let guid = record.class_guid();
@@ -350,7 +349,7 @@ impl Schemas {
         };
         let standard_opcode = descriptor.and_then(|d| standard::opcode_name(d.opcode)).unwrap_or_default();
         match self.find(record) {
-            Found::Kernel(event) => {
+            Match::Kernel(event) => {
                 description.provider_guid = Some(event.class_guid);
                 description.provider = &event.class;
                 description.task = &event.class;
@@ -360,7 +359,7 @@ impl Schemas {
                 description.exact_version =
                     event.version(record.version()).is_some_and(|version| version.version == record.version());
             }
-            Found::Event(event, source, exact) => {
+            Match::Event(event, source, exact) => {
                 description.task = &event.task_name;
                 description.opcode = match &*event.opcode_name {
                     "" => standard_opcode,
@@ -371,7 +370,7 @@ impl Schemas {
                 description.source = source;
                 description.exact_version = exact;
             }
-            Found::TraceLogging(metadata) => {
+            Match::TraceLogging(metadata) => {
                 if description.provider.is_empty() {
                     let item = record.extended_item(ExtendedItem::PROVIDER_TRAITS);
                     let traits = item.and_then(|item| ProviderTraits::read(item.data));
@@ -383,21 +382,20 @@ impl Schemas {
                 description.source = SchemaSource::TraceLogging;
                 description.exact_version = true;
             }
-            Found::Wpp => description.source = SchemaSource::Wpp,
-            Found::Nothing => description.opcode = standard_opcode,
+            Match::Wpp => description.source = SchemaSource::Wpp,
+            Match::None => description.opcode = standard_opcode,
         }
         description
     }
 
-    /// Reads the fields of a record's payload into `fields`, which is emptied first. Where no schema is
-    /// known, the one field is `Payload`, the bytes as they are; for WPP there are `MessageNumber` and
-    /// `Arguments`.
+    /// Decodes the payload of a record into `fields`, which is cleared first. Without a schema, the only field is
+    /// `Payload`, with the raw bytes. WPP messages have the fields `MessageNumber` and `Arguments`.
     pub fn decode<'r>(&'r self, record: &Record<'r>, fields: &mut Fields<'r>) -> Decoded {
         fields.clear();
         let payload = record.payload();
         let pointer_size = record.pointer_size();
         let (source, exact_version, (status, consumed)) = match self.find(record) {
-            Found::Kernel(event) => match event.version(record.version()) {
+            Match::Kernel(event) => match event.version(record.version()) {
                 Some(known) => (
                     SchemaSource::Kernel,
                     known.version == record.version(),
@@ -405,63 +403,63 @@ impl Schemas {
                 ),
                 None => (SchemaSource::Kernel, false, raw(payload, "Payload", fields)),
             },
-            Found::Event(event, source, exact) => {
+            Match::Event(event, source, exact) => {
                 (source, exact, payload::decode(&event.layout, payload, pointer_size, fields))
             }
-            Found::TraceLogging(metadata) => {
+            Match::TraceLogging(metadata) => {
                 (SchemaSource::TraceLogging, true, metadata.decode(payload, pointer_size, fields))
             }
-            Found::Wpp => {
+            Match::Wpp => {
                 let number = record.message_number().unwrap_or_default();
                 fields.push("MessageNumber", Value::UInt(number.into()));
                 (SchemaSource::Wpp, false, raw(payload, "Arguments", fields))
             }
-            Found::Nothing => (SchemaSource::Unknown, false, raw(payload, "Payload", fields)),
+            Match::None => (SchemaSource::Unknown, false, raw(payload, "Payload", fields)),
         };
         Decoded { status, consumed, size: payload.len(), source, exact_version }
     }
 
-    /// Where the numbers stand in payloads of this hook and version, as [`Schemas::decode`] reads them from records with the short headers
-    /// of the kernel; `None` where they hold anything else.
+    /// Offsets of the numbers in payloads of this hook and version, for records with short kernel headers; the values
+    /// equal those of [`Schemas::decode`]. `None` if the payload contains anything else.
     #[must_use]
     pub fn fixed_layout(hook: u16, version: u16, pointer_size: usize) -> Option<FixedLayout<'static>> {
-        FixedLayout::of(&catalog::kernel().by_hook(hook)?.version(version)?.layout, pointer_size)
+        FixedLayout::new(&catalog::kernel().by_hook(hook)?.version(version)?.layout, pointer_size)
     }
 
-    fn find<'r>(&'r self, record: &Record<'r>) -> Found<'r> {
+    fn find<'r>(&'r self, record: &Record<'r>) -> Match<'r> {
         match record.kind() {
             HeaderKind::System | HeaderKind::Compact | HeaderKind::Perfinfo => {
-                record.hook().and_then(|hook| catalog::kernel().by_hook(hook)).map_or(Found::Nothing, Found::Kernel)
+                record.hook().and_then(|hook| catalog::kernel().by_hook(hook)).map_or(Match::None, Match::Kernel)
             }
             HeaderKind::Full | HeaderKind::Instance => self.find_classic(record),
             HeaderKind::Event => self.find_event(record),
-            HeaderKind::Message => Found::Wpp,
-            HeaderKind::Other(_) => Found::Nothing,
+            HeaderKind::Message => Match::Wpp,
+            HeaderKind::Other(_) => Match::None,
         }
     }
 
-    fn find_classic<'r>(&'r self, record: &Record<'r>) -> Found<'r> {
-        let Some(class) = record.class_guid() else { return Found::Nothing };
+    fn find_classic<'r>(&'r self, record: &Record<'r>) -> Match<'r> {
+        let Some(class) = record.class_guid() else { return Match::None };
         let key = (class, record.opcode(), record.version());
         if let Some(event) = self.classic.get(&key) {
-            return Found::Event(event, SchemaSource::Embedded, true);
+            return Match::Event(event, SchemaSource::Embedded, true);
         }
         let kernel = catalog::kernel().by_class(class, record.opcode());
-        kernel.map_or(Found::Nothing, Found::Kernel)
+        kernel.map_or(Match::None, Match::Kernel)
     }
 
-    fn find_event<'r>(&'r self, record: &Record<'r>) -> Found<'r> {
+    fn find_event<'r>(&'r self, record: &Record<'r>) -> Match<'r> {
         let item = record.extended_item(ExtendedItem::EVENT_SCHEMA_TRACELOGGING);
         if let Some(metadata) = item.and_then(|item| EventMetadata::read(item.data)) {
-            return Found::TraceLogging(metadata);
+            return Match::TraceLogging(metadata);
         }
-        let (Some(guid), Some(descriptor)) = (record.class_guid(), record.descriptor()) else { return Found::Nothing };
+        let (Some(guid), Some(descriptor)) = (record.class_guid(), record.descriptor()) else { return Match::None };
         match self.event_schema(guid, &descriptor) {
-            Some((event, source, exact)) => Found::Event(event, source, exact),
+            Some((event, source, exact)) => Match::Event(event, source, exact),
             None if descriptor.id == MANIFEST_EVENT && descriptor.opcode == MANIFEST_OPCODE => {
-                Found::Event(event_source::manifest_event(), SchemaSource::Embedded, true)
+                Match::Event(event_source::manifest_event(), SchemaSource::Embedded, true)
             }
-            None => Found::Nothing,
+            None => Match::None,
         }
     }
 
@@ -488,7 +486,7 @@ fn empty(guid: Guid) -> ProviderSchema {
     ProviderSchema { guid, ..ProviderSchema::default() }
 }
 
-/// Adds events and keywords to a layer; what is there stays.
+/// Adds events and keywords to a layer. Existing ones take precedence.
 fn merge(layer: &mut Option<Box<ProviderSchema>>, mut schema: ProviderSchema) {
     match layer {
         None => *layer = Some(Box::new(schema)),
@@ -516,7 +514,7 @@ fn resolve_maps(event: &mut EventSchema, maps: &HashMap<Arc<str>, Arc<ValueMap>>
     }
 }
 
-/// Manifests of event sources give every event a task of its own named after it, but often no opcode.
+/// Manifests of event sources declare a task named after each event, but often no opcode and no event name.
 fn name_event_source_event(event: &mut EventSchema) {
     if event.name.is_empty() {
         event.name = Arc::clone(&event.task_name);

@@ -1,16 +1,16 @@
-//! Security identifiers (SID) as they lie in a payload.
+//! Security identifiers (SIDs) as encoded in payloads.
 
 use std::fmt;
 
-/// A SID: revision, sub-authority count, a 6-byte big-endian authority, then the sub-authorities.
-/// Shown as Windows shows it: `S-1-5-21-…`.
+/// A SID: revision, sub-authority count, 6-byte big-endian authority, sub-authorities. Formatted as on Windows:
+/// `S-1-5-21-…`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Sid<'b> {
     bytes: &'b [u8],
 }
 
 impl<'b> Sid<'b> {
-    /// Splits a SID off the front of `bytes`; `None` when they do not hold it whole.
+    /// Splits a SID off the front of `bytes`; `None` if `bytes` is too short.
     #[must_use]
     pub fn split(bytes: &'b [u8]) -> Option<(Self, &'b [u8])> {
         let sub_authorities = usize::from(*bytes.get(1)?);
@@ -18,14 +18,13 @@ impl<'b> Sid<'b> {
         Some((Self { bytes: sid }, rest))
     }
 
-    /// Whether the bytes look like a SID rather than like something else: revision 1, at most 15
-    /// sub-authorities, an authority of one byte.
+    /// True if the bytes look like a SID: revision 1, at most 15 sub-authorities, authority below 256.
     #[must_use]
     pub fn is_plausible(self) -> bool {
         self.bytes[0] == 1 && self.bytes[1] <= 15 && self.bytes[2..7] == [0; 5]
     }
 
-    /// The SID as it lies in the record.
+    /// The encoded SID.
     #[must_use]
     pub fn as_bytes(self) -> &'b [u8] {
         self.bytes
@@ -36,7 +35,7 @@ impl fmt::Display for Sid<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let authority = self.bytes[2..8].iter().fold(0u64, |value, &byte| value << 8 | u64::from(byte));
         write!(f, "S-{}-", self.bytes[0])?;
-        // Authorities that do not fit in 32 bits are shown in hex.
+        // Authorities above 32 bits are formatted in hex.
         if authority >> 32 == 0 {
             write!(f, "{authority}")?;
         } else {
@@ -53,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shows_the_usual_and_the_wide_authority() {
+    fn formats_short_and_long_authorities() {
         let local_service = [1, 1, 0, 0, 0, 0, 0, 5, 19, 0, 0, 0, 9];
         let (sid, rest) = Sid::split(&local_service).unwrap();
         assert_eq!((sid.to_string().as_str(), rest), ("S-1-5-19", &[9][..]));

@@ -1,6 +1,6 @@
-//! The opcodes and levels that every provider shares (`winmeta.xml`).
+//! Standard opcodes and levels shared by all providers (`winmeta.xml`).
 
-/// Number, name as Windows shows it, name in manifests.
+/// Number, name shown by Windows, name in manifests.
 const OPCODES: [(u8, &str, &str); 11] = [
     (0, "Info", "win:Info"),
     (1, "Start", "win:Start"),
@@ -15,7 +15,7 @@ const OPCODES: [(u8, &str, &str); 11] = [
     (240, "Receive", "win:Receive"),
 ];
 
-/// Name as Windows shows it, name in manifests; by number.
+/// Name shown by Windows and name in manifests, by number.
 const LEVELS: [(&str, &str); 6] = [
     ("Always", "win:LogAlways"),
     ("Critical", "win:Critical"),
@@ -25,24 +25,24 @@ const LEVELS: [(&str, &str); 6] = [
     ("Verbose", "win:Verbose"),
 ];
 
-/// Name of a standard opcode; `None` for those a provider defines itself.
+/// Name of a standard opcode; `None` for opcodes defined by a provider.
 #[must_use]
 pub fn opcode_name(opcode: u8) -> Option<&'static str> {
     OPCODES.iter().find(|(number, ..)| *number == opcode).map(|(_, name, _)| *name)
 }
 
-/// Name of a standard level; `None` for those a provider defines itself.
+/// Name of a standard level; `None` for levels defined by a provider.
 #[must_use]
 pub fn level_name(level: u8) -> Option<&'static str> {
     LEVELS.get(usize::from(level)).map(|(name, _)| *name)
 }
 
-/// Number and name of the opcode a manifest calls `win:` something.
+/// Number and name of the opcode with the manifest name `name` (`win:…`).
 pub(crate) fn opcode_of_manifest_name(name: &str) -> Option<(u8, &'static str)> {
     OPCODES.iter().find(|(.., manifest)| *manifest == name).map(|(number, name, _)| (*number, *name))
 }
 
-/// Number of the level a manifest calls `win:` something.
+/// Number of the level with the manifest name `name` (`win:…`).
 pub(crate) fn level_of_manifest_name(name: &str) -> Option<u8> {
     (0..).zip(LEVELS).find(|(_, (_, manifest))| *manifest == name).map(|(number, _)| number)
 }
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_ways() {
+    fn finds_by_number_and_by_manifest_name() {
         assert_eq!(opcode_name(2), Some("Stop"));
         assert_eq!(opcode_name(10), None);
         assert_eq!(opcode_of_manifest_name("win:Receive"), Some((240, "Receive")));

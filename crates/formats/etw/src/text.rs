@@ -1,63 +1,61 @@
-//! Text as it lies in a recording: borrowed, converted only when somebody reads it.
+//! Text in payloads: borrowed, and converted only on demand.
 //!
-//! Events carry UTF-16LE (at any alignment) and 8-bit text. Neither is guaranteed to be well formed, so
-//! both types here convert lossily and never fail.
+//! Events contain UTF-16LE text (at any alignment) and 8-bit text. Neither is guaranteed to be well formed, so both
+//! types convert lossily and never fail.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::fmt::Write as _;
 
-/// UTF-16LE text inside a record, without its terminator. The bytes need not be aligned nor well formed;
-/// an unpaired surrogate reads as U+FFFD.
+/// UTF-16LE text without its terminator. May be unaligned and malformed; an unpaired surrogate is read as U+FFFD.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Utf16<'b> {
     bytes: &'b [u8],
 }
 
 impl<'b> Utf16<'b> {
-    /// Takes `bytes` as UTF-16LE code units; an odd last byte is left out.
+    /// Wraps UTF-16LE code units; an odd last byte is ignored.
     #[must_use]
     pub fn new(bytes: &'b [u8]) -> Self {
         Self { bytes: &bytes[..bytes.len() & !1] }
     }
 
-    /// The code units as they are in the record.
+    /// The encoded code units.
     #[must_use]
     pub fn as_bytes(self) -> &'b [u8] {
         self.bytes
     }
 
-    /// Whether there is no code unit at all.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// The code units, in order.
+    /// The code units.
     pub fn units(self) -> impl Iterator<Item = u16> + Clone + 'b {
         self.bytes.chunks_exact(2).map(|unit| u16::from_le_bytes([unit[0], unit[1]]))
     }
 
-    /// The characters, unpaired surrogates replaced by U+FFFD.
+    /// The characters, with unpaired surrogates replaced by U+FFFD.
     pub fn chars(self) -> impl Iterator<Item = char> + Clone + 'b {
         char::decode_utf16(self.units()).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER))
     }
 
-    /// The text up to its first NUL: how fixed-size, NUL-padded arrays are read.
+    /// The text up to the first NUL, as in fixed-size, NUL-padded arrays.
     #[must_use]
     pub fn until_nul(self) -> Self {
         let end = self.bytes.chunks_exact(2).position(|unit| unit == [0, 0]);
         Self { bytes: end.map_or(self.bytes, |units| &self.bytes[..units * 2]) }
     }
 
-    /// Appends the text to `out`, replacing what is not well formed.
+    /// Appends the text to `out`, replacing malformed parts by U+FFFD.
     pub fn push_to(self, out: &mut String) {
         out.reserve(self.bytes.len() / 2);
         out.extend(self.chars());
     }
 
-    /// Compares without regard to ASCII case, as Windows compares names of files and registry keys well
-    /// enough for the names an analysis asks for.
+    /// Compares without ASCII case. Windows compares file and registry names by its own rules, but those differ only
+    /// for non-ASCII names.
     #[must_use]
     pub fn eq_ignore_ascii_case(self, other: &str) -> bool {
         self.chars().map(|c| c.to_ascii_lowercase()).eq(other.chars().map(|c| c.to_ascii_lowercase()))
@@ -88,40 +86,39 @@ impl PartialEq<&str> for Utf16<'_> {
     }
 }
 
-/// 8-bit text inside a record, without its terminator. A recording does not say which code page wrote it:
-/// what is valid UTF-8 is read as such, anything else byte by byte as ISO 8859-1, so no byte is lost.
+/// 8-bit text without its terminator. Recordings do not store the code page: valid UTF-8 is read as UTF-8, anything
+/// else as ISO 8859-1, so that no byte is lost.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Ansi<'b> {
     bytes: &'b [u8],
 }
 
 impl<'b> Ansi<'b> {
-    /// Takes `bytes` as text.
+    /// Wraps 8-bit text.
     #[must_use]
     pub fn new(bytes: &'b [u8]) -> Self {
         Self { bytes }
     }
 
-    /// The bytes as they are in the record.
+    /// The encoded bytes.
     #[must_use]
     pub fn as_bytes(self) -> &'b [u8] {
         self.bytes
     }
 
-    /// Whether there is no byte at all.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// The text up to its first NUL.
+    /// The text up to the first NUL.
     #[must_use]
     pub fn until_nul(self) -> Self {
         let end = self.bytes.iter().position(|&byte| byte == 0);
         Self { bytes: end.map_or(self.bytes, |end| &self.bytes[..end]) }
     }
 
-    /// The text; borrowed when it is valid UTF-8.
+    /// The text; borrowed if it is valid UTF-8.
     #[must_use]
     pub fn to_str(self) -> Cow<'b, str> {
         match std::str::from_utf8(self.bytes) {
@@ -130,7 +127,7 @@ impl<'b> Ansi<'b> {
         }
     }
 
-    /// Compares without regard to ASCII case.
+    /// Compares without ASCII case.
     #[must_use]
     pub fn eq_ignore_ascii_case(self, other: &str) -> bool {
         self.bytes.eq_ignore_ascii_case(other.as_bytes())
@@ -170,15 +167,15 @@ mod tests {
     }
 
     #[test]
-    fn utf16_reads_any_alignment_and_replaces_lone_surrogates() {
+    fn utf16_replaces_lone_surrogates_and_ignores_odd_byte() {
         let bytes = utf16("naïve 𝄞");
         assert_eq!(Utf16::new(&bytes).to_string(), "naïve 𝄞");
         assert_eq!(Utf16::new(&[0x00, 0xd8, b'x', 0]).to_string(), "\u{fffd}x");
-        assert_eq!(Utf16::new(&[b'a', 0, b'b']), "a", "an odd byte is no code unit");
+        assert_eq!(Utf16::new(&[b'a', 0, b'b']), "a", "an odd byte is not a code unit");
     }
 
     #[test]
-    fn utf16_compares_and_cuts_at_nul() {
+    fn utf16_compares_and_ends_at_nul() {
         let bytes = utf16("SVCHOST.exe\0junk");
         let text = Utf16::new(&bytes).until_nul();
         assert_eq!(text, "SVCHOST.exe");
@@ -187,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn ansi_prefers_utf8_and_loses_nothing_otherwise() {
+    fn ansi_falls_back_to_latin1() {
         assert_eq!(Ansi::new("é".as_bytes()).to_string(), "é");
         assert_eq!(Ansi::new(&[0xe9, b'!']).to_string(), "é!");
         assert_eq!(Ansi::new(b"a\0b").until_nul(), "a");

@@ -1,13 +1,13 @@
-//! Dates and times inside payloads.
+//! Dates and times in payloads.
 
 use std::fmt;
 
-/// A FILETIME: units of 100 ns since 1601-01-01 UTC. Shown as ISO 8601 with all its digits.
+/// A FILETIME: units of 100 ns since 1601-01-01 UTC. Formatted as ISO 8601 with seven decimals, or `none`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileTime(pub u64);
 
 impl FileTime {
-    /// Whether the value stands for "no time": 0, or all bits set.
+    /// True if the value means "no time": 0, or all bits set.
     #[must_use]
     pub fn is_none(self) -> bool {
         self.0 == 0 || self.0 == u64::MAX
@@ -21,37 +21,37 @@ impl fmt::Display for FileTime {
         }
         const UNITS_PER_DAY: u64 = 24 * 60 * 60 * 10_000_000;
         let (year, month, day) = civil_from_days(self.0 / UNITS_PER_DAY);
-        let of_day = self.0 % UNITS_PER_DAY;
-        let seconds = of_day / 10_000_000;
+        let time_of_day = self.0 % UNITS_PER_DAY;
+        let seconds = time_of_day / 10_000_000;
         write!(
             f,
             "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}.{:07}Z",
             seconds / 3600,
             seconds / 60 % 60,
             seconds % 60,
-            of_day % 10_000_000,
+            time_of_day % 10_000_000,
         )
     }
 }
 
-/// Year, month and day of a day counted from 1601-01-01, in the Gregorian calendar.
+/// Year, month and day (Gregorian) of a number of days since 1601-01-01.
 ///
-/// The count is taken from 1600-03-01, so that the leap day is the last of its year; 400 years are always
-/// 146,097 days.
+/// Years are counted from 1600-03-01, so that the leap day is the last day of a year. 400 years are always 146,097
+/// days.
 fn civil_from_days(days: u64) -> (u64, u64, u64) {
     let days = days + 306;
     let era = days / 146_097;
-    let of_era = days % 146_097;
-    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * shifted_month + 2) / 5 + 1;
+    let day_of_era = days % 146_097;
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
     let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
     let year = 1600 + era * 400 + year_of_era + u64::from(month <= 2);
     (year, month, day)
 }
 
-/// A SYSTEMTIME: year, month, weekday, day, hour, minute, second, millisecond, 16 bits each. No time zone.
+/// A SYSTEMTIME: year, month, weekday, day, hour, minute, second, millisecond; 16 bits each, no time zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SystemTime(pub [u16; 8]);
 
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn known_moments() {
+    fn formats_known_times() {
         let show = |units| FileTime(units).to_string();
         assert_eq!(show(1), "1601-01-01T00:00:00.0000001Z");
         assert_eq!(show(116_444_736_000_000_000), "1970-01-01T00:00:00.0000000Z");

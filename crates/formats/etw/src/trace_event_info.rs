@@ -1,5 +1,5 @@
-//! Schemas that merging writes into a recording: `TRACE_EVENT_INFO` and `EVENT_MAP_INFO` (sections 5.1 to
-//! 5.3 of the format reference).
+//! Schemas that merging adds to a recording: `TRACE_EVENT_INFO` and `EVENT_MAP_INFO` (sections 5.1 to 5.3 of the format
+//! reference).
 
 use std::sync::Arc;
 
@@ -10,29 +10,29 @@ use crate::reader::Reader;
 use crate::schema::{Count, EventSchema, InType, Layout, Length, OutType, Property, ValueMap};
 use crate::text::Utf16;
 
-/// Class of the records that carry schemas.
+/// Class of the records that contain schemas.
 pub(crate) const EVENT_METADATA_CLASS: Guid = Guid::from_u128(0xbbccf6c1_6cd1_48c4_80ff_839482e37671);
-/// Type of the records with one `TRACE_EVENT_INFO`.
+/// Opcode of the records with a `TRACE_EVENT_INFO`.
 pub(crate) const EVENT_INFO: u8 = 32;
-/// Type of the records with a provider GUID and one `EVENT_MAP_INFO`.
+/// Opcode of the records with a provider GUID and an `EVENT_MAP_INFO`.
 pub(crate) const EVENT_MAP_INFO: u8 = 33;
 
-/// Longest name in UTF-16 units; longer ones are cut. Names may overlap in a record, so without a limit a
-/// small record could be made to expand without end.
+/// Maximum length of a name in UTF-16 units; longer names are truncated. Names in a record may overlap, so a small
+/// record could otherwise expand without limit.
 const MAX_NAME_LEN: usize = 512;
-/// Longest message.
+/// Maximum length of a message in UTF-16 units.
 const MAX_MESSAGE_LEN: usize = 8192;
 
-/// A schema out of a recording.
+/// A schema from a recording.
 pub(crate) struct TraceEventInfo {
     pub provider: Guid,
     pub provider_name: Arc<str>,
-    /// For classic events: their class.
+    /// Class of a classic event.
     pub class: Option<Guid>,
     pub event: EventSchema,
 }
 
-/// Where the schema came from when it was written: `DecodingSource`.
+/// `DecodingSource`: origin of the schema when it was written.
 const WBEM: u32 = 1;
 
 mod flag {
@@ -50,7 +50,7 @@ struct Texts<'b> {
 }
 
 impl Texts<'_> {
-    fn get(&mut self, offset: u32, longest: usize) -> Arc<str> {
+    fn get(&mut self, offset: u32, max_length: usize) -> Arc<str> {
         if offset == 0 {
             return Arc::default();
         }
@@ -58,9 +58,9 @@ impl Texts<'_> {
         let text = self.known.entry(offset).or_insert_with(|| {
             let from = usize::try_from(offset).ok().and_then(|at| bytes.get(at..));
             let from = from.unwrap_or_default();
-            let longest = from.len().min(longest * 2);
-            let text = Utf16::new(&from[..longest]).until_nul().to_string();
-            // Names out of message tables end in a space or a line end.
+            let max_length = from.len().min(max_length * 2);
+            let text = Utf16::new(&from[..max_length]).until_nul().to_string();
+            // Names from message tables end in a space or a line break.
             text.trim_end().into()
         });
         Arc::clone(text)
@@ -72,7 +72,7 @@ impl Texts<'_> {
 }
 
 impl TraceEventInfo {
-    /// Reads a `TRACE_EVENT_INFO`; `None` when it is malformed.
+    /// Reads a `TRACE_EVENT_INFO`; `None` if it is malformed.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let mut texts = Texts { bytes, known: HashMap::new() };
         let mut fields = Reader::new(bytes, 8);
@@ -97,7 +97,7 @@ impl TraceEventInfo {
         let count = usize::try_from(fields.u32()?).ok()?;
         let top_level = usize::try_from(fields.u32()?).ok()?;
         fields.skip(4)?;
-        // For WBEM the field names an activity id instead.
+        // For WBEM schemas, this field is the offset of an activity id.
         let name = if source == WBEM { Arc::default() } else { texts.name(event_name) };
         if top_level > count || count.checked_mul(0x18)? > fields.remaining() {
             return None;
@@ -151,7 +151,7 @@ fn property(fields: &mut Reader<'_>, texts: &mut Texts<'_>, count: usize) -> Opt
     property.out_type = OutType::from_number(out_type);
     property.length = match length {
         index if flags & flag::LENGTH_OF != 0 => Length::Of(index),
-        // Fixed-size types state their size too (a pointer always 4), which says nothing.
+        // Fixed-size types also declare a size (always 4 for pointers), which is ignored.
         length if takes_length(property.in_type) && length > 0 => Length::Fixed(length),
         _ if flags & flag::LENGTH_FIXED != 0 && takes_length(property.in_type) => Length::Fixed(0),
         _ => Length::Natural,
@@ -166,7 +166,7 @@ fn takes_length(in_type: InType) -> bool {
     matches!(in_type, InType::UnicodeString | InType::AnsiString | InType::Binary)
 }
 
-/// A map out of a recording: its provider, its name, its entries. `None` when it is malformed.
+/// Reads a map: provider, name and entries. `None` if it is malformed.
 pub(crate) fn read_map(payload: &[u8]) -> Option<(Guid, Arc<str>, ValueMap)> {
     const BITS: u32 = 0x02;
     const WBEM_BITS: u32 = 0x10;
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_map_is_read_from_its_own_start() {
+    fn map_offsets_are_relative_to_map() {
         let mut bytes = vec![9; 16];
         let texts_at = 16 + 8;
         bytes.extend([texts_at, 1, 1, 0].iter().flat_map(|v: &u32| v.to_le_bytes()));
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn properties_with_structs_lengths_and_counts() {
+    fn reads_properties_with_structs_lengths_and_counts() {
         let mut bytes = vec![1; 16];
         bytes.extend([2; 16]);
         bytes.extend([44, 0, 3, 0, 4, 1, 10, 0]);
@@ -246,8 +246,8 @@ mod tests {
         assert_eq!(layout.properties[2].members, (3, 1));
         assert_eq!(layout.properties[2].count, Count::Of(0));
         assert_eq!(layout.properties[3].length, Length::Natural);
-        for cut in 0..bytes.len() {
-            assert!(TraceEventInfo::read(&bytes[..cut]).is_none(), "cut at {cut}");
+        for length in 0..bytes.len() {
+            assert!(TraceEventInfo::read(&bytes[..length]).is_none(), "truncated at {length}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! TraceLogging: events that carry their own schema (section 5.5 of the format reference).
+//! TraceLogging: events that contain their own schema (section 5.5 of the format reference).
 
 use onoff_etl::Guid;
 
@@ -8,7 +8,7 @@ use crate::reader::Reader;
 use crate::schema::{InType, OutType};
 use crate::value::Value;
 
-/// Name and fields of an event, out of its metadata.
+/// Name and fields of an event, from its metadata.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EventMetadata<'r> {
     pub name: &'r str,
@@ -16,7 +16,7 @@ pub(crate) struct EventMetadata<'r> {
 }
 
 impl<'r> EventMetadata<'r> {
-    /// Takes extended item 11 apart; `None` when it is malformed.
+    /// Parses extended item 11; `None` if it is malformed.
     pub fn read(item: &'r [u8]) -> Option<Self> {
         let mut reader = sized(item)?;
         skip_tag(&mut reader)?;
@@ -24,22 +24,22 @@ impl<'r> EventMetadata<'r> {
         Some(Self { name, fields: reader.rest() })
     }
 
-    /// Reads the payload the metadata describe.
+    /// Decodes a payload with the metadata.
     pub fn decode(&self, payload: &'r [u8], pointer_size: usize, fields: &mut Fields<'r>) -> (Status, usize) {
-        // No field is described in less than two bytes.
-        fields.allow(self.fields.len() / 2, payload.len());
+        // A field description takes at least two bytes.
+        fields.set_limit(self.fields.len() / 2, payload.len());
         let steps = fields.limit() * 2;
         let mut decoder = Decoder { payload: Reader::new(payload, pointer_size), fields, steps, opaque: false };
-        let mut described = Reader::new(self.fields, pointer_size);
-        let mut end = Ok(());
-        while described.remaining() > 0 && end.is_ok() && !decoder.opaque {
-            end = decoder.field(&mut described, 0);
+        let mut descriptions = Reader::new(self.fields, pointer_size);
+        let mut result = Ok(());
+        while descriptions.remaining() > 0 && result.is_ok() && !decoder.opaque {
+            result = decoder.field(&mut descriptions, 0);
         }
         let consumed = payload.len() - decoder.payload.remaining();
-        let status = match end {
-            Err(Stop::Short) => Status::Short,
-            Err(Stop::Excessive) => Status::Excessive,
-            Err(Stop::Malformed) => Status::Opaque,
+        let status = match result {
+            Err(DecodeStop::Short) => Status::Short,
+            Err(DecodeStop::Excessive) => Status::Excessive,
+            Err(DecodeStop::Malformed) => Status::Opaque,
             Ok(()) if decoder.opaque => Status::Opaque,
             Ok(()) if consumed == payload.len() => Status::Exact,
             Ok(()) => Status::Trailing,
@@ -48,7 +48,7 @@ impl<'r> EventMetadata<'r> {
     }
 }
 
-/// What extended item 12 says about the provider.
+/// Name and group of a provider, from extended item 12.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ProviderTraits<'r> {
     pub name: &'r str,
@@ -56,7 +56,7 @@ pub(crate) struct ProviderTraits<'r> {
 }
 
 impl<'r> ProviderTraits<'r> {
-    /// Takes the item apart; `None` when it is malformed.
+    /// Parses the item; `None` if it is malformed.
     pub fn read(item: &'r [u8]) -> Option<Self> {
         const GROUP: u8 = 1;
         let mut reader = sized(item)?;
@@ -73,13 +73,13 @@ impl<'r> ProviderTraits<'r> {
     }
 }
 
-/// Both items begin with their own size, which the item's padding may exceed.
+/// Both items start with their own size, which may be smaller than the padded item.
 fn sized(item: &[u8]) -> Option<Reader<'_>> {
     let size = usize::from(u16::from_le_bytes(*item.first_chunk()?));
     Some(Reader::new(item.get(2..size.min(item.len()))?, 8))
 }
 
-/// UTF-8 up to its NUL; what is not valid ends it early.
+/// UTF-8 up to the NUL; ends early at the first invalid byte.
 fn text<'r>(reader: &mut Reader<'r>) -> Option<&'r str> {
     if reader.remaining() == 0 {
         return None;
@@ -91,18 +91,17 @@ fn text<'r>(reader: &mut Reader<'r>) -> Option<&'r str> {
     })
 }
 
-/// 7 bits to a byte, the high bit says that another follows.
+/// A tag has 7 bits per byte; the high bit marks that another byte follows.
 fn skip_tag(reader: &mut Reader<'_>) -> Option<()> {
     while reader.u8()? & 0x80 != 0 {}
     Some(())
 }
 
-enum Stop {
-    /// The payload ends early.
+enum DecodeStop {
     Short,
-    /// More fields than a record can hold.
+    /// The field limit is reached.
     Excessive,
-    /// The metadata are cut or contradict themselves.
+    /// The metadata are truncated or inconsistent.
     Malformed,
 }
 
@@ -110,147 +109,153 @@ enum Stop {
 enum Repeat {
     Once,
     Constant(u16),
-    /// A count in the payload.
+    /// The payload contains the count.
     Variable,
-    /// A byte count in the payload, then bytes only the provider understands.
+    /// The payload contains a byte count, then bytes in a format private to the provider.
     Custom,
 }
 
-/// One field as the metadata describe it.
+/// A field description from the metadata.
 #[derive(Clone, Copy)]
-struct Description<'r> {
+struct FieldDescription<'r> {
     name: &'r str,
     in_type: u8,
     out_type: u8,
     repeat: Repeat,
 }
 
-/// Structs nested deeper than this are not followed.
+/// Maximum nesting depth of structs.
 const MAX_DEPTH: usize = 8;
 const STRUCT: u8 = 24;
 
-fn description<'r>(from: &mut Reader<'r>) -> Option<Description<'r>> {
-    let name = text(from)?;
-    let first = from.u8()?;
+fn description<'r>(metadata: &mut Reader<'r>) -> Option<FieldDescription<'r>> {
+    let name = text(metadata)?;
+    let first = metadata.u8()?;
     let mut out_type = 0;
     if first & 0x80 != 0 {
-        let second = from.u8()?;
+        let second = metadata.u8()?;
         out_type = second & 0x7f;
         if second & 0x80 != 0 {
-            skip_tag(from)?;
+            skip_tag(metadata)?;
         }
     }
     let repeat = match first & 0x60 {
         0x00 => Repeat::Once,
-        0x20 => Repeat::Constant(from.u16()?),
+        0x20 => Repeat::Constant(metadata.u16()?),
         0x40 => Repeat::Variable,
         _ => {
-            let size = from.u16()?;
-            from.skip(size.into())?;
+            let size = metadata.u16()?;
+            metadata.skip(size.into())?;
             Repeat::Custom
         }
     };
-    Some(Description { name, in_type: first & 0x1f, out_type, repeat })
+    Some(FieldDescription { name, in_type: first & 0x1f, out_type, repeat })
 }
 
 struct Decoder<'r, 'f> {
     payload: Reader<'r>,
     fields: &'f mut Fields<'r>,
-    /// Field descriptions that may still be looked at. Members of struct arrays are looked at once for each
-    /// element, so a record of 64 KiB could otherwise ask for hours of work.
+    /// Remaining number of field descriptions that may be read. Members of struct arrays are read once per element, so
+    /// a 64 KiB record could otherwise take hours.
     steps: usize,
     opaque: bool,
 }
 
 impl<'r> Decoder<'r, '_> {
-    fn next_description(&mut self, from: &mut Reader<'r>) -> Result<Description<'r>, Stop> {
-        self.steps = self.steps.checked_sub(1).ok_or(Stop::Excessive)?;
-        description(from).ok_or(Stop::Malformed)
+    fn next_description(&mut self, metadata: &mut Reader<'r>) -> Result<FieldDescription<'r>, DecodeStop> {
+        self.steps = self.steps.checked_sub(1).ok_or(DecodeStop::Excessive)?;
+        description(metadata).ok_or(DecodeStop::Malformed)
     }
 
-    fn field(&mut self, from: &mut Reader<'r>, depth: usize) -> Result<(), Stop> {
-        let field = self.next_description(from)?;
+    fn field(&mut self, metadata: &mut Reader<'r>, depth: usize) -> Result<(), DecodeStop> {
+        let field = self.next_description(metadata)?;
         let count = match field.repeat {
-            Repeat::Once => return self.element(&field, field.name, from, depth),
+            Repeat::Once => return self.element(&field, field.name, metadata, depth),
             Repeat::Constant(count) => count,
-            Repeat::Variable => self.payload.u16().ok_or(Stop::Short)?,
+            Repeat::Variable => self.payload.u16().ok_or(DecodeStop::Short)?,
             Repeat::Custom => {
-                let size = self.payload.u16().ok_or(Stop::Short)?;
-                let bytes = self.payload.take(size.into()).ok_or(Stop::Short)?;
+                let size = self.payload.u16().ok_or(DecodeStop::Short)?;
+                let bytes = self.payload.take(size.into()).ok_or(DecodeStop::Short)?;
                 self.push(field.name, Value::Binary(bytes))?;
                 return Ok(());
             }
         };
         let array = self.push(field.name, Value::Array)?;
-        let members = *from;
-        let mut end = Ok(());
+        let members = *metadata;
+        let mut result = Ok(());
         for _ in 0..count {
-            *from = members;
-            end = self.element(&field, "", from, depth);
-            if end.is_err() || self.opaque {
+            *metadata = members;
+            result = self.element(&field, "", metadata, depth);
+            if result.is_err() || self.opaque {
                 break;
             }
         }
         self.fields.adopt(array);
         if count == 0 && field.in_type == STRUCT {
-            self.skip_members(from, field.out_type, depth)?;
+            self.skip_members(metadata, field.out_type, depth)?;
         }
-        end
+        result
     }
 
     fn element(
         &mut self,
-        field: &Description<'r>,
+        field: &FieldDescription<'r>,
         name: &'r str,
-        from: &mut Reader<'r>,
+        metadata: &mut Reader<'r>,
         depth: usize,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), DecodeStop> {
         if field.in_type == STRUCT {
-            return self.structure(field.out_type, name, from, depth);
+            return self.structure(field.out_type, name, metadata, depth);
         }
         let scalar = scalar(field.in_type, field.out_type);
         self.opaque |= scalar.in_type == InType::Opaque;
-        let value = scalar.read(&mut self.payload).ok_or(Stop::Short)?;
+        let value = scalar.read(&mut self.payload).ok_or(DecodeStop::Short)?;
         self.push(name, value)?;
         Ok(())
     }
 
-    fn structure(&mut self, members: u8, name: &'r str, from: &mut Reader<'r>, depth: usize) -> Result<(), Stop> {
+    fn structure(
+        &mut self,
+        members: u8,
+        name: &'r str,
+        metadata: &mut Reader<'r>,
+        depth: usize,
+    ) -> Result<(), DecodeStop> {
         if depth >= MAX_DEPTH {
-            return Err(Stop::Excessive);
+            return Err(DecodeStop::Excessive);
         }
-        let place = self.push(name, Value::Struct)?;
-        let mut end = Ok(());
+        let index = self.push(name, Value::Struct)?;
+        let mut result = Ok(());
         for _ in 0..members {
-            end = self.field(from, depth + 1);
-            if end.is_err() || self.opaque {
+            result = self.field(metadata, depth + 1);
+            if result.is_err() || self.opaque {
                 break;
             }
         }
-        self.fields.adopt(place);
-        end
+        self.fields.adopt(index);
+        result
     }
 
-    fn skip_members(&mut self, from: &mut Reader<'r>, members: u8, depth: usize) -> Result<(), Stop> {
+    fn skip_members(&mut self, metadata: &mut Reader<'r>, members: u8, depth: usize) -> Result<(), DecodeStop> {
         if depth >= MAX_DEPTH {
-            return Err(Stop::Excessive);
+            return Err(DecodeStop::Excessive);
         }
         for _ in 0..members {
-            let field = self.next_description(from)?;
+            let field = self.next_description(metadata)?;
             if field.in_type == STRUCT {
-                self.skip_members(from, field.out_type, depth + 1)?;
+                self.skip_members(metadata, field.out_type, depth + 1)?;
             }
         }
         Ok(())
     }
 
-    fn push(&mut self, name: &'r str, value: Value<'r>) -> Result<usize, Stop> {
-        self.fields.push(name, value).ok_or(Stop::Excessive)
+    fn push(&mut self, name: &'r str, value: Value<'r>) -> Result<usize, DecodeStop> {
+        self.fields.push(name, value).ok_or(DecodeStop::Excessive)
     }
 }
 
-/// TraceLogging has the in types of manifests, except that binary data always have their size before them,
-/// and out types of its own.
+/// TraceLogging uses the in-types of manifests, except that binary data always have a size prefix, and its own
+/// out-types.
 fn scalar(in_type: u8, out_type: u8) -> Scalar {
     const NUL_STRING: u8 = 2;
     const BOOLEAN: u8 = 3;
@@ -311,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn scalars_arrays_and_structs() {
+    fn reads_scalars_arrays_and_structs() {
         let item = metadata(
             "E",
             b"a\0\x08\
@@ -331,14 +336,14 @@ mod tests {
     }
 
     #[test]
-    fn members_of_an_empty_struct_array_are_skipped() {
+    fn skips_members_of_empty_struct_array() {
         let item = metadata("E", b"s\0\xd8\x02x\0\x04t\0\x98\x01u\0\x04a\0\x04");
         assert_eq!(json(&item, &[0, 0, 9]), (Status::Exact, r#"{"s":[],"a":9}"#.to_owned()));
     }
 
     #[test]
-    fn a_struct_array_cannot_ask_for_endless_work() {
-        // 65,535 structs, each holding an empty array of structs with 127 members to skip.
+    fn limits_work_for_struct_arrays() {
+        // 65,535 structs, each with an empty array of structs with 127 members to skip.
         let mut fields = b"s\0\xb8\x01\xff\xfft\0\xb8\x7f\0\0".to_vec();
         for _ in 0..127 {
             fields.extend(b"\0\x00");
@@ -348,13 +353,13 @@ mod tests {
     }
 
     #[test]
-    fn unknown_types_end_in_one_opaque_field() {
+    fn unknown_type_ends_in_opaque_field() {
         let item = metadata("E", b"a\0\x1fb\0\x04");
         assert_eq!(json(&item, &[1, 2]), (Status::Opaque, r#"{"a":"0102"}"#.to_owned()));
     }
 
     #[test]
-    fn traits_have_name_and_group() {
+    fn reads_provider_name_and_group() {
         let mut item = vec![0, 0];
         item.extend(b"Prov\0");
         item.extend([19, 0, 1]);

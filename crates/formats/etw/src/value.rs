@@ -10,58 +10,49 @@ use crate::security_identifier::Sid;
 use crate::text::{Ansi, Utf16};
 use crate::time::{FileTime, SystemTime};
 
-/// A typed value, borrowed from the record and the schema. `Display` shows what a person reads;
-/// [`Value::write_json`] what a program reads.
+/// A typed value, borrowed from the record and the schema. `Display` formats it for people, [`Value::write_json`] for
+/// programs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value<'r> {
-    /// Nothing.
+    /// No value.
     Null,
-    /// True or false.
     Bool(bool),
-    /// A signed integer.
     Int(i64),
-    /// An unsigned integer.
     UInt(u64),
-    /// An integer that is shown in hexadecimal.
+    /// An integer shown in hexadecimal.
     Hex(u64),
-    /// An address; shown in hexadecimal.
+    /// An address, shown in hexadecimal.
     Pointer(u64),
-    /// A 32-bit floating-point number.
     Float(f32),
-    /// A 64-bit floating-point number.
     Double(f64),
-    /// A GUID.
     Guid(Guid),
-    /// A security identifier.
     Sid(Sid<'r>),
-    /// A moment.
+    /// A time in UTC.
     FileTime(FileTime),
-    /// A moment by the calendar, without time zone.
+    /// A date and time without time zone.
     SystemTime(SystemTime),
-    /// A moment in ticks of the log's clock.
+    /// A time in ticks of the log's clock.
     Ticks(u64),
-    /// UTF-16 text.
     Utf16(Utf16<'r>),
-    /// 8-bit text.
+    /// 8-bit text of unknown code page.
     Ansi(Ansi<'r>),
-    /// Bytes; shown in hexadecimal.
+    /// Bytes, shown in hexadecimal.
     Binary(&'r [u8]),
-    /// An IP address.
     Ip(IpAddr),
-    /// A `SOCKADDR`; shown as address and port when it is IPv4 or IPv6.
+    /// A `SOCKADDR`, shown as address and port for IPv4 and IPv6, otherwise in hexadecimal.
     SocketAddress(&'r [u8]),
-    /// An NT status, Win32 error, HRESULT or other error code; shown in hexadecimal.
+    /// An NTSTATUS, Win32 error, HRESULT or other error code, shown in hexadecimal.
     Status(u32),
-    /// An integer whose values (or bits) have names.
+    /// An integer with names for its values or bits.
     Mapped(u64, &'r ValueMap),
-    /// An array: its elements are the field's children.
+    /// An array; its elements are the children of the field.
     Array,
-    /// A struct: its members are the field's children.
+    /// A struct; its members are the children of the field.
     Struct,
 }
 
 impl<'r> Value<'r> {
-    /// The integer behind an integer, address, status, time or mapped value.
+    /// The integer in an integer, address, status, time or mapped value; `None` if negative or another type.
     #[must_use]
     pub fn as_u64(&self) -> Option<u64> {
         match *self {
@@ -78,13 +69,13 @@ impl<'r> Value<'r> {
         }
     }
 
-    /// As [`Self::as_u64`], when it fits.
+    /// Like [`Self::as_u64`]; `None` if the value does not fit.
     #[must_use]
     pub fn as_u32(&self) -> Option<u32> {
         self.as_u64().and_then(|value| u32::try_from(value).ok())
     }
 
-    /// The integer, when it is one; negative ones too.
+    /// The integer, including negative ones; `None` for other types or above `i64::MAX`.
     #[must_use]
     pub fn as_i64(&self) -> Option<i64> {
         match *self {
@@ -93,7 +84,7 @@ impl<'r> Value<'r> {
         }
     }
 
-    /// The truth: of a boolean, or of an integer that is not zero.
+    /// The boolean; for integers, true if not zero.
     #[must_use]
     pub fn as_bool(&self) -> Option<bool> {
         match *self {
@@ -102,7 +93,7 @@ impl<'r> Value<'r> {
         }
     }
 
-    /// The text, when it is text of either kind.
+    /// The text of a string of either encoding.
     #[must_use]
     pub fn as_text(&self) -> Option<String> {
         match self {
@@ -112,7 +103,6 @@ impl<'r> Value<'r> {
         }
     }
 
-    /// The GUID, when it is one.
     #[must_use]
     pub fn as_guid(&self) -> Option<Guid> {
         match *self {
@@ -121,11 +111,12 @@ impl<'r> Value<'r> {
         }
     }
 
-    /// Writes the value as JSON. Integers are numbers whatever their width; addresses, codes and everything
-    /// without a JSON type are the text a person reads. Arrays and structs are written by their field.
+    /// Writes the value as JSON. Integers of any width are numbers; addresses, codes and types unknown to JSON are
+    /// strings as formatted by `Display`. Arrays and structs are written by
+    /// [`Field::write_json`](crate::Field::write_json).
     ///
     /// # Errors
-    /// When `out` fails.
+    /// `out` fails.
     pub fn write_json(&self, out: &mut impl fmt::Write) -> fmt::Result {
         match self {
             Self::Null | Self::Array | Self::Struct => out.write_str("null"),
@@ -136,31 +127,31 @@ impl<'r> Value<'r> {
             Self::Float(value) if value.is_finite() => write!(out, "{value}"),
             Self::Double(value) if value.is_finite() => write!(out, "{value}"),
             Self::FileTime(time) if time.is_none() => out.write_str("null"),
-            Self::Utf16(text) => write_json_text(out, text.chars()),
-            Self::Ansi(text) => write_json_text(out, text.to_str().chars()),
+            Self::Utf16(text) => write_json_string(out, text.chars()),
+            Self::Ansi(text) => write_json_string(out, text.to_str().chars()),
             other => {
-                let mut quoted = JsonQuoted { out };
-                quoted.out.write_char('"')?;
-                fmt::write(&mut quoted, format_args!("{other}"))?;
-                quoted.out.write_char('"')
+                let mut escaper = JsonEscaper { out };
+                escaper.out.write_char('"')?;
+                fmt::write(&mut escaper, format_args!("{other}"))?;
+                escaper.out.write_char('"')
             }
         }
     }
 }
 
-/// Escapes what passes through it for a JSON string.
-struct JsonQuoted<'w, W> {
+/// A writer that escapes text for a JSON string.
+struct JsonEscaper<'w, W> {
     out: &'w mut W,
 }
 
-impl<W: fmt::Write> fmt::Write for JsonQuoted<'_, W> {
+impl<W: fmt::Write> fmt::Write for JsonEscaper<'_, W> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         text.chars().try_for_each(|c| write_json_char(self.out, c))
     }
 }
 
 /// Writes a quoted JSON string.
-pub(crate) fn write_json_text(out: &mut impl fmt::Write, chars: impl Iterator<Item = char>) -> fmt::Result {
+pub(crate) fn write_json_string(out: &mut impl fmt::Write, chars: impl Iterator<Item = char>) -> fmt::Result {
     out.write_char('"')?;
     for c in chars {
         write_json_char(out, c)?;
@@ -212,7 +203,7 @@ fn write_hex(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
     bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
 }
 
-// What has no name is shown as a number, so nothing is lost.
+// Values and bits without a name are shown as numbers.
 fn write_mapped(f: &mut fmt::Formatter<'_>, value: u64, map: &ValueMap) -> fmt::Result {
     let mut named = 0;
     let mut first = true;
@@ -241,7 +232,7 @@ fn write_mapped(f: &mut fmt::Formatter<'_>, value: u64, map: &ValueMap) -> fmt::
     }
 }
 
-// The family is little-endian, the port and the address are big-endian.
+// The family is little-endian; the port and the address are big-endian.
 fn write_socket_address(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
     const INET: u16 = 2;
     const INET6: u16 = 23;
@@ -274,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn shows_addresses_codes_and_bytes() {
+    fn formats_addresses_codes_and_bytes() {
         assert_eq!(Value::Pointer(0x1000).to_string(), "0x0000000000001000");
         assert_eq!(Value::Status(0xc000_0022).to_string(), "0xc0000022");
         assert_eq!(Value::Binary(&[0, 0xab]).to_string(), "00ab");
@@ -289,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn maps_keep_what_they_cannot_name() {
+    fn maps_keep_unnamed_values() {
         let entries = vec![(1, "Read ".into()), (2, "Write".into())];
         let bits = ValueMap { bits: true, entries: entries.clone() };
         assert_eq!(Value::Mapped(3, &bits).to_string(), "Read|Write");

@@ -1,4 +1,4 @@
-//! Nothing a file can hold makes the decoder panic, and what it says about a payload is true.
+//! No input makes the decoder panic, and its reports about a payload are consistent.
 
 #![allow(clippy::expect_used, reason = "a test")]
 
@@ -8,7 +8,7 @@ use onoff_etl::Record;
 use onoff_etw::{Fields, Schemas, Status};
 use proptest::prelude::*;
 
-/// Puts a header before a payload: one of each kind that has a schema somewhere.
+/// A record with a header of one of the kinds that have schemas.
 fn record(kind: u8, identity: [u8; 18], version: u8, extended: &[u8], payload: &[u8]) -> Vec<u8> {
     let item = usize::from(kind == 3) * (8 + extended.len()).next_multiple_of(8);
     let mut bytes = match kind {
@@ -43,14 +43,14 @@ fn record(kind: u8, identity: [u8; 18], version: u8, extended: &[u8], payload: &
     }
     bytes.extend(payload);
     let size = u16::try_from(bytes.len()).expect("small").to_le_bytes();
-    let place = if kind < 2 { 4 } else { 0 };
-    bytes[place..place + 2].copy_from_slice(&size);
+    let offset = if kind < 2 { 4 } else { 0 };
+    bytes[offset..offset + 2].copy_from_slice(&size);
     bytes
 }
 
 fn check(schemas: &Schemas, bytes: &[u8]) -> Result<(), TestCaseError> {
     let Ok(record) = Record::parse(bytes) else {
-        return Err(TestCaseError::fail("the header is not the one intended"));
+        return Err(TestCaseError::fail("unexpected header"));
     };
     let description = schemas.describe(&record);
     let mut fields = Fields::new();
@@ -61,17 +61,17 @@ fn check(schemas: &Schemas, bytes: &[u8]) -> Result<(), TestCaseError> {
         prop_assert_eq!(decoded.consumed, decoded.size);
     }
     let mut json = String::new();
-    fields.write_json(&mut json).expect("a String takes everything");
+    fields.write_json(&mut json).expect("writing to a String cannot fail");
     let parsed: Result<serde_json::Value, _> = serde_json::from_str(&json);
     prop_assert!(parsed.is_ok(), "{}", json);
     for field in &fields {
         let mut text = String::new();
-        write!(text, "{field}").expect("a String takes everything");
+        write!(text, "{field}").expect("writing to a String cannot fail");
     }
     Ok(())
 }
 
-/// GUIDs that mean something, as often as others.
+/// Known GUIDs half of the time, random ones otherwise.
 fn identity() -> impl Strategy<Value = [u8; 18]> {
     let known = prop::sample::select(vec![
         "b3e675d7-2554-4f18-830b-2762732560de",
@@ -92,7 +92,7 @@ fn identity() -> impl Strategy<Value = [u8; 18]> {
 
 proptest! {
     #[test]
-    fn any_payload_of_any_event(
+    fn decodes_any_payload_of_any_event(
         kind in 0u8..5,
         identity in identity(),
         version in 0u8..6,
@@ -101,7 +101,7 @@ proptest! {
     ) {
         let mut sized = extended;
         if let Some(size) = sized.first_chunk_mut::<2>() {
-            // Mostly what it should be, so that what follows is looked at.
+            // Usually the correct size, so that the bytes after it are read.
             *size = 200u16.to_le_bytes();
         }
         let bytes = record(kind, identity, version, &sized, &payload);
@@ -109,7 +109,7 @@ proptest! {
     }
 
     #[test]
-    fn any_schema_out_of_a_recording(
+    fn accepts_any_schema_in_a_recording(
         opcode in 32u8..34,
         schema in prop::collection::vec(any::<u8>(), 0..400),
         counts in (0u8..8, 0u8..8),
@@ -133,11 +133,11 @@ proptest! {
         let mut identity = [0; 18];
         identity[..16].copy_from_slice(&metadata);
         identity[16] = opcode;
-        let teaches = record(2, identity, 0, &[], &info);
+        let schema_record = record(2, identity, 0, &[], &info);
         let mut schemas = Schemas::new();
-        let taught = Record::parse(&teaches).expect("a record");
-        schemas.observe(&taught);
-        check(&schemas, &teaches)?;
+        let parsed = Record::parse(&schema_record).expect("a record");
+        schemas.observe(&parsed);
+        check(&schemas, &schema_record)?;
 
         let mut identity = [0; 18];
         identity[..16].copy_from_slice(&info[..16]);
@@ -146,7 +146,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_as_a_manifest(text in "(<[a-z]{1,9}( [a-z]{1,9}=\"[a-zA-Z0-9:{}-]{0,12}\"){0,3}/?>|[ -~]){0,40}") {
+    fn accepts_any_text_as_manifest(text in "(<[a-z]{1,9}( [a-z]{1,9}=\"[a-zA-Z0-9:{}-]{0,12}\"){0,3}/?>|[ -~]){0,40}") {
         let _ = Schemas::new().add_manifest(&text);
     }
 }

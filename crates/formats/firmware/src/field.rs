@@ -1,4 +1,4 @@
-//! Numbers at a place in a slice, when all their bytes are there.
+//! Checked reads at byte offsets.
 
 use uuid::Uuid;
 
@@ -18,12 +18,12 @@ pub(crate) fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     array(bytes, at).map(u64::from_le_bytes)
 }
 
-/// A GUID as firmware stores it: its first three fields little-endian.
+/// A GUID as firmware stores it, with little-endian first three fields.
 pub(crate) fn guid_at(bytes: &[u8], at: usize) -> Option<Uuid> {
     array(bytes, at).map(Uuid::from_bytes_le)
 }
 
-/// A text from `at` up to its NUL or the end.
+/// The text at `offset`, up to the first NUL or the end.
 pub(crate) fn text_at(bytes: &[u8], at: usize) -> Option<String> {
     let text = bytes.get(at..)?;
     let text = text.split(|&byte| byte == 0).next().unwrap_or(text);

@@ -1,69 +1,62 @@
-//! What a reader met that the specification does not allow, and what it gave up for it.
+//! Issues: violations of the specification, and the bytes skipped because of them.
 
 use std::fmt;
 
-/// One thing that is not as it should be.
+/// A violation of the specification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Issue {
-    /// Where, in bytes from the start of the input.
+    /// Offset from the start of the input, in bytes.
     pub offset: u64,
-    /// What.
     pub kind: IssueKind,
-    /// Bytes that were not read because of it.
+    /// Number of bytes skipped because of the issue.
     pub skipped_bytes: u64,
 }
 
-/// Kinds of issue.
+/// Kinds of issues. Lengths are in bytes, as stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum IssueKind {
-    /// The bytes of an ACPI table do not add up to zero.
+    /// The bytes of an ACPI table do not add up to 0.
     BadChecksum {
-        /// The checksum byte as stored.
+        /// Stored checksum.
         stored: u8,
-        /// What it would have to be.
+        /// Expected checksum.
         right: u8,
     },
-    /// A table says that it is shorter than its own header.
+    /// The declared length of a table is less than the size of its header.
     ImpossibleTableLength {
-        /// The length as stored, bytes.
         declared: u32,
     },
-    /// The input ends before the table does.
+    /// The input ends inside a table.
     TableCut {
-        /// The table's length as stored, bytes.
         declared: u32,
-        /// Bytes that are there.
+        /// Bytes present in the input.
         present: u64,
     },
-    /// A record of length zero.
     ZeroLengthRecord,
-    /// A record that is shorter than its own header of 4 bytes.
+    /// The declared length of a record is less than the size of its header, 4 bytes.
     ImpossibleRecordLength {
-        /// The length as stored, bytes.
         length: u8,
     },
-    /// A record that reaches past the end of its table.
+    /// A record extends past the end of its table.
     RecordPastEnd {
-        /// The length as stored, bytes.
         length: u8,
-        /// Bytes that the table has left.
+        /// Bytes left in the table.
         left: u64,
     },
-    /// The table's signature stands again where a record should begin.
+    /// The table's signature is repeated in place of a record.
     RepeatedSignature,
-    /// A record of a known number has a length that this number cannot have; it is kept as bytes.
+    /// A record of a known number has an impossible length. It is kept as raw bytes.
     WrongRecordLength {
-        /// The record's number.
+        /// Record number.
         number: u16,
-        /// The length as stored, bytes.
         length: u8,
     },
-    /// Bytes between tables, or after them, that belong to none.
+    /// Bytes between or after the tables.
     BytesOutsideTables,
-    /// More records than are read.
+    /// The limit on the number of records was reached.
     TooManyRecords {
-        /// The most that are read.
+        /// Maximum number of records.
         limit: usize,
     },
 }
@@ -72,26 +65,26 @@ impl fmt::Display for IssueKind {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::BadChecksum { stored, right } => {
-                write!(out, "the checksum is {stored:#04x}, not {right:#04x}")
+                write!(out, "invalid checksum {stored:#04x}, expected {right:#04x}")
             }
             Self::ImpossibleTableLength { declared } => {
-                write!(out, "the table says it is {declared} bytes long, less than its own header")
+                write!(out, "declared table length of {declared} bytes is less than the header size")
             }
             Self::TableCut { declared, present } => {
-                write!(out, "the table is {declared} bytes long, but only {present} are there")
+                write!(out, "truncated table: {present} of {declared} bytes")
             }
-            Self::ZeroLengthRecord => out.write_str("a record of length zero"),
+            Self::ZeroLengthRecord => out.write_str("record with length 0"),
             Self::ImpossibleRecordLength { length } => {
-                write!(out, "a record of {length} bytes, less than its own header")
+                write!(out, "record length of {length} bytes is less than the header size")
             }
             Self::RecordPastEnd { length, left } => {
-                write!(out, "a record of {length} bytes where the table has {left} left")
+                write!(out, "record length of {length} bytes exceeds the remaining {left} bytes of the table")
             }
-            Self::RepeatedSignature => out.write_str("the table's signature again, where a record should start"),
+            Self::RepeatedSignature => out.write_str("repeated table signature in place of a record"),
             Self::WrongRecordLength { number, length } => {
-                write!(out, "a record {number:#06x} of {length} bytes, a length that it cannot have")
+                write!(out, "invalid length of {length} bytes for record {number:#06x}")
             }
-            Self::BytesOutsideTables => out.write_str("bytes that belong to no table"),
+            Self::BytesOutsideTables => out.write_str("bytes outside of tables"),
             Self::TooManyRecords { limit } => {
                 write!(out, "more than {limit} records")
             }

@@ -1,10 +1,10 @@
-//! Firmware performance tables: bytes in, typed records out.
+//! Reads firmware performance tables: takes bytes, returns typed records.
 //!
-//! Firmware that follows ACPI 5.0 or later leaves its own times in memory. Three tables hold them: the *Firmware Performance Data
-//! Table* (FPDT) is an ACPI table that only points at the other two; the *Firmware Basic Boot Performance Table* (FBPT) holds
-//! the five checkpoints of the last boot, and in firmware built on EDK II a record for every module that ran; the *S3 Performance
-//! Table* (S3PT) holds the last suspend and resume. This crate reads them as they lie in memory. It does not pair begins with
-//! ends or say what a time means: that is `onoff-analysis`.
+//! Firmware that supports ACPI 5.0 or later stores its own times in memory, in three tables. The *Firmware Performance
+//! Data Table* (FPDT) is an ACPI table with the addresses of the other two. The *Firmware Basic Boot Performance Table*
+//! (FBPT) contains the five checkpoints of the last boot and, in firmware based on EDK II, records for every module
+//! that ran. The *S3 Performance Table* (S3PT) contains the last suspend and resume. This crate reads them from a
+//! memory image. It does not pair starts with ends or interpret the times.
 //!
 //! ```
 //! use onoff_firmware::{Content, read};
@@ -20,13 +20,13 @@
 //!
 //! # Design constraints
 //!
-//! * Pure: the caller gives a slice; nothing here reads a file, prints or looks at the clock.
-//! * Any order of records and any record number is taken; what is not known is kept as bytes.
-//! * Input is hostile until proven otherwise: every step moves forward, so reading always ends; what is given up is an
-//!   [`Issue`] with its place and its number of bytes.
+//! * No I/O: the caller passes slices. The crate reads no file, no clock, and prints nothing.
+//! * Records may have any order and any number; unknown ones are kept as raw bytes.
+//! * Input is untrusted: every step advances, so reading always terminates. Skipped bytes are reported as an [`Issue`]
+//!   with offset and size.
 //!
-//! Layouts follow the ACPI specification, section "Firmware Performance Data Table", and the header
-//! `ExtendedFirmwarePerformance.h` of EDK II. All numbers are little-endian, nothing is aligned.
+//! Sources of the layouts: the ACPI specification, section "Firmware Performance Data Table", and the header
+//! `ExtendedFirmwarePerformance.h` of EDK II. All numbers are little-endian and unaligned.
 
 #![forbid(unsafe_code)]
 

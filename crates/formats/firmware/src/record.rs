@@ -1,4 +1,4 @@
-//! Records: a number, a length, a revision, and what the number says the rest is.
+//! Records: number, length, revision, and content that depends on the number.
 
 use uuid::Uuid;
 
@@ -8,91 +8,88 @@ use crate::signature::Signature;
 /// A record of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// Where it begins, in bytes from the start of the input.
+    /// Offset from the start of the input, in bytes.
     pub offset: u64,
-    /// Its number, which the specification calls type. 0x1000 to 0x1FFF belong to the platform's maker, 0x2000 to 0x2FFF
-    /// to the hardware's, 0x3000 to 0x3FFF to the firmware's.
+    /// Record number, called type in the specification. 0x1000 to 0x1FFF are reserved for the platform vendor, 0x2000
+    /// to 0x2FFF for the hardware vendor, 0x3000 to 0x3FFF for the firmware vendor.
     pub number: u16,
-    /// Its length, bytes, with the header of 4.
+    /// Length in bytes, including the header of 4 bytes.
     pub length: u8,
-    /// Its revision.
     pub revision: u8,
-    /// What it says.
     pub content: Content,
 }
 
-/// What a record says.
+/// Content of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// Where another table lies in memory (FPDT, 16 bytes). Number 0 points at the FBPT, 1 at the S3PT; makers use others.
+    /// Address of another table (FPDT, 16 bytes). Number 0 is the FBPT, 1 the S3PT; vendors use other numbers.
     Pointer {
         /// Physical address.
         address: u64,
     },
-    /// The five checkpoints of the last boot (FBPT, number 2).
+    /// Checkpoints of the last boot (FBPT, number 2).
     BasicBoot(BasicBoot),
-    /// The resumes from S3 (S3PT, number 0).
+    /// Resumes from S3 (S3PT, number 0).
     S3Resume(S3Resume),
     /// The last suspend to S3 (S3PT, number 1).
     S3Suspend(S3Suspend),
-    /// A measurement of EDK II (FBPT, 0x1010 to 0x1014; older firmware 0x2001 to 0x2004).
+    /// A measurement by EDK II (FBPT, 0x1010 to 0x1014; older firmware 0x2001 to 0x2004).
     Event(Event),
-    /// Anything else: what follows the header.
+    /// Other content: the bytes after the header.
     Other(Vec<u8>),
 }
 
-/// Times of the last boot, ns since the processor's reset. Zero where the firmware did not come by.
+/// Checkpoints of the last boot, in ns since the processor reset. 0 if a checkpoint was not reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BasicBoot {
-    /// The firmware's image begins to run.
+    /// The firmware starts to run.
     pub reset_end_ns: u64,
-    /// The loader of the operating system is about to be loaded.
+    /// The OS loader is about to be loaded.
     pub loader_load_ns: u64,
-    /// The loader is about to be started.
+    /// The OS loader is about to be started.
     pub loader_start_ns: u64,
-    /// The loader has called `ExitBootServices`.
+    /// The OS loader called `ExitBootServices`.
     pub exit_begin_ns: u64,
     /// `ExitBootServices` is about to return.
     pub exit_end_ns: u64,
 }
 
-/// Resumes from S3.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct S3Resume {
-    /// Resumes since the last full boot.
+    /// Number of resumes since the last full boot.
     pub count: u32,
-    /// Length of the last resume, ns: from the reset to the waking vector of the operating system.
+    /// Duration of the last resume in ns: from the reset to the waking vector of the operating system.
     pub last_ns: u64,
-    /// Mean length of all of them, ns.
+    /// Mean duration of all resumes in ns.
     pub average_ns: u64,
 }
 
-/// The last suspend to S3, ns since the processor's reset.
+/// The last suspend to S3, in ns since the processor reset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct S3Suspend {
-    /// The operating system asked for it.
+    /// The operating system requested the suspend.
     pub start_ns: u64,
-    /// The machine is about to sleep.
+    /// The machine is about to enter S3.
     pub end_ns: u64,
 }
 
-/// Which fields a measurement of EDK II has besides the common ones.
+/// Additional fields of an EDK II measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EventForm {
-    /// None.
+    /// No additional fields.
     Guid,
-    /// A text.
+    /// Text.
     DynamicString,
-    /// A second GUID and a text.
+    /// Second GUID and text.
     DualGuidString,
-    /// A number.
+    /// Number.
     GuidQword,
-    /// A number and a text.
+    /// Number and text.
     GuidQwordString,
 }
 
 impl EventForm {
-    /// The name, as in the header of EDK II.
+    /// Name in the header of EDK II.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -104,7 +101,7 @@ impl EventForm {
         }
     }
 
-    /// The form that a record number says. 0x2001 to 0x2004 are the numbers of firmware from before they were agreed on.
+    /// The format of a record number. 0x2001 to 0x2004 are numbers from before the standardization.
     #[must_use]
     pub const fn of(number: u16) -> Option<Self> {
         match number {
@@ -118,30 +115,30 @@ impl EventForm {
     }
 }
 
-/// A measurement of EDK II: one begin, one end, or one point.
+/// A measurement by EDK II: the start or the end of an activity, or a point in time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Which fields it has.
     pub form: EventForm,
-    /// What begins or ends, as numbered in `PerformanceLib.h`.
+    /// Activity that starts or ends, as numbered in `PerformanceLib.h`.
     pub progress: u16,
-    /// APIC number of the processor.
+    /// APIC id of the processor.
     pub apic: u32,
-    /// Time, ns since the processor's reset.
+    /// Time in ns since the processor reset.
     pub time_ns: u64,
-    /// The module that measures; of an image's load, the image (in the end record).
+    /// The measuring module; for the load of an image, the image (in the end record).
     pub guid: Uuid,
-    /// The event or caller that the work belongs to.
+    /// The event or caller of the activity.
     pub second_guid: Option<Uuid>,
-    /// A handle: of the loaded image, or of the device that a driver is bound to.
+    /// Handle of the loaded image, or of the device to which a driver is bound.
     pub handle: Option<u64>,
-    /// A text: name of the work, or of the device with its path. EDK II cuts names to 23 characters.
+    /// Name of the activity, or name and path of the device. EDK II truncates names to 23 characters.
     pub text: String,
 }
 
 impl Content {
-    /// What a record of table `signature` says. `bytes` is the whole record. `None` when its length does not fit its number.
-    pub(crate) fn of(signature: Signature, number: u16, bytes: &[u8]) -> Option<Self> {
+    /// Content of a record of table `signature`. `bytes` is the whole record. `None` if its length is impossible for
+    /// its number.
+    pub(crate) fn parse(signature: Signature, number: u16, bytes: &[u8]) -> Option<Self> {
         match (signature, number) {
             (Signature::Fpdt, 0 | 1) => exact(bytes, 16).and_then(Self::pointer),
             (Signature::Fpdt, 0x1000..=0x3fff) if bytes.len() == 16 => Self::pointer(bytes),

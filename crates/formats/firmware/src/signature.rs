@@ -1,9 +1,9 @@
-//! Which tables there are.
+//! Table signatures.
 
-/// Which table.
+/// Kind of table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Signature {
-    /// Firmware Performance Data Table: where the others lie.
+    /// Firmware Performance Data Table: addresses of the other tables.
     Fpdt,
     /// Firmware Basic Boot Performance Table: the last boot.
     Fbpt,
@@ -12,10 +12,10 @@ pub enum Signature {
 }
 
 impl Signature {
-    /// Every table.
+    /// All tables.
     pub const ALL: [Self; 3] = [Self::Fpdt, Self::Fbpt, Self::S3pt];
 
-    /// The four letters.
+    /// The four-letter signature.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -25,7 +25,7 @@ impl Signature {
         }
     }
 
-    /// The table that begins here.
+    /// The table whose signature is at the start of `bytes`.
     #[must_use]
     pub fn at(bytes: &[u8]) -> Option<Self> {
         let letters = bytes.first_chunk::<4>()?;

@@ -1,53 +1,51 @@
-//! Tables: a header, then records up to the length that the header says.
+//! Reads tables: a header, and records up to the length declared in the header.
 
 use crate::field::{array, u16_at, u32_at};
 use crate::issue::{Issue, IssueKind};
 use crate::record::{Content, Record};
 use crate::signature::Signature;
 
-/// Most records that one input is read for. A firmware that measures every module writes some ten thousand.
+/// Maximum number of records per input. Firmware that measures every module writes about 10,000.
 pub const MAX_RECORDS: usize = 1 << 20;
 
-/// What the header of an ACPI table says about its maker.
+/// Vendor information in the header of an ACPI table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AcpiHeader {
-    /// Revision of the table.
     pub revision: u8,
-    /// The machine's maker, blanks at the end cut off.
+    /// OEM id without trailing blanks.
     pub oem: String,
-    /// The machine or firmware, blanks at the end cut off.
+    /// OEM table id without trailing blanks.
     pub oem_table: String,
-    /// Revision that the maker gave.
+    /// OEM revision.
     pub oem_revision: u32,
 }
 
-/// A table.
+/// A firmware performance table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
-    /// Which.
     pub signature: Signature,
-    /// Where it begins, in bytes from the start of the input.
+    /// Offset from the start of the input, in bytes.
     pub offset: u64,
-    /// Its length as stored, bytes.
+    /// Declared length in bytes.
     pub declared_bytes: u32,
-    /// The ACPI header, which only the FPDT has.
+    /// ACPI header; only for the FPDT.
     pub header: Option<AcpiHeader>,
-    /// Its records, in their order.
+    /// Records in stored order.
     pub records: Vec<Record>,
-    /// What is not as it should be.
+    /// Issues inside the table.
     pub issues: Vec<Issue>,
 }
 
-/// What an input holds.
+/// All tables of an input.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
-    /// The tables, in their order.
+    /// Tables in stored order.
     pub tables: Vec<Table>,
-    /// What is not as it should be outside of them.
+    /// Issues outside the tables.
     pub issues: Vec<Issue>,
 }
 
-/// Reads every table in `bytes`: one, or several one after the other.
+/// Reads all tables in `bytes`, which may contain one table or several consecutive ones.
 #[must_use]
 pub fn read(bytes: &[u8]) -> Contents {
     let mut contents = Contents::default();
@@ -59,7 +57,7 @@ pub fn read(bytes: &[u8]) -> Contents {
         let skipped = next_table(rest, at == 0);
         if skipped > 0 {
             let outside = rest.get(..skipped).unwrap_or(rest);
-            // Tables are stored aligned: zeros between them are nothing to speak of.
+            // Tables may be aligned, so zeros between them are not an issue.
             if outside.iter().any(|&byte| byte != 0) {
                 contents.issues.push(Issue {
                     offset: at as u64,
@@ -78,27 +76,28 @@ pub fn read(bytes: &[u8]) -> Contents {
             });
             break;
         };
-        // A table counts too, so that millions of empty ones cannot fill the memory.
+        // Tables count as records, so that millions of empty ones cannot exhaust the memory.
         records_left -= 1;
-        let (table, taken) = read_table(signature, rest, at as u64, &mut records_left);
+        let (table, size) = read_table(signature, rest, at as u64, &mut records_left);
         contents.tables.push(table);
-        at += taken;
+        at += size;
     }
     contents
 }
 
-/// How far the next table is; the whole length when there is none. A table that claims more than there is stands back behind one
-/// that is all there, unless it begins the input.
-fn next_table(bytes: &[u8], begins_input: bool) -> usize {
-    let whole = next_whole_table(bytes);
-    if Signature::at(bytes).is_some() && (begins_input || whole == bytes.len()) {
+/// Distance to the next table, or the whole length if there is none. A truncated table is only accepted at the start of
+/// the input or if no complete one follows.
+fn next_table(bytes: &[u8], is_input_start: bool) -> usize {
+    let complete = next_complete_table(bytes);
+    if Signature::at(bytes).is_some() && (is_input_start || complete == bytes.len()) {
         return 0;
     }
-    whole
+    complete
 }
 
-/// How far the next table is that is all there; the whole length when there is none. The letters alone may stand in any text.
-fn next_whole_table(bytes: &[u8]) -> usize {
+/// Distance to the next complete table, or the whole length if there is none. The signature alone is not sufficient,
+/// because it may occur in any text.
+fn next_complete_table(bytes: &[u8]) -> usize {
     bytes
         .windows(8)
         .position(|window| {
@@ -110,13 +109,14 @@ fn next_whole_table(bytes: &[u8]) -> usize {
         .unwrap_or(bytes.len())
 }
 
-/// Reads the table that begins `bytes`; answers how many bytes it takes, at least the signature's four.
+/// Reads the table at the start of `bytes`. Returns it with its size in bytes, which is at least that of the signature,
+/// 4.
 fn read_table(signature: Signature, bytes: &[u8], offset: u64, records_left: &mut usize) -> (Table, usize) {
     let declared_bytes = u32_at(bytes, 4).unwrap_or(0);
     let declared = declared_bytes as usize;
     let mut table = Table { signature, offset, declared_bytes, header: None, records: Vec::new(), issues: Vec::new() };
     if declared < signature.header_bytes() {
-        let left = 4 + next_whole_table(bytes.get(4..).unwrap_or_default());
+        let left = 4 + next_complete_table(bytes.get(4..).unwrap_or_default());
         table.issues.push(Issue {
             offset,
             kind: IssueKind::ImpossibleTableLength { declared: declared_bytes },
@@ -176,7 +176,8 @@ fn read_records(table: &mut Table, body: &[u8], records_left: &mut usize) {
             issue(IssueKind::TooManyRecords { limit: MAX_RECORDS }, rest.len());
             return;
         }
-        // Some firmware writes its header over the first bytes of the records, or the records 4 bytes late.
+        // Some firmware overwrites the first bytes of the records with the header, or stores the records 4 bytes too
+        // late.
         if Signature::at(rest) == Some(table.signature) {
             issue(IssueKind::RepeatedSignature, 4);
             *records_left -= 1;
@@ -195,7 +196,7 @@ fn read_records(table: &mut Table, body: &[u8], records_left: &mut usize) {
                 1..4 => IssueKind::ImpossibleRecordLength { length },
                 _ => IssueKind::RecordPastEnd { length, left: rest.len() as u64 },
             };
-            if begins_a_whole_record(table.signature, rest.get(4..).unwrap_or_default()) {
+            if starts_with_known_record(table.signature, rest.get(4..).unwrap_or_default()) {
                 issue(kind, 4);
                 *records_left -= 1;
                 at += 4;
@@ -204,7 +205,7 @@ fn read_records(table: &mut Table, body: &[u8], records_left: &mut usize) {
             issue(kind, rest.len());
             return;
         };
-        let content = Content::of(table.signature, number, bytes).unwrap_or_else(|| {
+        let content = Content::parse(table.signature, number, bytes).unwrap_or_else(|| {
             issue(IssueKind::WrongRecordLength { number, length }, 0);
             Content::other(bytes)
         });
@@ -214,13 +215,14 @@ fn read_records(table: &mut Table, body: &[u8], records_left: &mut usize) {
     }
 }
 
-/// Whether the next bytes are again what the table should hold: after a header that cannot be one, reading goes on only where
-/// it is sure of what it reads. Firmware that stores its records 4 bytes late (Linux commit a83c68a3bf7c) is read so.
-fn begins_a_whole_record(signature: Signature, bytes: &[u8]) -> bool {
+/// True if `bytes` start with a complete known record or the signature. After an invalid record header, reading only
+/// resumes if this is certain. Needed for firmware that stores its records 4 bytes too late (Linux commit
+/// a83c68a3bf7c).
+fn starts_with_known_record(signature: Signature, bytes: &[u8]) -> bool {
     if Signature::at(bytes) == Some(signature) {
         return true;
     }
     let (Some(number), Some(&length)) = (u16_at(bytes, 0), bytes.get(2)) else { return false };
     let Some(record) = bytes.get(..usize::from(length)) else { return false };
-    !matches!(Content::of(signature, number, record), None | Some(Content::Other(_)))
+    !matches!(Content::parse(signature, number, record), None | Some(Content::Other(_)))
 }

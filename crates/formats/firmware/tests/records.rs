@@ -1,11 +1,11 @@
-//! Tables built byte by byte, and the defects that peers loop on or give up at.
+//! Synthetic tables, including defects on which other readers loop or give up.
 #![allow(clippy::unwrap_used)]
 
 use onoff_firmware::{
     BasicBoot, Content, Event, EventForm, IssueKind, MAX_RECORDS, S3Resume, S3Suspend, Signature, Uuid, read,
 };
 
-/// A table of 8 header bytes and these records.
+/// A table with an 8-byte header and the given records.
 fn table(letters: &str, records: &[&[u8]]) -> Vec<u8> {
     let body = records.concat();
     let mut bytes = letters.as_bytes().to_vec();
@@ -29,7 +29,7 @@ fn basic_boot() -> Vec<u8> {
     record(2, &[&[0; 4][..], &numbers(&[1, 22, 333, 4444, 55555])].concat())
 }
 
-/// An FPDT whose checksum is right.
+/// An FPDT with a valid checksum.
 fn fpdt(records: &[&[u8]]) -> Vec<u8> {
     let body = records.concat();
     let mut bytes = b"FPDT".to_vec();
@@ -52,14 +52,14 @@ fn event(number: u16, progress: u16, tail: &[u8]) -> Vec<u8> {
         &progress.to_le_bytes()[..],
         &3_u32.to_le_bytes(),
         &1_234_567_890_u64.to_le_bytes(),
-        // 9B3ADA4F-AE56-4C24-8DEA-F03B7558AE50, its first three fields little-endian.
+        // 9B3ADA4F-AE56-4C24-8DEA-F03B7558AE50 with little-endian first three fields.
         b"\x4f\xda\x3a\x9b\x56\xae\x24\x4c\x8d\xea\xf0\x3b\x75\x58\xae\x50",
     ];
     record(number, &[&head.concat(), tail].concat())
 }
 
 #[test]
-fn pointers_in_any_order_and_the_makers_own() {
+fn reads_pointers_in_any_order() {
     let bytes = fpdt(&[
         &pointer(0x3001, 0xdead_0000),
         &pointer(1, 0x1000),
@@ -85,18 +85,18 @@ fn pointers_in_any_order_and_the_makers_own() {
 }
 
 #[test]
-fn a_wrong_checksum_is_told_with_the_right_one() {
+fn reports_wrong_checksum_with_expected_one() {
     let mut bytes = fpdt(&[&pointer(0, 0x1000)]);
     let right = bytes[9];
     bytes[9] = right.wrapping_add(5);
     let table = &read(&bytes).tables[0];
     assert_eq!(table.issues[0].offset, 9);
     assert_eq!(table.issues[0].kind, IssueKind::BadChecksum { stored: right.wrapping_add(5), right });
-    assert_eq!(table.records.len(), 1, "its records are read all the same");
+    assert_eq!(table.records.len(), 1, "the records are still read");
 }
 
 #[test]
-fn every_form_of_measurement_by_its_new_and_its_old_number() {
+fn reads_every_event_format_by_new_and_old_number() {
     let guid: Uuid = "9B3ADA4F-AE56-4C24-8DEA-F03B7558AE50".parse().unwrap();
     let second = "FFFFFFFF-0000-0000-0000-000000000001";
     let second_bytes = b"\xff\xff\xff\xff\0\0\0\0\0\0\0\0\0\0\0\x01";
@@ -146,7 +146,7 @@ fn every_form_of_measurement_by_its_new_and_its_old_number() {
 }
 
 #[test]
-fn a_measurement_too_short_for_its_number_is_kept_as_bytes() {
+fn keeps_too_short_event_as_bytes() {
     let bytes = table("FBPT", &[&event(0x1013, 1, &[1, 2, 3]), &basic_boot()]);
     let table = &read(&bytes).tables[0];
     assert_eq!(table.issues[0].kind, IssueKind::WrongRecordLength { number: 0x1013, length: 37 });
@@ -155,10 +155,10 @@ fn a_measurement_too_short_for_its_number_is_kept_as_bytes() {
 }
 
 #[test]
-fn suspend_and_resume_with_a_vendor_record_between() {
+fn reads_suspend_and_resume_around_vendor_record() {
     let resume = record(0, &[&2_u32.to_le_bytes()[..], &numbers(&[910, 880])].concat());
     let suspend = record(1, &numbers(&[5_000, 8_000]));
-    // Peers that do not step over a record they do not know never come to the second one.
+    // Readers that do not skip unknown records never reach the second one.
     let bytes = table("S3PT", &[&resume, &record(0x2abc, &[9; 7]), &suspend]);
     let contents: Vec<Content> = read(&bytes).tables[0].records.iter().map(|record| record.content.clone()).collect();
     assert_eq!(
@@ -172,7 +172,7 @@ fn suspend_and_resume_with_a_vendor_record_between() {
 }
 
 #[test]
-fn a_record_without_length_ends_the_table_and_says_how_much_is_left() {
+fn zero_length_record_ends_table() {
     let bytes = table("FBPT", &[&basic_boot(), &[0; 40], &basic_boot()]);
     let table = &read(&bytes).tables[0];
     assert_eq!(table.records.len(), 1);
@@ -183,7 +183,7 @@ fn a_record_without_length_ends_the_table_and_says_how_much_is_left() {
 }
 
 #[test]
-fn lengths_below_a_header_or_past_the_end_end_the_table() {
+fn invalid_record_lengths_end_table() {
     for (length, kind) in
         [(3, IssueKind::ImpossibleRecordLength { length: 3 }), (49, IssueKind::RecordPastEnd { length: 49, left: 48 })]
     {
@@ -201,7 +201,7 @@ fn lengths_below_a_header_or_past_the_end_end_the_table() {
 }
 
 #[test]
-fn a_signature_in_place_of_a_record_is_stepped_over_however_often() {
+fn skips_repeated_signatures() {
     let bytes = table("FBPT", &[b"FBPT", b"FBPT", &basic_boot(), b"FBPT"]);
     let table = &read(&bytes).tables[0];
     assert_eq!(
@@ -219,7 +219,7 @@ fn a_signature_in_place_of_a_record_is_stepped_over_however_often() {
 }
 
 #[test]
-fn tables_one_after_the_other_with_zeros_and_rubbish_between() {
+fn reads_consecutive_tables_with_other_bytes_between() {
     let first = fpdt(&[&pointer(0, 0x1000)]);
     let second = table("S3PT", &[&record(1, &numbers(&[1, 2]))]);
     let third = table("FBPT", &[&basic_boot()]);
@@ -233,10 +233,10 @@ fn tables_one_after_the_other_with_zeros_and_rubbish_between() {
 }
 
 #[test]
-fn a_cut_table_gives_what_is_there() {
-    let whole = table("FBPT", &[&basic_boot(), &event(0x1010, 1, &[])]);
-    for length in 0..whole.len() {
-        let contents = read(&whole[..length]);
+fn reads_complete_records_of_truncated_table() {
+    let complete = table("FBPT", &[&basic_boot(), &event(0x1010, 1, &[])]);
+    for length in 0..complete.len() {
+        let contents = read(&complete[..length]);
         let records: usize = contents.tables.iter().map(|table| table.records.len()).sum();
         assert_eq!(records, usize::from(length >= 56), "{length}");
         assert_eq!(contents.tables.len(), usize::from(length >= 4), "{length}");
@@ -244,14 +244,14 @@ fn a_cut_table_gives_what_is_there() {
 }
 
 #[test]
-fn more_records_than_are_read_are_counted_as_left() {
+fn reports_bytes_beyond_record_limit() {
     let mut records = vec![0; (MAX_RECORDS + 10) * 4];
     for record in records.chunks_exact_mut(4) {
         record.copy_from_slice(&[0x77, 0x77, 4, 0]);
     }
     let bytes = table("FBPT", &[&records]);
     let table = &read(&bytes).tables[0];
-    // The table itself is one of them.
+    // The table counts as one of them.
     assert_eq!(table.records.len(), MAX_RECORDS - 1);
     assert_eq!(table.issues[0].skipped_bytes, 44);
 }

@@ -1,4 +1,4 @@
-//! Tables of real machines, which stay outside the repository.
+//! Tables of real machines (not in the repository).
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use onoff_firmware::{Content, EventForm, IssueKind, Signature, read};
 use onoff_testkit::real::samples;
 
 #[test]
-fn a_boot_that_firmware_measured_module_by_module() {
+fn reads_boot_measured_by_module() {
     let Some(folder) = samples("fpdt") else {
         return;
     };
@@ -49,7 +49,7 @@ fn a_boot_that_firmware_measured_module_by_module() {
 }
 
 #[test]
-fn tables_that_a_kernel_could_not_read() {
+fn reads_tables_rejected_by_linux() {
     let Some(folder) = samples("fpdt/malformed") else {
         return;
     };
@@ -65,13 +65,13 @@ fn tables_that_a_kernel_could_not_read() {
     let sleep = read(&std::fs::read(folder.join("lkml-a83c68a3bf7c_S3PT.bin")).unwrap());
     let table = &sleep.tables[0];
     assert_eq!((table.issues[0].offset, table.issues[0].kind), (8, IssueKind::ZeroLengthRecord));
-    // Its resume record stands 4 bytes late, and says that there was no resume.
+    // The resume record is 4 bytes too late, and its count is 0.
     let Content::S3Resume(resume) = &table.records[0].content else { panic!() };
     assert_eq!((table.records[0].offset, resume.count), (12, 0));
 }
 
 #[test]
-fn the_pointers_of_thirty_eight_machines() {
+fn reads_pointers_of_38_machines() {
     let Some(folder) = samples("fpdt/linuxhw") else {
         return;
     };
@@ -94,6 +94,6 @@ fn the_pointers_of_thirty_eight_machines() {
     assert_eq!(orders[&vec![0]], 4);
     assert_eq!(orders[&vec![0, 1, 0x3000, 0x3001]], 2);
     assert_eq!(orders[&vec![0, 0x3000, 0x3001]], 1);
-    // Record order is not fixed.
+    // The order of records varies.
     assert_eq!(orders[&vec![0, 1]] + orders[&vec![1, 0]], 31);
 }

@@ -1,16 +1,16 @@
-//! A key.
+//! Keys.
 
 use crate::cell::{cell, name, u16_at, u32_at, unix_ns};
 use crate::value::Value;
-use crate::{Hive, NOTHING};
+use crate::{Hive, NO_OFFSET};
 
-/// Flags of a key: the root; a name of one byte a character.
-const ROOT: u16 = 4;
-const NARROW: u16 = 0x20;
-/// Bytes before the name.
-const NAME: usize = 76;
-/// Lists of lists of subkeys below each other; Windows writes one such list.
-const MAX_LISTS: usize = 4;
+/// Flags of a key: root key; name in Latin-1.
+const ROOT_FLAG: u16 = 4;
+const NARROW_FLAG: u16 = 0x20;
+/// Offset of the name in bytes.
+const NAME_OFFSET: usize = 76;
+/// Maximum nesting depth of subkey lists. Windows uses one level.
+const MAX_LIST_DEPTH: usize = 4;
 
 /// A key of a hive.
 #[derive(Clone, Copy, Debug)]
@@ -24,70 +24,69 @@ impl<'h> Key<'h> {
     pub(crate) fn at(hive: &'h Hive, offset: u32) -> Option<Self> {
         let content = cell(hive.bytes(), offset)?;
         let length = usize::from(u16_at(content, 72)?);
-        (content.starts_with(b"nk") && content.len() >= NAME + length).then_some(Self { hive, offset, content })
+        (content.starts_with(b"nk") && content.len() >= NAME_OFFSET + length).then_some(Self { hive, offset, content })
     }
 
-    /// A key without a name, values and subkeys.
-    pub(crate) fn nothing(hive: &'h Hive) -> Self {
-        Self { hive, offset: NOTHING, content: &[] }
+    /// A key without name, values and subkeys.
+    pub(crate) fn placeholder(hive: &'h Hive) -> Self {
+        Self { hive, offset: NO_OFFSET, content: &[] }
     }
 
     fn number(&self, at: usize) -> u32 {
         u32_at(self.content, at).unwrap_or(0)
     }
 
-    /// Where it is, from the end of the base block: what tells keys of a hive apart.
+    /// Offset from the end of the base block in bytes. Unique within the hive.
     #[must_use]
     pub fn offset(&self) -> u32 {
         self.offset
     }
 
     pub(crate) fn is_root(&self) -> bool {
-        u16_at(self.content, 2).is_some_and(|flags| flags & ROOT != 0)
+        u16_at(self.content, 2).is_some_and(|flags| flags & ROOT_FLAG != 0)
     }
 
-    /// Its name.
     #[must_use]
     pub fn name(&self) -> String {
         let length = usize::from(u16_at(self.content, 72).unwrap_or(0));
-        let is_narrow = u16_at(self.content, 2).is_some_and(|flags| flags & NARROW != 0);
-        self.content.get(NAME..NAME + length).map_or_else(String::new, |bytes| name(bytes, is_narrow))
+        let is_narrow = u16_at(self.content, 2).is_some_and(|flags| flags & NARROW_FLAG != 0);
+        self.content.get(NAME_OFFSET..NAME_OFFSET + length).map_or_else(String::new, |bytes| name(bytes, is_narrow))
     }
 
-    /// When it was last changed, ns since 1970-01-01 UTC; `None` where it does not say.
+    /// Time of the last change, ns since 1970-01-01 UTC; `None` if not recorded.
     #[must_use]
     pub fn last_written_unix_ns(&self) -> Option<i64> {
         unix_ns(self.content, 4)
     }
 
-    /// Number of subkeys that it says it has.
+    /// Declared number of subkeys.
     #[must_use]
     pub fn subkey_count(&self) -> u32 {
         self.number(20)
     }
 
-    /// Number of values that it says it has.
+    /// Declared number of values.
     #[must_use]
     pub fn value_count(&self) -> u32 {
         match u32_at(self.content, 40) {
-            Some(NOTHING) | None => 0,
+            Some(NO_OFFSET) | None => 0,
             Some(_) => self.number(36),
         }
     }
 
-    /// The subkeys that can be read. Where the list of them is broken, those that name this key as their parent take its place.
+    /// The readable subkeys. If the subkey list is damaged, it is completed with the keys whose parent is this key.
     #[must_use]
     pub fn subkeys(&self) -> Vec<Self> {
-        self.subkeys_and_whether_listed().0
+        self.subkeys_with_list_status().0
     }
 
-    /// The same, and whether all come from the list.
-    pub(crate) fn subkeys_and_whether_listed(&self) -> (Vec<Self>, bool) {
+    /// The readable subkeys, and whether all of them are in the subkey list.
+    pub(crate) fn subkeys_with_list_status(&self) -> (Vec<Self>, bool) {
         let count = self.subkey_count() as usize;
         if count == 0 {
             return (Vec::new(), true);
         }
-        let mut keys: Vec<Self> = self.listed().into_iter().filter_map(|offset| self.child(offset)).collect();
+        let mut keys: Vec<Self> = self.listed_offsets().into_iter().filter_map(|offset| self.child(offset)).collect();
         if keys.len() >= count {
             return (keys, true);
         }
@@ -103,53 +102,53 @@ impl<'h> Key<'h> {
         (keys, false)
     }
 
-    /// The offsets in the list of subkeys.
-    pub(crate) fn listed(&self) -> Vec<u32> {
+    /// The offsets in the subkey list.
+    pub(crate) fn listed_offsets(&self) -> Vec<u32> {
         let mut offsets = Vec::new();
-        self.list(self.number(28), MAX_LISTS, self.subkey_count() as usize, &mut offsets);
+        self.list(self.number(28), MAX_LIST_DEPTH, self.subkey_count() as usize, &mut offsets);
         offsets
     }
 
-    /// The key at `offset`, if it names this one as its parent: a list that leads elsewhere is broken.
+    /// The key at `offset` if its parent is this key; other offsets mean that the list is damaged.
     fn child(&self, offset: u32) -> Option<Self> {
         Self::at(self.hive, offset).filter(|key| u32_at(key.content, 16) == Some(self.offset))
     }
 
-    fn list(&self, offset: u32, deeper: usize, most: usize, offsets: &mut Vec<u32>) {
+    fn list(&self, offset: u32, remaining_depth: usize, max: usize, offsets: &mut Vec<u32>) {
         let Some(content) = cell(self.hive.bytes(), offset) else { return };
         let count = usize::from(u16_at(content, 2).unwrap_or(0));
         let entries = content.get(4..).unwrap_or_default();
         match content.get(..2) {
             Some(b"lf" | b"lh") => {
-                let held = entries.as_chunks::<8>().0.iter().take(count);
-                let room = most.saturating_sub(offsets.len());
-                offsets.extend(held.filter_map(|entry| u32_at(entry, 0)).take(room));
+                let items = entries.as_chunks::<8>().0.iter().take(count);
+                let remaining = max.saturating_sub(offsets.len());
+                offsets.extend(items.filter_map(|entry| u32_at(entry, 0)).take(remaining));
             }
             Some(b"li") => {
-                let held = entries.as_chunks::<4>().0.iter().take(count);
-                let room = most.saturating_sub(offsets.len());
-                offsets.extend(held.map(|entry| u32::from_le_bytes(*entry)).take(room));
+                let items = entries.as_chunks::<4>().0.iter().take(count);
+                let remaining = max.saturating_sub(offsets.len());
+                offsets.extend(items.map(|entry| u32::from_le_bytes(*entry)).take(remaining));
             }
-            Some(b"ri") if deeper > 0 => {
+            Some(b"ri") if remaining_depth > 0 => {
                 for entry in entries.as_chunks::<4>().0.iter().take(count) {
-                    if offsets.len() >= most {
+                    if offsets.len() >= max {
                         break;
                     }
-                    self.list(u32::from_le_bytes(*entry), deeper - 1, most, offsets);
+                    self.list(u32::from_le_bytes(*entry), remaining_depth - 1, max, offsets);
                 }
             }
             _ => {}
         }
     }
 
-    /// The subkey of that name, in any case.
+    /// The subkey with this name, ignoring case.
     #[must_use]
     pub fn subkey(&self, name: &str) -> Option<Self> {
         let name = name.to_lowercase();
         self.subkeys().into_iter().find(|key| key.name().to_lowercase() == name)
     }
 
-    /// The values that can be read.
+    /// The readable values.
     #[must_use]
     pub fn values(&self) -> Vec<Value<'h>> {
         let count = self.value_count() as usize;
@@ -160,7 +159,7 @@ impl<'h> Key<'h> {
         entries.filter_map(|entry| Value::at(self.hive.bytes(), u32::from_le_bytes(*entry))).collect()
     }
 
-    /// The value of that name, in any case; the default value has an empty name.
+    /// The value with this name, ignoring case. The default value has an empty name.
     #[must_use]
     pub fn value(&self, name: &str) -> Option<Value<'h>> {
         let name = name.to_lowercase();

@@ -1,32 +1,32 @@
-//! Every key and value, counted once.
+//! Counts the keys and values of a hive.
 
 use std::collections::HashSet;
 
 use crate::key::Key;
 use crate::{Hive, MAX_DEPTH};
 
-/// What a hive holds.
+/// Counts of keys and values in a hive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Survey {
-    /// Keys that can be read.
+    /// Readable keys.
     pub keys: u64,
-    /// Values of these that can be read.
+    /// Readable values of the readable keys.
     pub values: u64,
-    /// Subkeys that keys say they have and that cannot be read.
+    /// Declared but unreadable subkeys.
     pub unreadable_keys: u64,
-    /// Values that keys say they have and that cannot be read.
+    /// Declared but unreadable values.
     pub unreadable_values: u64,
-    /// Keys that only the broken list of another key left out, and that were found by the parent they name.
+    /// Keys that are missing in a damaged subkey list and were found by their parent offsets.
     pub recovered_keys: u64,
 }
 
-/// Counts. A number of subkeys that the hive cannot hold counts as one that cannot be read.
+/// Counts keys and values. An impossibly large declared count adds only 1 to the unreadable ones.
 pub(crate) fn survey(hive: &Hive) -> Survey {
     let mut survey = Survey::default();
     let mut seen = HashSet::new();
     let mut next = vec![(hive.root(), 0)];
-    // A cell has eight bytes or more, and a list's entry four.
-    let most = hive.bytes().len() as u64 / 4;
+    // A cell has at least 8 bytes, and a list entry 4.
+    let max = hive.bytes().len() as u64 / 4;
     while let Some((key, depth)) = next.pop() {
         if !seen.insert(key.offset()) {
             survey.unreadable_keys += 1;
@@ -35,18 +35,19 @@ pub(crate) fn survey(hive: &Hive) -> Survey {
         survey.keys += 1;
         let values = key.values().len() as u64;
         survey.values += values;
-        let said = u64::from(key.value_count());
-        survey.unreadable_values += if said > most { 1 } else { said.saturating_sub(values) };
-        let (subkeys, is_listed) = key.subkeys_and_whether_listed();
-        let said = u64::from(key.subkey_count());
-        survey.unreadable_keys += if said > most { 1 } else { said.saturating_sub(subkeys.len() as u64) };
+        let declared = u64::from(key.value_count());
+        survey.unreadable_values += if declared > max { 1 } else { declared.saturating_sub(values) };
+        let (subkeys, is_listed) = key.subkeys_with_list_status();
+        let declared = u64::from(key.subkey_count());
+        survey.unreadable_keys += if declared > max { 1 } else { declared.saturating_sub(subkeys.len() as u64) };
         if depth >= MAX_DEPTH {
             survey.unreadable_keys += subkeys.len() as u64;
             continue;
         }
         if !is_listed {
-            let listed: HashSet<u32> = key.listed().into_iter().collect();
-            survey.recovered_keys += subkeys.iter().filter(|subkey| !listed.contains(&subkey.offset())).count() as u64;
+            let listed_offsets: HashSet<u32> = key.listed_offsets().into_iter().collect();
+            survey.recovered_keys +=
+                subkeys.iter().filter(|subkey| !listed_offsets.contains(&subkey.offset())).count() as u64;
         }
         next.extend(subkeys.into_iter().map(|subkey: Key<'_>| (subkey, depth + 1)));
     }

@@ -1,34 +1,34 @@
-//! A value.
+//! Values.
 
 use std::borrow::Cow;
 
 use crate::cell::{cell, name, u16_at, u32_at, utf16};
 
-/// Bytes that one cell of a long value holds.
-const SEGMENT: usize = 16_344;
+/// Maximum bytes of a long value in one cell.
+const SEGMENT_SIZE: usize = 16_344;
 
-/// What a value holds.
+/// Type of a value (`REG_*`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueKind {
-    /// Nothing in particular.
+    /// `REG_NONE`
     None,
-    /// Text.
+    /// `REG_SZ`
     Text,
-    /// Text with names of variables of the environment.
+    /// `REG_EXPAND_SZ`: text with environment variables
     ExpandableText,
-    /// Bytes.
+    /// `REG_BINARY`
     Binary,
-    /// A number of 32 bits.
+    /// `REG_DWORD`
     U32,
-    /// The same, the highest byte first.
+    /// `REG_DWORD_BIG_ENDIAN`
     U32BigEndian,
-    /// A link to another key.
+    /// `REG_LINK`: path of another key
     Link,
-    /// Texts.
+    /// `REG_MULTI_SZ`
     Texts,
-    /// A number of 64 bits.
+    /// `REG_QWORD`
     U64,
-    /// Another kind: its number.
+    /// Another type, by number.
     Other(u32),
 }
 
@@ -52,11 +52,9 @@ impl ValueKind {
 /// A value of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Value<'h> {
-    /// Its name; empty for the key's default value.
+    /// Empty for the default value of the key.
     pub name: String,
-    /// What it holds.
     pub kind: ValueKind,
-    /// Its bytes.
     pub data: Cow<'h, [u8]>,
 }
 
@@ -67,7 +65,7 @@ impl<'h> Value<'h> {
         let is_narrow = u16_at(content, 16)? & 1 != 0;
         let size = u32_at(content, 4)?;
         let data = if size & 0x8000_0000 != 0 {
-            // Up to four bytes lie where else the offset is.
+            // Up to four bytes are stored in place of the offset.
             Cow::Borrowed(content.get(8..12)?.get(..(size & 0x7fff_ffff) as usize)?)
         } else {
             data(bytes, u32_at(content, 8)?, size as usize)?
@@ -79,7 +77,7 @@ impl<'h> Value<'h> {
         })
     }
 
-    /// A number, of 32 or 64 bits.
+    /// The number of a 32- or 64-bit value; `None` for other types or missing bytes.
     #[must_use]
     pub fn number(&self) -> Option<u64> {
         match self.kind {
@@ -90,7 +88,7 @@ impl<'h> Value<'h> {
         }
     }
 
-    /// Text, up to its first zero.
+    /// The text up to the first NUL; `None` for other types.
     #[must_use]
     pub fn text(&self) -> Option<String> {
         matches!(self.kind, ValueKind::Text | ValueKind::ExpandableText | ValueKind::Link).then(|| {
@@ -99,7 +97,7 @@ impl<'h> Value<'h> {
         })
     }
 
-    /// Texts, without empty ones; a single text is a list of one.
+    /// The nonempty texts; a single text is a list of one. `None` for other types.
     #[must_use]
     pub fn texts(&self) -> Option<Vec<String>> {
         match self.kind {
@@ -112,13 +110,13 @@ impl<'h> Value<'h> {
     }
 }
 
-/// The bytes of a value that lie in a cell, or in several.
+/// The bytes of a value, which are in one or several cells.
 fn data(bytes: &[u8], offset: u32, size: usize) -> Option<Cow<'_, [u8]>> {
     if size == 0 {
         return Some(Cow::Borrowed(&[]));
     }
     let content = cell(bytes, offset)?;
-    if size <= SEGMENT || !content.starts_with(b"db") {
+    if size <= SEGMENT_SIZE || !content.starts_with(b"db") {
         return Some(Cow::Borrowed(content.get(..size)?));
     }
     let segments = usize::from(u16_at(content, 2)?);
@@ -126,8 +124,8 @@ fn data(bytes: &[u8], offset: u32, size: usize) -> Option<Cow<'_, [u8]>> {
     let mut data = Vec::new();
     for entry in list.as_chunks::<4>().0.iter().take(segments) {
         let segment = cell(bytes, u32::from_le_bytes(*entry))?;
-        let left = size - data.len();
-        data.extend_from_slice(segment.get(..left.min(SEGMENT))?);
+        let remaining = size - data.len();
+        data.extend_from_slice(segment.get(..remaining.min(SEGMENT_SIZE))?);
         if data.len() == size {
             return Some(Cow::Owned(data));
         }

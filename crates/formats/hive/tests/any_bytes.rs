@@ -1,10 +1,10 @@
-//! Any bytes are read to an end.
+//! Reading terminates on any input.
 
 use onoff_hive::Hive;
 use onoff_testkit::hive::{KeyFile, interrupted};
 use proptest::prelude::*;
 
-fn whole(hive: &Hive) -> u64 {
+fn is_complete(hive: &Hive) -> u64 {
     let survey = hive.survey();
     for key in hive.root().subkeys() {
         for value in key.values() {
@@ -16,7 +16,7 @@ fn whole(hive: &Hive) -> u64 {
 
 proptest! {
     #[test]
-    fn reading_ends(changes in prop::collection::vec((0..20_000_usize, any::<u8>()), 0..60), log_changes in prop::collection::vec((0..9_000_usize, any::<u8>()), 0..20)) {
+    fn accepts_damaged_hives(changes in prop::collection::vec((0..20_000_usize, any::<u8>()), 0..60), log_changes in prop::collection::vec((0..9_000_usize, any::<u8>()), 0..20)) {
         let mut root = KeyFile::root();
         for at in 0..40_u32 {
             root.key(&format!(r"A\B{}\C{at}", at % 3)).set("Number", at).set("Text", "text of some length").set("Many", ["a", "b"].as_slice());
@@ -26,27 +26,27 @@ proptest! {
         let (mut hive, mut log) = interrupted(&before, &root.hive());
         for (at, byte) in changes {
             let length = hive.len();
-            // The magic stays.
+            // Keep the signature.
             hive[(4 + at) % length] = if (4 + at) % length < 4 { hive[(4 + at) % length] } else { byte };
         }
         for (at, byte) in log_changes {
             let length = log.len();
             log[at % length] = byte;
         }
-        let most = (hive.len() + log.len()) as u64 / 8;
+        let max = (hive.len() + log.len()) as u64 / 8;
         if let Ok(hive) = Hive::read(hive, &[&log]) {
-            prop_assert!(whole(&hive) <= most);
+            prop_assert!(is_complete(&hive) <= max);
         }
     }
 
     #[test]
-    fn any_cells_end(cells in prop::collection::vec(any::<u8>(), 0..3000)) {
+    fn accepts_any_cells(cells in prop::collection::vec(any::<u8>(), 0..3000)) {
         let mut hive = vec![0; 4096];
         hive[..4].copy_from_slice(b"regf");
         hive[36] = 32;
         hive.extend_from_slice(&cells);
         if let Ok(hive) = Hive::read(hive, &[&cells]) {
-            whole(&hive);
+            is_complete(&hive);
         }
     }
 }

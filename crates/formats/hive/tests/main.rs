@@ -1,6 +1,6 @@
-//! The reader of hives, on made ones, on any bytes and on real ones.
+//! All integration tests of this crate in one program, which saves linking time.
 #![allow(clippy::unwrap_used)]
 
 mod any_bytes;
-mod made;
 mod samples;
+mod synthetic;

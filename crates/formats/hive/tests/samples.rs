@@ -1,4 +1,4 @@
-//! Real hives, which stay outside the repository, as regipy reads them.
+//! Real hives (not in the repository), compared with the results of regipy.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ fn hive(folder: &Path, name: &str) -> Option<Hive> {
     Some(Hive::read(bytes, &[]).unwrap())
 }
 
-/// Services by what `wanted` says of them.
+/// Number of services accepted by `wanted`.
 fn count(hive: &Hive, wanted: impl Fn(&onoff_hive::Key<'_>) -> bool) -> usize {
     let set = hive.key("Select").unwrap().value("Current").unwrap().number().unwrap();
     let services = hive.key(&format!(r"ControlSet{set:03}\Services")).unwrap();
@@ -24,10 +24,10 @@ fn number(key: &onoff_hive::Key<'_>, name: &str) -> Option<u64> {
 }
 
 #[test]
-fn real_system_hives_have_the_services_that_are_known() {
+fn real_hives_have_known_services() {
     let Some(folder) = samples("hives") else { return };
-    // Services that start by themselves, of these delayed, with a trigger; drivers of the boot, of these critical. The two hives that do not lie with
-    // the others are looked at where somebody has put them.
+    // Expected counts: auto-start services, delayed ones, ones with a trigger; boot-start drivers, critical ones. Two
+    // of the hives are optional and may be missing.
     for (name, known) in [
         ("regipy-SYSTEM.xz", [53, 6, 3, 36, 21]),
         ("regipy-SYSTEM_2.xz", [44, 4, 6, 78, 28]),
@@ -35,7 +35,7 @@ fn real_system_hives_have_the_services_that_are_known() {
         ("regipy-SYSTEM_WIN_10_1709.xz", [68, 12, 10, 93, 30]),
     ] {
         let Some(hive) = hive(&folder, name) else {
-            eprintln!("skipped: {name} is not there");
+            eprintln!("skipped: {name} not found");
             continue;
         };
         let is_auto = |key: &onoff_hive::Key<'_>| {
@@ -56,7 +56,7 @@ fn real_system_hives_have_the_services_that_are_known() {
 }
 
 #[test]
-fn the_broken_hive_yields_what_is_sound() {
+fn reads_intact_parts_of_damaged_hive() {
     let Some(folder) = samples("hives") else { return };
     let hive = hive(&folder, "regipy-corrupted_system_hive.xz").unwrap();
     let survey = hive.survey();

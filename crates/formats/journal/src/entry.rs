@@ -1,56 +1,56 @@
-//! One entry of a journal and its fields.
+//! Entries and their fields.
 
 use std::borrow::Cow;
 use std::cell::Cell;
 
 use crate::bytes::{id_at, u32_at, u64_at};
-use crate::file::{DATA, ENTRY, ENTRY_HEAD, JournalFile};
+use crate::file::{DATA, ENTRY, ENTRY_HEAD_SIZE, JournalFile};
 use crate::losses::Place;
-use crate::payload::{self, Unpacking};
+use crate::payload::{self, UnpackResult};
 
-/// An entry. Times are those of the daemon that wrote it.
+/// A journal entry. Times are those of the daemon that wrote it.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry<'r, 'f> {
     pub(crate) file: JournalFile<'f>,
-    /// The file's place among those read.
+    /// Index of the file in the slice passed to [`read`](crate::read).
     pub file_index: usize,
-    /// Byte offset in its file.
+    /// Offset in the file, in bytes.
     pub offset: u64,
-    /// Its number in the sequence that the file's header names.
+    /// Number in the sequence identified by [`Header::sequence`](crate::Header::sequence).
     pub sequence_number: u64,
-    /// Wall clock, µs since 1970.
+    /// Wall-clock time, µs since 1970-01-01 UTC.
     pub realtime_us: u64,
-    /// Monotonic clock, µs since the kernel's start.
+    /// Monotonic time, µs since the start of the kernel.
     pub monotonic_us: u64,
-    /// Id of the boot.
+    /// Boot id.
     pub boot: u128,
-    /// The exclusive or of its data's hashes: equal entries have the same.
+    /// XOR of the hashes of all fields; equal for equal entries.
     pub(crate) hash: u64,
     pub(crate) items: &'f [u8],
-    pub(crate) faults: Option<&'r FieldFaults>,
+    pub(crate) errors: Option<&'r FieldErrors>,
 }
 
-/// What went wrong with fields while entries were looked at.
+/// Errors found while fields are read, and the remaining size budget.
 #[derive(Debug, Default)]
-pub(crate) struct FieldFaults {
+pub(crate) struct FieldErrors {
     pub(crate) unreadable: Cell<u64>,
     pub(crate) beyond_budget: Cell<u64>,
     pub(crate) first: Cell<Option<Place>>,
-    /// Bytes that fields may still expand to.
+    /// Bytes to which fields may still expand.
     pub(crate) budget: Cell<u64>,
 }
 
-/// One field of an entry.
+/// A field of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field<'f> {
-    /// Its name, e.g. `MESSAGE`.
+    /// Name, such as `MESSAGE`.
     pub name: Cow<'f, [u8]>,
-    /// Its value: text as a rule, but any bytes.
+    /// Value: usually text, but any bytes are possible.
     pub value: Cow<'f, [u8]>,
 }
 
 impl<'r, 'f> Entry<'r, 'f> {
-    /// The entry at `offset` of `file`.
+    /// Reads the entry at `offset` of `file`.
     pub(crate) fn read(file: JournalFile<'f>, file_index: usize, offset: u64) -> Option<Self> {
         let bytes = file.object(ENTRY, offset)?.bytes;
         Some(Self {
@@ -62,26 +62,25 @@ impl<'r, 'f> Entry<'r, 'f> {
             monotonic_us: u64_at(bytes, 32)?,
             boot: id_at(bytes, 40)?,
             hash: u64_at(bytes, 56)?,
-            items: bytes.get(ENTRY_HEAD..)?,
-            faults: None,
+            items: bytes.get(ENTRY_HEAD_SIZE..)?,
+            errors: None,
         })
     }
 
-    /// The fields, as far as they can be read, in the order in which the entry names them. Those that cannot are counted in the
-    /// losses of the reading.
+    /// The readable fields in stored order. Unreadable fields are counted in the [`Losses`](crate::Losses) of the read.
     #[must_use]
     pub fn fields(&self) -> Fields<'r, 'f> {
-        Fields { file: self.file, file_index: self.file_index, rest: self.items, faults: self.faults }
+        Fields { file: self.file, file_index: self.file_index, rest: self.items, errors: self.errors }
     }
 }
 
-/// The fields of an entry.
+/// Iterates over the readable fields of an entry.
 #[derive(Clone, Debug)]
 pub struct Fields<'r, 'f> {
     file: JournalFile<'f>,
     file_index: usize,
     rest: &'f [u8],
-    faults: Option<&'r FieldFaults>,
+    errors: Option<&'r FieldErrors>,
 }
 
 impl<'f> Iterator for Fields<'_, 'f> {
@@ -93,7 +92,7 @@ impl<'f> Iterator for Fields<'_, 'f> {
             let (item, rest) = self.rest.split_at_checked(if compact { 4 } else { 16 })?;
             self.rest = rest;
             let offset = if compact { u32_at(item, 0).map(u64::from) } else { u64_at(item, 0) }?;
-            // A slot that was not filled.
+            // An unused slot.
             if offset == 0 {
                 continue;
             }
@@ -106,40 +105,40 @@ impl<'f> Iterator for Fields<'_, 'f> {
 
 impl<'f> Fields<'_, 'f> {
     fn field(&self, offset: u64) -> Option<Field<'f>> {
-        let budget = self.faults.map_or(u64::MAX, |faults| faults.budget.get());
+        let budget = self.errors.map_or(u64::MAX, |errors| errors.budget.get());
         let object = self.file.object(DATA, offset);
-        let unpacked = match object {
+        let unpack_result = match object {
             Some(object) => payload::unpack(object, self.file.header().compact, budget),
-            None => Unpacking::Unreadable,
+            None => UnpackResult::Unreadable,
         };
-        let field = match unpacked {
-            Unpacking::Bytes(bytes) => {
-                if let Some(faults) = self.faults {
-                    faults.budget.set(budget.saturating_sub(bytes.len() as u64));
+        let field = match unpack_result {
+            UnpackResult::Bytes(bytes) => {
+                if let Some(errors) = self.errors {
+                    errors.budget.set(budget.saturating_sub(bytes.len() as u64));
                 }
                 split(bytes)
             }
-            Unpacking::Unreadable => None,
-            Unpacking::BeyondBudget => {
-                if let Some(faults) = self.faults {
-                    faults.beyond_budget.set(faults.beyond_budget.get() + 1);
+            UnpackResult::Unreadable => None,
+            UnpackResult::BeyondBudget => {
+                if let Some(errors) = self.errors {
+                    errors.beyond_budget.set(errors.beyond_budget.get() + 1);
                 }
                 return None;
             }
         };
-        if let (None, Some(faults)) = (&field, self.faults) {
-            faults.unreadable.set(faults.unreadable.get() + 1);
-            if faults.first.get().is_none() {
-                faults.first.set(Some(Place { file: self.file_index, offset }));
+        if let (None, Some(errors)) = (&field, self.errors) {
+            errors.unreadable.set(errors.unreadable.get() + 1);
+            if errors.first.get().is_none() {
+                errors.first.set(Some(Place { file: self.file_index, offset }));
             }
         }
         field
     }
 }
 
-/// `NAME=value`
+/// Splits `NAME=value`.
 fn split(bytes: Cow<'_, [u8]>) -> Option<Field<'_>> {
-    /// Names have 64 bytes at most (`field name length`, systemd.journal-fields(7)).
+    /// Maximum length of a name in bytes (systemd.journal-fields(7)).
     const MAX_NAME_LEN: usize = 64;
     let head = bytes.get(..=MAX_NAME_LEN).unwrap_or(&bytes);
     let at = memchr::memchr(b'=', head).filter(|&at| at > 0)?;

@@ -1,32 +1,31 @@
-//! Why a journal file cannot be read at all.
+//! Errors that make a journal file unreadable.
 
 use thiserror::Error;
 
-/// Reading cannot go on. The caller adds the name of the file.
+/// Why a journal file cannot be opened. The caller adds the name of the file.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The bytes are no journal file.
+    /// The file is not a journal file.
     #[error("byte offset {offset:#x}: not a journal file: {reason}")]
     NotAJournal {
-        /// Where the contradiction is.
+        /// Offset of the contradiction, in bytes.
         offset: u64,
-        /// What was expected and what was found.
+        /// Expected and actual contents.
         reason: String,
     },
-    /// The file ends inside its header.
-    #[error("byte offset {length:#x}: the journal file is cut inside its header")]
+    #[error("byte offset {length:#x}: the journal file ends inside its header")]
     Truncated {
-        /// Bytes that there are.
+        /// Length of the file in bytes.
         length: u64,
     },
-    /// A form of the file that is newer than this reader.
+    /// The file has features of a newer format.
     #[error(
-        "byte offset 0xc: the journal file has features that this version does not read (flags {flags:#x}); export it with \
+        "byte offset 0xc: the journal file has unsupported features (flags {flags:#x}). Export it with \
          'journalctl --file FILE -o export'"
     )]
     Unsupported {
-        /// The unknown ones of the incompatible flags.
+        /// The unknown incompatible flags.
         flags: u32,
     },
 }

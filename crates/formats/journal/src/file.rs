@@ -1,34 +1,34 @@
-//! One journal file: its objects, and where its entries are.
+//! Reads the objects of a journal file and finds its entries.
 
 use crate::bytes::{u32_at, u64_at};
 use crate::error::Error;
 use crate::header::{Header, State};
 use crate::losses::Losses;
 
-/// Kinds of objects that are looked at.
+/// Object types that are read.
 pub(crate) const DATA: u8 = 1;
 pub(crate) const ENTRY: u8 = 3;
-const ENTRY_LIST: u8 = 6;
-/// Kinds of objects that there are.
-const KINDS: u8 = 7;
+const ENTRY_ARRAY: u8 = 6;
+/// Highest object type.
+const MAX_KIND: u8 = 7;
 
-/// Bytes of an object before what is special to its kind: kind, flags, six reserved bytes, size.
-const OBJECT_HEAD: usize = 16;
-/// Bytes of an entry before its items.
-pub(crate) const ENTRY_HEAD: usize = 64;
-/// Bytes of a list of entries before its items.
-const LIST_HEAD: usize = 24;
-/// Objects begin at multiples of this.
+/// Size of the common head of an object: type, flags, six reserved bytes, size.
+const OBJECT_HEAD_SIZE: usize = 16;
+/// Offset of the items in an entry, in bytes.
+pub(crate) const ENTRY_HEAD_SIZE: usize = 64;
+/// Offset of the items in an entry array, in bytes.
+const ARRAY_HEAD_SIZE: usize = 24;
+/// Objects start at multiples of 8 bytes.
 const ALIGNMENT: u64 = 8;
 
-/// A journal file whose header was read.
+/// A journal file with its parsed header.
 #[derive(Clone, Copy, Debug)]
 pub struct JournalFile<'f> {
     bytes: &'f [u8],
     header: Header,
 }
 
-/// An object: its flags and bytes, head included.
+/// An object: flags and bytes, including the head.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Object<'f> {
     pub(crate) flags: u8,
@@ -36,7 +36,7 @@ pub(crate) struct Object<'f> {
 }
 
 impl<'f> JournalFile<'f> {
-    /// Whether `bytes` begin like a journal file.
+    /// True if `bytes` start with the signature of a journal file.
     #[must_use]
     pub fn recognizes(bytes: &[u8]) -> bool {
         Header::recognizes(bytes)
@@ -45,23 +45,22 @@ impl<'f> JournalFile<'f> {
     /// Reads the header.
     ///
     /// # Errors
-    /// No journal file, cut inside the header, or with features this reader does not know.
+    /// The bytes are not a journal file, end inside the header, or have unknown features.
     pub fn open(bytes: &'f [u8]) -> Result<Self, Error> {
         Ok(Self { bytes, header: Header::read(bytes)? })
     }
 
-    /// What the header says.
     #[must_use]
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// Bytes of the file.
+    /// Size of the file in bytes.
     pub(crate) fn length(&self) -> u64 {
         self.bytes.len() as u64
     }
 
-    /// The object of kind `kind` at `offset`.
+    /// The object of type `kind` at `offset`.
     pub(crate) fn object(&self, kind: u8, offset: u64) -> Option<Object<'f>> {
         if offset < self.header.header_bytes || !offset.is_multiple_of(ALIGNMENT) {
             return None;
@@ -69,18 +68,18 @@ impl<'f> JournalFile<'f> {
         let from = usize::try_from(offset).ok()?;
         let rest = self.bytes.get(from..)?;
         let size = usize::try_from(u64_at(rest, 8)?).ok()?;
-        let object = rest.get(..size).filter(|_| size >= OBJECT_HEAD)?;
+        let object = rest.get(..size).filter(|_| size >= OBJECT_HEAD_SIZE)?;
         let [found, flags, ..] = *object else { return None };
         (found == kind).then_some(Object { flags, bytes: object })
     }
 
-    /// Bytes of the entry at `offset`, if one that can be read is there.
+    /// Size of the entry at `offset`; `None` if there is no readable entry.
     fn entry_bytes(&self, offset: u64) -> Option<u64> {
         let length = self.object(ENTRY, offset)?.bytes.len();
-        (length >= ENTRY_HEAD).then_some(length as u64)
+        (length >= ENTRY_HEAD_SIZE).then_some(length as u64)
     }
 
-    /// Offsets of the entries, in the order in which they were written. `file` is this file's place among those read.
+    /// Offsets of the entries in written order. `file` is the index of this file.
     pub(crate) fn entry_offsets(&self, file: usize, losses: &mut Losses) -> Vec<u64> {
         let end = self.header.header_bytes.saturating_add(self.header.arena_bytes);
         if end > self.length() {
@@ -89,7 +88,7 @@ impl<'f> JournalFile<'f> {
         }
         losses.not_closed += u64::from(self.header.state == State::Online);
         let mut offsets = Vec::new();
-        let damaged = self.follow_lists(&mut offsets);
+        let damaged = self.read_entry_arrays(&mut offsets);
         if let Some(at) = damaged {
             losses.lists_damaged += 1;
             losses.at(file, at);
@@ -98,39 +97,40 @@ impl<'f> JournalFile<'f> {
             offsets.sort_unstable();
             let found = offsets.len() - listed;
             losses.entries_recovered += found as u64;
-            // What the header counts and neither way found.
+            // Entries counted by the header but not found.
             let missing = self.header.entries.saturating_sub(offsets.len() as u64);
-            // A header may name any number; more entries than fit into the file never were.
-            losses.entries_unreadable += missing.min(self.length() / ENTRY_HEAD as u64);
+            // The header may have any count, but the file cannot contain more entries than fit.
+            losses.entries_unreadable += missing.min(self.length() / ENTRY_HEAD_SIZE as u64);
         }
         offsets
     }
 
-    /// Adds the entries that the lists name; where a list is damaged, its offset.
+    /// Collects the entries in the entry arrays. Returns the offset of the first damage, if any.
     ///
-    /// Entries and lists are only ever added at the file's end, so offsets grow. Whatever does not is damage, and none is
-    /// visited twice.
-    fn follow_lists(&self, offsets: &mut Vec<u64>) -> Option<u64> {
+    /// Entries and arrays are only appended to the file, so their offsets increase. Anything else is damage, which also
+    /// guarantees that none is visited twice.
+    fn read_entry_arrays(&self, offsets: &mut Vec<u64>) -> Option<u64> {
         let item_bytes = if self.header.compact { 4 } else { 8 };
         let mut damaged = None;
-        let mut list_at = self.header.first_list;
-        let mut left = self.header.entries;
+        let mut array_offset = self.header.first_array;
+        let mut remaining = self.header.entries;
         let mut last_end = 0;
-        while list_at != 0 && left > 0 {
-            let Some(list) = self.object(ENTRY_LIST, list_at).filter(|list| list.bytes.len() >= LIST_HEAD) else {
-                return Some(list_at);
+        while array_offset != 0 && remaining > 0 {
+            let Some(list) = self.object(ENTRY_ARRAY, array_offset).filter(|list| list.bytes.len() >= ARRAY_HEAD_SIZE)
+            else {
+                return Some(array_offset);
             };
-            for item in list.bytes.get(LIST_HEAD..).unwrap_or_default().chunks_exact(item_bytes) {
-                if left == 0 {
+            for item in list.bytes.get(ARRAY_HEAD_SIZE..).unwrap_or_default().chunks_exact(item_bytes) {
+                if remaining == 0 {
                     break;
                 }
                 let offset = match item_bytes {
                     4 => u32_at(item, 0).map(u64::from),
                     _ => u64_at(item, 0),
                 };
-                // The rest of the last list is reserved and empty.
+                // The rest of the last array is reserved and empty.
                 let Some(offset) = offset.filter(|&offset| offset != 0) else { break };
-                left -= 1;
+                remaining -= 1;
                 match self.entry_bytes(offset).filter(|_| offset >= last_end) {
                     Some(bytes) => {
                         last_end = offset + bytes;
@@ -139,18 +139,18 @@ impl<'f> JournalFile<'f> {
                     None => damaged = damaged.or(Some(offset)),
                 }
             }
-            let next = u64_at(list.bytes, OBJECT_HEAD).unwrap_or_default();
-            if next != 0 && next < list_at.saturating_add(list.bytes.len() as u64) {
-                return Some(list_at);
+            let next = u64_at(list.bytes, OBJECT_HEAD_SIZE).unwrap_or_default();
+            if next != 0 && next < array_offset.saturating_add(list.bytes.len() as u64) {
+                return Some(array_offset);
             }
-            list_at = next;
+            array_offset = next;
         }
-        // The header counts entries that no list has: the writer was stopped in between, or a list was overwritten.
-        damaged.or_else(|| (left > 0 && self.header.state != State::Online).then_some(self.header.first_list))
+        // The header counts entries that are in no array: the writer was interrupted, or an array was overwritten.
+        damaged.or_else(|| (remaining > 0 && self.header.state != State::Online).then_some(self.header.first_array))
     }
 
-    /// Offsets of entries, object by object, but for those `known`, which are in order. Where the objects break off, the next
-    /// place that looks like one is taken.
+    /// Searches the whole file, object by object, for entries that are not in the sorted list `known`. Resumes after
+    /// damage at the next plausible object.
     fn search(&self, known: &[u64]) -> Vec<u64> {
         let mut found = Vec::new();
         let mut at = self.header.header_bytes;
@@ -170,22 +170,23 @@ impl<'f> JournalFile<'f> {
         found
     }
 
-    /// The size of what looks like an object at `offset`. Out of step only entries are taken, for data may look like anything.
+    /// Size of the object at `offset` if it is plausible. After damage (`in_step` is false) only entries are accepted,
+    /// because data may look like any other object.
     fn plausible_object(&self, offset: u64, in_step: bool) -> Option<u64> {
         let from = usize::try_from(offset).ok()?;
         let [kind, flags, reserved @ ..] = *self.bytes.get(from..)?.first_chunk::<8>()?;
         let size = u64_at(self.bytes, from + 8)?;
-        let known = (1..=KINDS).contains(&kind) && flags <= 7 && reserved == [0; 6];
-        if !known || size < OBJECT_HEAD as u64 || size > self.length() - offset {
+        let known = (1..=MAX_KIND).contains(&kind) && flags <= 7 && reserved == [0; 6];
+        if !known || size < OBJECT_HEAD_SIZE as u64 || size > self.length() - offset {
             return None;
         }
         if in_step && kind != ENTRY {
             return Some(size);
         }
         let item_bytes = if self.header.compact { 4 } else { 16 };
-        let items = size.checked_sub(ENTRY_HEAD as u64)?;
+        let items = size.checked_sub(ENTRY_HEAD_SIZE as u64)?;
         let realtime = u64_at(self.bytes, from + 24)?;
-        // Wall clocks from 1970 to 2500, µs.
+        // Wall-clock times from 1970 to 2500, in µs.
         let in_time = realtime < 530 * 366 * 86_400 * 1_000_000;
         (kind == ENTRY && flags == 0 && items.is_multiple_of(item_bytes) && items > 0 && in_time).then_some(size)
     }

@@ -1,11 +1,11 @@
-//! The header of a journal file.
+//! Reads the header of a journal file.
 
 use crate::bytes::{id_at, u32_at, u64_at};
 use crate::error::Error;
 
 const SIGNATURE: &[u8; 8] = b"LPKSHHRH";
 
-/// Bytes of the header that every version of the format has.
+/// Minimum header size in all versions of the format, in bytes.
 const MIN_LEN: usize = 208;
 
 const COMPRESSED_XZ: u32 = 1 << 0;
@@ -15,61 +15,59 @@ const COMPRESSED_ZSTD: u32 = 1 << 3;
 const COMPACT: u32 = 1 << 4;
 const KNOWN: u32 = COMPRESSED_XZ | COMPRESSED_LZ4 | KEYED_HASH | COMPRESSED_ZSTD | COMPACT;
 
-/// Whether a file's writer closed it.
+/// State of a journal file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Closed.
     Offline,
-    /// Open for writing: in use, or left by a crash.
+    /// Open for writing: in use, or not closed because of a crash.
     Online,
-    /// Closed and never written again.
+    /// Closed and rotated; it is never written again.
     Archived,
-    /// A state that is not defined.
+    /// An undefined value.
     Unknown(u8),
 }
 
-/// What the header of a file says.
+/// Header of a journal file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Whether it was closed.
     pub state: State,
-    /// The machine whose journal daemon wrote the file.
+    /// Machine id of the computer that wrote the file.
     pub machine: u128,
-    /// Whose sequence numbers its entries have: files with the same id share one sequence.
+    /// Id of the sequence: files with the same id share one sequence of numbers.
     pub sequence: u128,
-    /// Bytes of the header.
+    /// Size of the header in bytes.
     pub header_bytes: u64,
-    /// Bytes of everything behind the header.
+    /// Size of the data after the header in bytes.
     pub arena_bytes: u64,
-    /// Entries that the file holds, by its own count.
+    /// Declared number of entries.
     pub entries: u64,
-    /// Whether objects are of the compact form (systemd 252 and later).
+    /// True if objects have the compact format (systemd 252 and later).
     pub compact: bool,
-    /// Offset of the first list of entries; 0 for none.
-    pub(crate) first_list: u64,
+    /// Offset of the first entry array; 0 if there is none.
+    pub(crate) first_array: u64,
 }
 
 impl Header {
-    /// Whether `bytes` begin like a journal file.
+    /// True if `bytes` start with the signature of a journal file.
     pub(crate) fn recognizes(bytes: &[u8]) -> bool {
         bytes.starts_with(SIGNATURE)
     }
 
     pub(crate) fn read(bytes: &[u8]) -> Result<Self, Error> {
         if !Self::recognizes(bytes) {
-            let reason = "it does not begin with LPKSHHRH".to_owned();
+            let reason = "it does not start with LPKSHHRH".to_owned();
             return Err(Error::NotAJournal { offset: 0, reason });
         }
         let head = bytes.get(..MIN_LEN).ok_or(Error::Truncated { length: bytes.len() as u64 })?;
-        let cut = || Error::Truncated { length: bytes.len() as u64 };
-        let number = |offset| u64_at(head, offset).ok_or_else(cut);
-        let flags = u32_at(head, 12).ok_or_else(cut)?;
+        let truncated = || Error::Truncated { length: bytes.len() as u64 };
+        let number = |offset| u64_at(head, offset).ok_or_else(truncated);
+        let flags = u32_at(head, 12).ok_or_else(truncated)?;
         if flags & !KNOWN != 0 {
             return Err(Error::Unsupported { flags: flags & !KNOWN });
         }
         let header_bytes = number(88)?;
         if header_bytes < MIN_LEN as u64 || !header_bytes.is_multiple_of(8) || header_bytes > 1 << 20 {
-            let reason = format!("a header of {header_bytes} bytes");
+            let reason = format!("invalid header size of {header_bytes} bytes");
             return Err(Error::NotAJournal { offset: 88, reason });
         }
         Ok(Self {
@@ -79,13 +77,13 @@ impl Header {
                 2 => State::Archived,
                 other => State::Unknown(other),
             },
-            machine: id_at(head, 40).ok_or_else(cut)?,
-            sequence: id_at(head, 72).ok_or_else(cut)?,
+            machine: id_at(head, 40).ok_or_else(truncated)?,
+            sequence: id_at(head, 72).ok_or_else(truncated)?,
             header_bytes,
             arena_bytes: number(96)?,
             entries: number(152)?,
             compact: flags & COMPACT != 0,
-            first_list: number(176)?,
+            first_array: number(176)?,
         })
     }
 }

@@ -1,4 +1,4 @@
-//! Binary files of the systemd journal (`.journal`, `.journal~`): bytes in, entries out.
+//! Reads binary files of the systemd journal (`.journal`, `.journal~`): takes bytes, returns entries.
 //!
 //! ```
 //! use onoff_journal::{JournalFile, read};
@@ -15,15 +15,16 @@
 //! # }
 //! ```
 //!
-//! Source of every structure: "Journal File Format", systemd's documentation, and the fields of systemd 187 to 257.
+//! Source of all structures: "Journal File Format" in systemd's documentation, and the fields of systemd 187 to 257.
 //!
 //! # Design constraints
 //!
-//! * Opens no file; knows no boot from a shutdown.
-//! * Entries of several files come in the order in which `journalctl` shows them, each once.
-//! * A file that was not closed, was cut or is damaged is read as far as it goes: where the list of entries breaks, entries are
-//!   looked for object by object. What is missing is counted in [`Losses`].
-//! * Work is bounded by the size of the files: each object of a list is visited once, and what fields unpack to has a budget.
+//! * No I/O, and no interpretation of entries.
+//! * The entries of several files are merged in the order of `journalctl`, without duplicates.
+//! * Files that were not closed, are truncated or are damaged are read as far as possible: after damage in the entry
+//!   arrays, the file is searched for entries object by object. Missing data are counted in [`Losses`].
+//! * Work is bounded by the size of the files: each object in an entry array is visited once, and the decompressed size
+//!   of fields has a budget.
 //! * Seals are not verified; hash tables are not used.
 
 #![forbid(unsafe_code)]
@@ -34,12 +35,12 @@ mod error;
 mod file;
 mod header;
 mod losses;
+mod merge;
 mod payload;
-mod reading;
 
 pub use entry::{Entry, Field, Fields};
 pub use error::Error;
 pub use file::JournalFile;
 pub use header::{Header, State};
 pub use losses::{Losses, Place};
-pub use reading::read;
+pub use merge::read;

@@ -1,37 +1,37 @@
-//! What was gone on without.
+//! Counts of missing or damaged data.
 
-/// Where something is: a file, by its place among those given, and a byte offset in it.
+/// A position in one of the files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// Index of the file.
     pub file: usize,
-    /// Byte offset.
+    /// Offset in bytes.
     pub offset: u64,
 }
 
-/// What could not be read of journal files.
+/// Missing or damaged data in journal files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Losses {
-    /// Files that their writer did not close: the machine runs still, or lost its power.
+    /// Files that were not closed: the machine was still running, or lost power.
     pub not_closed: u64,
-    /// Files that end before the end that their header names.
+    /// Files that are shorter than their header declares.
     pub truncated: u64,
-    /// Files whose list of entries is damaged: entries were looked for object by object.
+    /// Files with damaged entry arrays, which were searched object by object.
     pub lists_damaged: u64,
-    /// Entries that only the search found.
+    /// Entries found only by the search.
     pub entries_recovered: u64,
-    /// Places of the list at which there is no entry that can be read.
+    /// Declared but unreadable entries.
     pub entries_unreadable: u64,
-    /// Fields of entries that cannot be read.
+    /// Unreadable fields.
     pub fields_unreadable: u64,
-    /// Fields of entries that were left out because they would expand to more than the file can mean.
+    /// Fields skipped because their decompressed size exceeds the budget.
     pub fields_beyond_budget: u64,
-    /// Where the first unreadable thing is.
+    /// Position of the first damage.
     pub first: Option<Place>,
 }
 
 impl Losses {
-    /// Remembers the first place.
+    /// Stores the position if it is the first one.
     pub(crate) fn at(&mut self, file: usize, offset: u64) {
         self.first.get_or_insert(Place { file, offset });
     }

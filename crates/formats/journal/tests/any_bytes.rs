@@ -1,13 +1,13 @@
-//! Any bytes are read or refused, and never panic.
+//! Any input is read or rejected without a panic.
 
 use onoff_journal::{JournalFile, read};
 use onoff_testkit::journal::JournalMaker;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::made::{LZ4, XZ, ZSTANDARD, entries};
+use crate::synthetic::{LZ4, XZ, ZSTANDARD, entries};
 
-/// Reads everything; the entries found.
+/// Reads all entries and fields. Returns the number of entries.
 fn read_everything(bytes: &[u8]) -> usize {
     let Ok(file) = JournalFile::open(bytes) else {
         return 0;
@@ -22,7 +22,7 @@ fn read_everything(bytes: &[u8]) -> usize {
 
 proptest! {
     #[test]
-    fn any_bytes_are_read_or_refused(bytes: Vec<u8>) {
+    fn accepts_any_bytes(bytes: Vec<u8>) {
         read_everything(&bytes);
         let mut headed = b"LPKSHHRH".to_vec();
         headed.extend(bytes);
@@ -30,11 +30,11 @@ proptest! {
     }
 
     #[test]
-    fn a_file_with_any_bytes_in_it_is_read_as_far_as_it_goes(
+    fn accepts_damaged_files(
         compact: bool,
         packing in 0_usize..4,
         changes in vec((any::<prop::sample::Index>(), any::<u8>()), 1..20),
-        cut: prop::sample::Index,
+        truncated: prop::sample::Index,
         whole: bool,
     ) {
         let packing = [None, Some(XZ), Some(LZ4), Some(ZSTANDARD)][packing];
@@ -44,7 +44,7 @@ proptest! {
             bytes[at] = value;
         }
         if !whole {
-            bytes.truncate(cut.index(bytes.len()));
+            bytes.truncate(truncated.index(bytes.len()));
         }
         prop_assert!(read_everything(&bytes) <= bytes.len() / 64);
     }

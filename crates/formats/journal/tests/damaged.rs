@@ -1,9 +1,9 @@
-//! Files that a crash, a full disk or a bad one left.
+//! Files damaged by a crash, a full disk or a bad disk.
 
 use onoff_journal::{Error, JournalFile, Place};
 use onoff_testkit::journal::JournalMaker;
 
-use crate::made::{ZSTANDARD, entries, read_all, sorted};
+use crate::synthetic::{ZSTANDARD, entries, read_all, sorted};
 
 fn put(bytes: &mut [u8], offset: usize, value: u64) {
     bytes[offset..offset + 8].copy_from_slice(&value.to_le_bytes());
@@ -14,50 +14,50 @@ fn number(bytes: &[u8], offset: usize) -> usize {
 }
 
 #[test]
-fn a_journal_that_was_not_closed_is_read_and_said_so() {
+fn reads_and_reports_unclosed_file() {
     let maker = JournalMaker { state: 1, ..JournalMaker::default() };
-    let made = entries(20);
-    let (found, losses) = read_all(&[&maker.file(&made)]);
-    assert_eq!(found, sorted(made));
+    let expected = entries(20);
+    let (found, losses) = read_all(&[&maker.file(&expected)]);
+    assert_eq!(found, sorted(expected));
     assert_eq!((losses.not_closed, losses.entries_recovered, losses.entries_unreadable), (1, 0, 0));
 }
 
 #[test]
-fn behind_a_broken_list_entries_are_looked_for() {
+fn searches_entries_after_damaged_array() {
     for compact in [false, true] {
         let maker = JournalMaker { compact, ..JournalMaker::default() };
-        let made = entries(40);
-        let mut bytes = maker.file(&made);
-        let first_list = number(&bytes, 176);
-        // The first list names a next one where there is none.
-        put(&mut bytes, first_list + 16, 1 << 40);
+        let expected = entries(40);
+        let mut bytes = maker.file(&expected);
+        let first_array = number(&bytes, 176);
+        // The next-array offset of the first array is out of range.
+        put(&mut bytes, first_array + 16, 1 << 40);
         let (found, losses) = read_all(&[&bytes]);
-        assert_eq!(found, sorted(made), "compact {compact}");
+        assert_eq!(found, sorted(expected), "compact {compact}");
         assert_eq!((losses.lists_damaged, losses.entries_recovered, losses.entries_unreadable), (1, 36, 0));
         assert_eq!(losses.first, Some(Place { file: 0, offset: 1 << 40 }));
     }
 }
 
 #[test]
-fn a_cut_file_gives_what_came_before() {
-    let made = entries(40);
-    let bytes = JournalMaker::default().file(&made);
-    let cut = bytes.len() * 2 / 3;
-    let (found, losses) = read_all(&[&bytes[..cut]]);
-    // The lists are at the end of a made file, so every entry is found by looking for it.
+fn reads_truncated_file_up_to_the_end() {
+    let expected = entries(40);
+    let bytes = JournalMaker::default().file(&expected);
+    let truncated = bytes.len() * 2 / 3;
+    let (found, losses) = read_all(&[&bytes[..truncated]]);
+    // The arrays are at the end of a synthetic file, so all entries are found by the search.
     assert!(found.len() > 20 && found.len() < 40, "{}", found.len());
-    assert_eq!(found, sorted(made)[..found.len()]);
+    assert_eq!(found, sorted(expected)[..found.len()]);
     assert_eq!((losses.truncated, losses.lists_damaged), (1, 1));
     assert_eq!(losses.entries_recovered + losses.entries_unreadable, 40);
 }
 
 #[test]
-fn overwritten_objects_cost_only_what_was_in_them() {
-    let made = entries(40);
-    let mut bytes = JournalMaker::default().file(&made);
-    let first_list = number(&bytes, 176);
-    let second = number(&bytes, first_list + 16 + 8 + 8);
-    // A page of zeros over the second entry and what follows, as a lost write leaves it.
+fn overwritten_objects_cost_only_their_entries() {
+    let expected = entries(40);
+    let mut bytes = JournalMaker::default().file(&expected);
+    let first_array = number(&bytes, 176);
+    let second = number(&bytes, first_array + 16 + 8 + 8);
+    // Overwrite the second entry and the following bytes with zeros, as after a lost write.
     bytes[second..second + 512].fill(0);
     let (found, losses) = read_all(&[&bytes]);
     let lost = 40 - found.len() as u64;
@@ -67,10 +67,10 @@ fn overwritten_objects_cost_only_what_was_in_them() {
 }
 
 #[test]
-fn a_field_that_cannot_be_unpacked_is_counted_and_the_others_stay() {
+fn counts_undecompressible_field_and_keeps_others() {
     let maker = JournalMaker { packing: Some(ZSTANDARD), ..JournalMaker::default() };
-    let made = entries(40);
-    let mut bytes = maker.file(&made);
+    let expected = entries(40);
+    let mut bytes = maker.file(&expected);
     let magic = bytes.windows(4).position(|four| four == [0x28, 0xb5, 0x2f, 0xfd]).unwrap();
     bytes[magic] = 0;
     let (found, losses) = read_all(&[&bytes]);
@@ -81,20 +81,20 @@ fn a_field_that_cannot_be_unpacked_is_counted_and_the_others_stay() {
 }
 
 #[test]
-fn a_list_that_leads_back_ends() {
-    let made = entries(40);
-    let mut bytes = JournalMaker::default().file(&made);
-    let first_list = number(&bytes, 176);
-    put(&mut bytes, first_list + 16, first_list as u64);
+fn stops_at_cyclic_arrays() {
+    let expected = entries(40);
+    let mut bytes = JournalMaker::default().file(&expected);
+    let first_array = number(&bytes, 176);
+    put(&mut bytes, first_array + 16, first_array as u64);
     let (found, losses) = read_all(&[&bytes]);
-    assert_eq!(found, sorted(made));
+    assert_eq!(found, sorted(expected));
     assert_eq!(losses.lists_damaged, 1);
 }
 
 #[test]
-fn a_field_that_expands_beyond_measure_is_left_out() {
+fn skips_field_beyond_budget() {
     fn bomb(_: &[u8]) -> Vec<u8> {
-        (crate::made::XZ.pack)(&vec![b'a'; 65 << 20])
+        (crate::synthetic::XZ.pack)(&vec![b'a'; 65 << 20])
     }
     let packing = onoff_testkit::journal::FieldPacking { flag: 1, pack: bomb, shortest: 420 };
     let maker = JournalMaker { packing: Some(packing), ..JournalMaker::default() };
@@ -106,7 +106,7 @@ fn a_field_that_expands_beyond_measure_is_left_out() {
 }
 
 #[test]
-fn what_is_no_journal_is_refused_with_its_place() {
+fn rejects_other_files_with_position() {
     assert!(matches!(JournalFile::open(b"LPKSHHRH"), Err(Error::Truncated { length: 8 })));
     assert!(matches!(JournalFile::open(&[0; 400]), Err(Error::NotAJournal { offset: 0, .. })));
     let mut bytes = JournalMaker::default().file(&entries(1));

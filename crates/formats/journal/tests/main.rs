@@ -1,8 +1,8 @@
-//! Every integration test of this crate in one program: linking is what costs, and each program is linked anew.
+//! All integration tests of this crate in one program, which saves linking time.
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 mod any_bytes;
 mod damaged;
-mod forms;
-mod made;
+mod formats;
 mod several_files;
+mod synthetic;

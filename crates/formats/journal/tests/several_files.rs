@@ -1,22 +1,22 @@
-//! Several files of one journal.
+//! Journals that consist of several files.
 
 use onoff_testkit::journal::{JournalEntry, JournalMaker};
 
-use crate::made::{entries, read_all};
+use crate::synthetic::{entries, read_all};
 
 fn numbers(entries: &[JournalEntry]) -> Vec<u64> {
     entries.iter().map(|entry| entry.sequence_number).collect()
 }
 
 #[test]
-fn files_of_one_sequence_interleave_by_number_whatever_the_wall_clock_says() {
-    let mut made = entries(10);
-    // No battery behind the clock: the wall clock was set back in the middle.
-    for entry in &mut made[5..] {
+fn files_of_one_sequence_are_merged_by_number() {
+    let mut expected = entries(10);
+    // The wall clock was set back in the middle, as on a computer without a clock battery.
+    for entry in &mut expected[5..] {
         entry.realtime_us -= 1_000_000_000_000;
         entry.boot += 1;
     }
-    let (even, odd): (Vec<_>, Vec<_>) = made.into_iter().partition(|entry| entry.sequence_number % 2 == 0);
+    let (even, odd): (Vec<_>, Vec<_>) = expected.into_iter().partition(|entry| entry.sequence_number % 2 == 0);
     let maker = JournalMaker::default();
     let (system, user) = (maker.file(&even), maker.file(&odd));
     let (found, _) = read_all(&[&system, &user]);
@@ -24,16 +24,16 @@ fn files_of_one_sequence_interleave_by_number_whatever_the_wall_clock_says() {
 }
 
 #[test]
-fn an_entry_that_two_files_hold_comes_once() {
-    let made = entries(10);
+fn duplicate_entries_are_visited_once() {
+    let expected = entries(10);
     let maker = JournalMaker::default();
-    let (all, part) = (maker.file(&made), maker.file(&made[3..7]));
+    let (all, part) = (maker.file(&expected), maker.file(&expected[3..7]));
     let (found, _) = read_all(&[&part, &all]);
     assert_eq!(numbers(&found), (1..=10).collect::<Vec<_>>());
 }
 
 #[test]
-fn files_of_other_machines_interleave_by_wall_clock() {
+fn files_of_different_machines_are_merged_by_wall_clock() {
     let maker = JournalMaker::default();
     let mut others = entries(3);
     for (at, entry) in others.iter_mut().enumerate() {

@@ -1,39 +1,36 @@
-//! Why a file of prefetch cannot be read.
+//! Errors of all readers in this crate.
 
 use std::fmt;
 
-/// Why a plan cannot be read at all.
+/// Why a file cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// The bytes are no plan.
+    /// The file is not a prefetch plan.
     NotAPlan,
-    /// The bytes are no file of ReadyBoot, or of a kind that is not known.
+    /// The file is not a ReadyBoot file, or of an unknown kind.
     NotReadyBoot,
-    /// The bytes are no database of SuperFetch.
+    /// The file is not a SuperFetch database.
     NotSuperfetch,
-    /// A version that is not read.
-    Version {
-        /// The version.
-        version: u32,
-    },
-    /// The file ends before what it must have.
+    /// Unsupported version.
+    Version { version: u32 },
+    /// The file ends inside a required part.
     Cut {
-        /// Where, bytes from the start.
+        /// Length of the file in bytes.
         offset: u64,
     },
-    /// A compression that is not read.
+    /// Unsupported compression format.
     Compression {
-        /// Its number.
+        /// Flags byte of the file.
         number: u8,
     },
-    /// A size after decompression that the bytes cannot have.
+    /// The declared decompressed size is not possible for the size of the file.
     Size {
-        /// The size.
+        /// Declared size in bytes.
         size: u64,
     },
-    /// The compressed bytes contradict themselves.
+    /// The compressed data are damaged.
     Damaged {
-        /// Bytes that came out before.
+        /// Offset of the damage in bytes: in the decompressed data for plans, in the file for other formats.
         offset: u64,
     },
 }
@@ -41,17 +38,19 @@ pub enum Error {
 impl fmt::Display for Error {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotAPlan => formatter.write_str("no prefetch plan"),
-            Self::NotReadyBoot => formatter.write_str("no trace or layout of ReadyBoot that is known"),
-            Self::NotSuperfetch => formatter.write_str("no SuperFetch database"),
-            Self::Version { version } => write!(formatter, "plan version {version}; 17, 23, 26, 30 and 31 are read"),
-            Self::Cut { offset } => write!(formatter, "the file ends at byte {offset}, before what it must have"),
-            Self::Compression { number } => write!(formatter, "compression {number} is not read"),
+            Self::NotAPlan => formatter.write_str("not a prefetch plan"),
+            Self::NotReadyBoot => formatter.write_str("not a known ReadyBoot trace or layout"),
+            Self::NotSuperfetch => formatter.write_str("not a SuperFetch database"),
+            Self::Version { version } => {
+                write!(formatter, "unsupported plan version {version} (supported: 17, 23, 26, 30 and 31)")
+            }
+            Self::Cut { offset } => write!(formatter, "the file is truncated at byte {offset}"),
+            Self::Compression { number } => write!(formatter, "unsupported compression {number:#04x}"),
             Self::Size { size } => {
-                write!(formatter, "the file says it has {size} bytes, more than its content can have")
+                write!(formatter, "the declared size of {size} bytes is not possible for a file of this size")
             }
             Self::Damaged { offset } => {
-                write!(formatter, "the compressed bytes are damaged at byte {offset} of the file")
+                write!(formatter, "the compressed data are damaged at byte {offset}")
             }
         }
     }

@@ -1,17 +1,18 @@
-//! `Layout.ini`: the files of all plans, in the order in which they are laid out on the disk.
+//! Reads `Layout.ini`: the files of all plans in their order on the disk.
 
 use crate::field::text;
 
-/// The file.
+/// Contents of a `Layout.ini`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
-    /// The version it names.
+    /// Declared version.
     pub version: Option<u32>,
-    /// Paths, in order; those of the boot come first.
+    /// Paths in order; those of the boot come first.
     pub files: Vec<String>,
 }
 
-/// Reads a `Layout.ini`: UTF-16 with or without its mark. `None` when it has no section `[OptimalLayoutFile]`.
+/// Reads a `Layout.ini` in UTF-16, with or without a byte order mark. `None` if it has no section
+/// `[OptimalLayoutFile]`.
 #[must_use]
 pub fn read_layout(bytes: &[u8]) -> Option<Layout> {
     let bytes = bytes.strip_prefix(b"\xff\xfe").unwrap_or(bytes);

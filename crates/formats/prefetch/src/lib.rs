@@ -1,8 +1,8 @@
-//! Prefetch plans of Windows: what it reads ahead when a program starts or the computer boots.
+//! Reads prefetch files of Windows: what it reads ahead when a program starts or the computer boots.
 //!
-//! `\Windows\Prefetch` holds one `.pf` file for each program and path it was started from; `Layout.ini` lists the files of all
-//! plans in the order in which the defragmenter lays them out. ReadyBoot keeps what boots read (`Trace*.fx`) and what the next one
-//! will (`rblayout.xin`); SuperFetch has databases, of which the headers are read.
+//! `\Windows\Prefetch` contains one plan (`.pf`) per program and path. `Layout.ini` lists the files of all plans in the
+//! order in which the defragmenter arranges them. ReadyBoot stores the reads of past boots (`Trace*.fx`) and the files
+//! for the next one (`rblayout.xin`). SuperFetch has databases, of which only the headers are read.
 //!
 //! ```
 //! let text = "[OptimalLayoutFile]\r\nVersion=1\r\nC:\\WINDOWS\\SYSTEM32\\NTDLL.DLL\r\n";
@@ -13,10 +13,11 @@
 //!
 //! # Design constraints
 //!
-//! * Pure: the caller gives a slice; nothing here reads a file, prints or looks at the clock.
-//! * Input is hostile: every count and offset is checked, memory is bounded by the input, and what could not be read is counted.
+//! * No I/O: the caller passes slices. The crate reads no file, no clock, and prints nothing.
+//! * Input is untrusted: every count and offset is checked, memory is bounded by the input, and unreadable entries are
+//! counted.
 //!
-//! The layout of `.pf` follows the description published with libscca; it was checked on the plans of seven Windows versions.
+//! Source of the `.pf` layout: the documentation of libscca, verified with plans of seven Windows versions.
 
 #![forbid(unsafe_code)]
 

@@ -1,74 +1,68 @@
-//! A plan (`.pf`), versions 17 to 31.
+//! Reads plans (`.pf`), versions 17 to 31.
 
 use crate::compressed;
 use crate::error::Error;
 use crate::field::{size_at, text, text_at, u16_at, u32_at, u64_at, unix_ns_at};
 
-/// Bytes of the header before the file information.
+/// Size of the header before the file information, in bytes.
 const HEADER: usize = 84;
-/// Bytes of a page: each entry of a plan's trace is one. Seen in the plans of every version: the entries' places in a file are pages apart,
-/// counted in bytes in version 17 and in sectors of 512 bytes later.
+/// Size in bytes of a page, the unit of a plan's trace. Observed in plans of every version: the file offsets of entries
+/// are multiples of it, in bytes in version 17 and in sectors of 512 bytes later.
 pub const PAGE_BYTES: u64 = 4096;
-/// Files or volumes beyond this are not read; Windows itself stops at 1,024 files.
+/// Maximum number of files, and of volumes. Windows stops at 1,024 files.
 const MAX_ENTRIES: usize = 65_536;
 
-/// A file that the plan reads.
+/// A file read ahead by a plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlannedFile {
-    /// Path, as the plan names it: `\VOLUME{…}\WINDOWS\…` or `\DEVICE\HARDDISKVOLUME1\…`.
+    /// Path in the form `\VOLUME{…}\WINDOWS\…` or `\DEVICE\HARDDISKVOLUME1\…`.
     pub path: String,
-    /// First entry of the plan's trace.
+    /// Index of the file's first entry in the trace.
     pub trace_start: u32,
-    /// Entries of the plan's trace: pages of the file that the plan reads.
+    /// Number of entries in the trace: pages of the file that are read ahead.
     pub trace_entries: u32,
-    /// Flags.
     pub flags: u32,
-    /// Reference in the volume's file table: entry number and sequence number; `None` where the version has none.
+    /// NTFS file reference (entry and sequence number); `None` in version 17.
     pub reference: Option<u64>,
 }
 
-/// A volume that the plan's files are on.
+/// A volume with files of the plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Volume {
-    /// Device path.
     pub device: String,
-    /// Creation, ns since 1970-01-01 UTC.
+    /// Creation time, ns since 1970-01-01 UTC.
     pub created_unix_ns: Option<i64>,
-    /// Serial number.
     pub serial: u32,
-    /// References of files on it.
+    /// NTFS file references of files on the volume.
     pub file_references: Vec<u64>,
-    /// Folders on it.
+    /// Directories on the volume.
     pub folders: Vec<String>,
 }
 
-/// A plan.
+/// A prefetch plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// Version: 17 Windows XP, 23 Vista and 7, 26 Windows 8, 30 and 31 Windows 10 and 11.
+    /// Format version: 17 Windows XP, 23 Vista and 7, 26 Windows 8, 30 and 31 Windows 10 and 11.
     pub version: u32,
-    /// Whether the file is compressed.
     pub is_compressed: bool,
-    /// Name of the program, at most 29 characters.
+    /// File name of the program, at most 29 characters.
     pub executable: String,
-    /// Hash of the path it was started from.
+    /// Hash of the path of the program.
     pub path_hash: u32,
-    /// Whether it is the boot's own plan.
+    /// True for the plan of the boot.
     pub is_boot: bool,
-    /// Starts of the program.
+    /// Number of starts of the program.
     pub run_count: u32,
-    /// The last starts, the latest first, ns since 1970-01-01 UTC; up to eight since version 26, else one.
+    /// Last starts, latest first, ns since 1970-01-01 UTC; up to eight since version 26, otherwise one.
     pub last_runs_unix_ns: Vec<i64>,
-    /// The files.
     pub files: Vec<PlannedFile>,
-    /// The volumes.
     pub volumes: Vec<Volume>,
-    /// Entries that could not be read.
+    /// Number of unreadable entries.
     pub unreadable: u64,
 }
 
-/// Where a version has what.
-struct Places {
+/// Entry sizes and field offsets of a version, in bytes.
+struct VersionLayout {
     metrics_entry: usize,
     volume_entry: usize,
     last_run: usize,
@@ -76,9 +70,9 @@ struct Places {
     run_count: usize,
 }
 
-impl Places {
-    /// The file information lies at [`HEADER`]; the start of the metrics tells the two layouts of version 30 apart.
-    fn of(version: u32, metrics: usize) -> Option<Self> {
+impl VersionLayout {
+    /// The file information is at [`HEADER`]. The offset of the metrics distinguishes the two layouts of version 30.
+    fn new(version: u32, metrics: usize) -> Option<Self> {
         let (metrics_entry, volume_entry, last_run, last_runs, run_count) = match version {
             17 => (20, 40, 36, 1, 60),
             23 => (32, 104, 44, 1, 68),
@@ -94,35 +88,35 @@ impl Places {
 /// Reads a plan, compressed or not.
 ///
 /// # Errors
-/// Bytes that are no plan, or one without its header. Entries that cannot be read are counted instead.
+/// The bytes are not a plan, or its header is incomplete. Unreadable entries are counted instead.
 pub fn read_plan(bytes: &[u8]) -> Result<Plan, Error> {
     let (bytes, is_compressed) = compressed::unwrap(bytes)?;
     let bytes = bytes.as_ref();
     if bytes.get(4..8) != Some(b"SCCA") {
         return Err(Error::NotAPlan);
     }
-    let cut = Error::Cut { offset: bytes.len() as u64 };
-    let version = u32_at(bytes, 0).ok_or(cut.clone())?;
-    let number = |at: usize| size_at(bytes, HEADER + at).ok_or(cut.clone());
+    let truncated = Error::Cut { offset: bytes.len() as u64 };
+    let version = u32_at(bytes, 0).ok_or(truncated.clone())?;
+    let number = |at: usize| size_at(bytes, HEADER + at).ok_or(truncated.clone());
     let (metrics, metrics_count) = (number(0)?, number(4)?);
-    let places = Places::of(version, metrics).ok_or(Error::Version { version })?;
+    let layout = VersionLayout::new(version, metrics).ok_or(Error::Version { version })?;
     let (names, names_size) = (number(16)?, number(20)?);
     let (volumes, volumes_count, volumes_size) = (number(24)?, number(28)?, number(32)?);
-    let last_runs = (0..places.last_runs).map(|at| unix_ns_at(bytes, HEADER + places.last_run + at * 8));
+    let last_runs = (0..layout.last_runs).map(|at| unix_ns_at(bytes, HEADER + layout.last_run + at * 8));
     let mut plan = Plan {
         version,
         is_compressed,
         executable: bytes.get(16..76).map(text).unwrap_or_default(),
-        path_hash: u32_at(bytes, 76).ok_or(cut.clone())?,
-        is_boot: u32_at(bytes, 80).ok_or(cut.clone())? & 1 != 0,
-        run_count: u32_at(bytes, HEADER + places.run_count).ok_or(cut)?,
+        path_hash: u32_at(bytes, 76).ok_or(truncated.clone())?,
+        is_boot: u32_at(bytes, 80).ok_or(truncated.clone())? & 1 != 0,
+        run_count: u32_at(bytes, HEADER + layout.run_count).ok_or(truncated)?,
         last_runs_unix_ns: last_runs.flatten().collect(),
         ..Plan::default()
     };
     let names = section(bytes, names, names_size);
-    let entries = section(bytes, metrics, metrics_count.saturating_mul(places.metrics_entry));
+    let entries = section(bytes, metrics, metrics_count.saturating_mul(layout.metrics_entry));
     for at in 0..metrics_count.min(MAX_ENTRIES) {
-        match file(entries, at * places.metrics_entry, version, names) {
+        match file(entries, at * layout.metrics_entry, version, names) {
             Some(file) => plan.files.push(file),
             None => plan.unreadable += 1,
         }
@@ -130,7 +124,7 @@ pub fn read_plan(bytes: &[u8]) -> Result<Plan, Error> {
     plan.unreadable += metrics_count.saturating_sub(MAX_ENTRIES) as u64;
     let entries = section(bytes, volumes, volumes_size);
     for at in 0..volumes_count.min(MAX_ENTRIES) {
-        match volume(entries, at * places.volume_entry, version, &mut plan.unreadable) {
+        match volume(entries, at * layout.volume_entry, version, &mut plan.unreadable) {
             Some(volume) => plan.volumes.push(volume),
             None => plan.unreadable += 1,
         }
@@ -139,14 +133,14 @@ pub fn read_plan(bytes: &[u8]) -> Result<Plan, Error> {
     Ok(plan)
 }
 
-/// A part of the file, as far as the file goes.
+/// A part of the file, limited to the end of the file.
 fn section(bytes: &[u8], at: usize, size: usize) -> &[u8] {
     let rest = bytes.get(at..).unwrap_or_default();
     rest.get(..size).unwrap_or(rest)
 }
 
 fn file(entries: &[u8], at: usize, version: u32, names: &[u8]) -> Option<PlannedFile> {
-    // Since version 23 an average lies between the duration and the name.
+    // Since version 23, an average is stored between the duration and the name.
     let name = if version == 17 { 8 } else { 12 };
     Some(PlannedFile {
         trace_start: u32_at(entries, at)?,
@@ -158,32 +152,31 @@ fn file(entries: &[u8], at: usize, version: u32, names: &[u8]) -> Option<Planned
 }
 
 fn volume(entries: &[u8], at: usize, version: u32, unreadable: &mut u64) -> Option<Volume> {
-    let place = |offset: usize| size_at(entries, at.checked_add(offset)?);
+    let number_at = |offset: usize| size_at(entries, at.checked_add(offset)?);
     let mut volume = Volume {
-        device: text_at(entries, place(0)?, place(4)?)?,
+        device: text_at(entries, number_at(0)?, number_at(4)?)?,
         created_unix_ns: unix_ns_at(entries, at + 8),
         serial: u32_at(entries, at + 16)?,
         ..Volume::default()
     };
-    let references = section(entries, place(20)?, place(24)?);
-    // Version and number of entries; since version 23 eight bytes more.
+    let references = section(entries, number_at(20)?, number_at(24)?);
+    // Version and number of entries, plus eight bytes since version 23.
     let first = if version == 17 { 8 } else { 16 };
     let count = size_at(references, 4).unwrap_or(0);
-    let held = references.get(first..).unwrap_or_default().as_chunks::<8>().0;
-    volume.file_references = held.iter().take(count).map(|entry| u64::from_le_bytes(*entry)).collect();
-    *unreadable += count.saturating_sub(held.len()) as u64;
-    let mut next = place(28)?;
-    let folders = place(32)?;
+    let stored = references.get(first..).unwrap_or_default().as_chunks::<8>().0;
+    volume.file_references = stored.iter().take(count).map(|entry| u64::from_le_bytes(*entry)).collect();
+    *unreadable += count.saturating_sub(stored.len()) as u64;
+    let mut next = number_at(28)?;
+    let folders = number_at(32)?;
     for read in 0..folders {
-        let folder = u16_at(entries, next).and_then(|characters| {
-            Some((text_at(entries, next + 2, usize::from(characters))?, usize::from(characters)))
-        });
-        let Some((folder, characters)) = folder else {
+        let folder = u16_at(entries, next)
+            .and_then(|units| Some((text_at(entries, next + 2, usize::from(units))?, usize::from(units))));
+        let Some((folder, units)) = folder else {
             *unreadable += (folders - read) as u64;
             break;
         };
-        // The length, the text, and its zero.
-        next += 4 + characters * 2;
+        // Length, text and NUL.
+        next += 4 + units * 2;
         volume.folders.push(folder);
     }
     Some(volume)

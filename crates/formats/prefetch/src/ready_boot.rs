@@ -1,8 +1,8 @@
-//! ReadyBoot, the read-ahead of a boot since Windows Vista: `Trace*.fx`, the reads of the last boots, and `rblayout.xin`, the files
-//! of the next one.
+//! Reads files of ReadyBoot, the boot read-ahead since Windows Vista: `Trace*.fx` with the reads of past boots, and
+//! `rblayout.xin` with the files for the next one.
 //!
-//! Experimental: the layout is known from one public description, made from the files of one computer with Windows 11; no file
-//! of another version was seen. What a boot's file does not say in the described way is counted, not guessed.
+//! Experimental: the only source is one public description, based on files of one computer with Windows 11. Entries
+//! that deviate from the description are counted as unreadable.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,91 +11,90 @@ use onoff_compression::CompressionFormat;
 use crate::error::Error;
 use crate::field::{size_at, text_at, u16_at, u32_at, u64_at};
 
-/// `PfB` and a byte.
 const MAGIC: &[u8] = b"PfB\xe3";
-/// Decompressed bytes of every piece but the last.
-const PIECE: usize = 65_536;
-/// Bytes that one byte of XPRESS Huffman can become.
+/// Decompressed size of every chunk except the last, in bytes.
+const CHUNK: usize = 65_536;
+/// Maximum expansion of XPRESS Huffman.
 const MAX_EXPANSION: usize = 256;
-/// Decompressed bytes beyond this are refused; the traces that were described have 7 to 10 MB.
+/// Maximum decompressed size in bytes. Known traces have 7 to 10 MB.
 const MAX_BYTES: usize = 256 << 20;
-/// Bytes of a read's record, records of a block, and bytes behind them.
-const RECORD: usize = 40;
-const RECORDS: usize = 1024;
-const BLOCK: usize = RECORD * RECORDS + 8;
-/// Names below each other beyond which a path is no path.
+/// Size of a read record in bytes, records per block, and size of a block, which ends with 8 further bytes.
+const RECORD_SIZE: usize = 40;
+const RECORDS_PER_BLOCK: usize = 1024;
+const BLOCK_SIZE: usize = RECORD_SIZE * RECORDS_PER_BLOCK + 8;
+/// Maximum number of names in a path.
 const MAX_DEPTH: usize = 128;
-/// Bytes of all paths beyond which no more are made: names are shared, so that a small table could have huge ones.
-const MAX_TEXT: usize = 64 << 20;
-/// A name without a parent.
+/// Maximum size of all paths in bytes. Paths share names, so a small table could expand to huge paths.
+const MAX_PATH_BYTES: usize = 64 << 20;
+/// Parent of top-level names.
 const NO_PARENT: u32 = u32::MAX;
 
-/// A read of a boot.
+/// A disk read during a boot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadyBootRead {
-    /// Which of the trace's files; `None` for a read whose file the trace does not name.
+    /// Index in [`ReadyBoot::files`]; `None` if the trace does not name the file.
     pub file: Option<u32>,
-    /// First byte in the file; on the volume where the file is not known.
+    /// Offset in bytes, in the file or, if the file is unknown, on the volume.
     pub offset: u64,
-    /// Bytes.
+    /// Size in bytes.
     pub bytes: u32,
-    /// Time since the trace's start, µs. The unit is inferred from sizes and speeds.
+    /// Time since the start of the trace, in µs. The unit is inferred from sizes and speeds.
     pub time_us: u32,
 }
 
-/// What a file of ReadyBoot holds.
+/// Contents of a ReadyBoot file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadyBoot {
-    /// Whether it is a boot's trace; else a layout.
+    /// True for a trace of a boot, false for a layout.
     pub is_trace: bool,
-    /// Paths. Folders that only lead to files are among them.
+    /// Paths of files, and of the directories that contain them.
     pub files: Vec<String>,
-    /// Reads in the file's order: two accounts of the same time, one after the other.
+    /// Reads in file order. The file has two lists of the same period, one after the other.
     pub reads: Vec<ReadyBootRead>,
-    /// Names and reads that could not be read.
+    /// Number of unreadable names and reads.
     pub unreadable: u64,
 }
 
-/// Whether the bytes are a file of ReadyBoot.
+/// True if the bytes start like a ReadyBoot file.
 #[must_use]
 pub fn is_ready_boot(bytes: &[u8]) -> bool {
     bytes.starts_with(MAGIC)
 }
 
-/// Reads a file of ReadyBoot.
+/// Reads a ReadyBoot file.
 ///
 /// # Errors
-/// Bytes that are none, are damaged before the names, or are of a kind that is not known.
+/// The bytes are not a ReadyBoot file, are of an unknown kind, or are damaged before the names.
 pub fn read_ready_boot(bytes: &[u8]) -> Result<ReadyBoot, Error> {
     if !is_ready_boot(bytes) {
         return Err(Error::NotReadyBoot);
     }
     let plain = decompress(bytes)?;
-    let cut = Error::Cut { offset: plain.len() as u64 };
+    let truncated = Error::Cut { offset: plain.len() as u64 };
     match plain.get(..4) {
-        Some(b"xFcE") => trace(&plain).ok_or(cut),
-        Some(b"iLdR") => layout(&plain).ok_or(cut),
+        Some(b"xFcE") => trace(&plain).ok_or(truncated),
+        Some(b"iLdR") => layout(&plain).ok_or(truncated),
         _ => Err(Error::NotReadyBoot),
     }
 }
 
-/// The pieces, each compressed by itself, behind each other.
+/// Decompresses the chunks, each of which is compressed separately.
 fn decompress(bytes: &[u8]) -> Result<Vec<u8>, Error> {
-    let cut = Error::Cut { offset: bytes.len() as u64 };
-    let size = size_at(bytes, 4).ok_or(cut.clone())?;
+    let truncated = Error::Cut { offset: bytes.len() as u64 };
+    let size = size_at(bytes, 4).ok_or(truncated.clone())?;
     if size > MAX_BYTES || size > bytes.len().saturating_mul(MAX_EXPANSION) {
         return Err(Error::Size { size: size as u64 });
     }
     let mut plain = vec![0; size];
     let mut at = 8;
-    for piece in plain.chunks_mut(PIECE) {
-        let length = size_at(bytes, at).ok_or(cut.clone())?;
+    for chunk in plain.chunks_mut(CHUNK) {
+        let length = size_at(bytes, at).ok_or(truncated.clone())?;
         let start = at + 4;
-        let packed = start.checked_add(length).and_then(|end| bytes.get(start..end)).ok_or(cut.clone())?;
-        if CompressionFormat::XpressHuffman.decompress(packed, piece) < piece.len() {
+        let packed = start.checked_add(length).and_then(|end| bytes.get(start..end)).ok_or(truncated.clone())?;
+        if CompressionFormat::XpressHuffman.decompress(packed, chunk) < chunk.len() {
             return Err(Error::Damaged { offset: start as u64 });
         }
-        // Four bytes that nobody knows, then the next length.
+        // Four unknown bytes precede the next length.
         at = start + length + 4;
     }
     Ok(plain)
@@ -114,7 +113,7 @@ fn trace(plain: &[u8]) -> Option<ReadyBoot> {
     let names_at = plain.len().checked_sub(size_at(plain, 16)?)?;
     let mut unreadable = 0;
     let (files, by_offset) = paths(plain.get(names_at..)?, &mut unreadable);
-    // The disk's identity follows, with its length before it.
+    // A disk id with a length prefix precedes the records.
     let first = 22 + usize::from(u16_at(plain, 20)?);
     let region = plain.get(first..names_at)?;
     let mut reads = Vec::new();
@@ -122,14 +121,14 @@ fn trace(plain: &[u8]) -> Option<ReadyBoot> {
     for count in counts {
         let mut left = count;
         while left > 0 {
-            let taken = left.min(RECORDS);
-            let Some(start) = block.checked_mul(BLOCK).filter(|&start| start < region.len()) else { break };
-            let held = region.get(start..).unwrap_or_default();
-            let held = held.get(..taken * RECORD).unwrap_or(held).as_chunks::<RECORD>().0;
-            reads.extend(held.iter().filter_map(|record| read(record, &by_offset)));
-            left -= held.len();
+            let taken = left.min(RECORDS_PER_BLOCK);
+            let Some(start) = block.checked_mul(BLOCK_SIZE).filter(|&start| start < region.len()) else { break };
+            let entries = region.get(start..).unwrap_or_default();
+            let entries = entries.get(..taken * RECORD_SIZE).unwrap_or(entries).as_chunks::<RECORD_SIZE>().0;
+            reads.extend(entries.iter().filter_map(|record| read(record, &by_offset)));
+            left -= entries.len();
             block += 1;
-            if held.len() < taken {
+            if entries.len() < taken {
                 break;
             }
         }
@@ -147,22 +146,22 @@ fn read(record: &[u8], files: &BTreeMap<u32, u32>) -> Option<ReadyBootRead> {
     })
 }
 
-/// The paths of a table of names, and which stands at which offset. `\FI_UNKNOWN` is what Windows writes for a file it does not know: it
-/// is no file here.
+/// The paths of a name table, and their indices by offset. Windows writes `\FI_UNKNOWN` for unknown files, which is
+/// skipped.
 fn paths(table: &[u8], unreadable: &mut u64) -> (Vec<String>, BTreeMap<u32, u32>) {
     let mut names: BTreeMap<u32, (u32, String)> = BTreeMap::new();
     let mut at = 0;
     while at < table.len() {
-        let entry = u32_at(table, at).zip(u16_at(table, at + 4)).and_then(|(parent, characters)| {
-            let characters = usize::from(characters);
-            Some((parent, characters, text_at(table, at + 6, characters)?))
+        let entry = u32_at(table, at).zip(u16_at(table, at + 4)).and_then(|(parent, units)| {
+            let units = usize::from(units);
+            Some((parent, units, text_at(table, at + 6, units)?))
         });
-        let (Some((parent, characters, name)), Ok(offset)) = (entry, u32::try_from(at)) else {
+        let (Some((parent, units, name)), Ok(offset)) = (entry, u32::try_from(at)) else {
             *unreadable += 1;
             break;
         };
         names.insert(offset, (parent, name));
-        at += 6 + characters * 2;
+        at += 6 + units * 2;
     }
     let mut files = Vec::new();
     let mut by_offset = BTreeMap::new();
@@ -170,7 +169,7 @@ fn paths(table: &[u8], unreadable: &mut u64) -> (Vec<String>, BTreeMap<u32, u32>
     for &offset in names.keys() {
         match path(offset, &names) {
             Some(path) if path == "\\FI_UNKNOWN" => {}
-            Some(path) if text + path.len() <= MAX_TEXT => {
+            Some(path) if text + path.len() <= MAX_PATH_BYTES => {
                 text += path.len();
                 by_offset.insert(offset, u32::try_from(files.len()).unwrap_or(u32::MAX));
                 files.push(path);

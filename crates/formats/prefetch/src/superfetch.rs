@@ -1,57 +1,55 @@
-//! The databases of SuperFetch (`Ag*.db`, `*.7db`, `*.ebd`): their headers.
+//! Reads the headers of SuperFetch databases (`Ag*.db`, `*.7db`, `*.ebd`).
 
 use onoff_compression::CompressionFormat;
 
 use crate::error::Error;
 use crate::field::u32_at;
 
-/// What is undone of the compression: the header lies at the start.
-const LOOKED_AT: usize = 65_536;
-/// Bytes of the header up to the counts.
+/// Number of bytes to decompress, which include the header.
+const PREFIX_SIZE: usize = 65_536;
+/// Size of the header up to the counts, in bytes.
 const HEADER: usize = 68;
 
-/// How a database is packed.
+/// Compression of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SuperfetchPacking {
-    /// As it is.
+    /// Not compressed.
     Plain,
     /// `MEMO`: LZNT1, Windows Vista.
     Memo,
-    /// `MEM0`: XPRESS Huffman in pieces, Windows 7.
+    /// `MEM0`: XPRESS Huffman in chunks, Windows 7.
     Mem0,
     /// `MAM`: Windows 8 and later.
     Mam,
 }
 
-/// What the header of a database says.
+/// Header of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SuperfetchHeader {
-    /// How it is packed.
     pub packing: SuperfetchPacking,
-    /// First number of the header: a version.
+    /// First number of the header, presumably a version.
     pub version: u32,
-    /// Bytes of the database.
+    /// Size of the database in bytes.
     pub bytes: u32,
-    /// Bytes of its header.
+    /// Size of the header in bytes.
     pub header_bytes: u32,
-    /// Kind of database.
     pub kind: u32,
-    /// Volumes.
+    /// Number of volumes.
     pub volumes: u32,
-    /// Files.
+    /// Number of files.
     pub files: u32,
-    /// Sources: programs that used them.
+    /// Number of sources: programs that used the files.
     pub sources: u32,
 }
 
-/// Reads the header of a database. The layout follows the description published with libagdb.
+/// Reads the header of a database. Source of the layout: the documentation of libagdb.
 ///
 /// # Errors
-/// Bytes that end before the header does, are damaged before it, or name a size that the file cannot have.
+/// The bytes end inside the header, are damaged before its end, or have another size than the header declares.
 pub fn read_superfetch(bytes: &[u8]) -> Result<SuperfetchHeader, Error> {
-    let cut = Error::Cut { offset: bytes.len() as u64 };
-    let size = u32_at(bytes, 4).ok_or(cut.clone())?;
-    let (packing, format, start) = match bytes.get(..4).ok_or(cut.clone())? {
+    let truncated = Error::Cut { offset: bytes.len() as u64 };
+    let size = u32_at(bytes, 4).ok_or(truncated.clone())?;
+    let (packing, format, start) = match bytes.get(..4).ok_or(truncated.clone())? {
         b"MEMO" => (SuperfetchPacking::Memo, Some(CompressionFormat::Lznt1), 8),
         b"MEM0" => (SuperfetchPacking::Mem0, Some(CompressionFormat::XpressHuffman), 12),
         [b'M', b'A', b'M', flags] => {
@@ -61,13 +59,13 @@ pub fn read_superfetch(bytes: &[u8]) -> Result<SuperfetchHeader, Error> {
         }
         _ => (SuperfetchPacking::Plain, None, 0),
     };
-    let payload = bytes.get(start..).ok_or(cut.clone())?;
+    let payload = bytes.get(start..).ok_or(truncated.clone())?;
     let plain = match format {
         None => payload.to_vec(),
         Some(format) => {
-            let mut plain = vec![0; LOOKED_AT.min(size as usize)];
-            let good = format.decompress(payload, &mut plain);
-            plain.truncate(good);
+            let mut plain = vec![0; PREFIX_SIZE.min(size as usize)];
+            let decompressed = format.decompress(payload, &mut plain);
+            plain.truncate(decompressed);
             plain
         }
     };
@@ -82,8 +80,8 @@ pub fn read_superfetch(bytes: &[u8]) -> Result<SuperfetchHeader, Error> {
         files: number(56)?,
         sources: number(64)?,
     };
-    let whole = if packing == SuperfetchPacking::Plain { bytes.len() } else { size as usize };
-    if header.bytes as usize != whole || (header.header_bytes as usize) < HEADER.min(whole) {
+    let expected_size = if packing == SuperfetchPacking::Plain { bytes.len() } else { size as usize };
+    if header.bytes as usize != expected_size || (header.header_bytes as usize) < HEADER.min(expected_size) {
         return Err(Error::NotSuperfetch);
     }
     Ok(header)

@@ -1,4 +1,4 @@
-//! The reader of prefetch plans, on any bytes and on real plans.
+//! All integration tests of this crate in one program, which saves linking time.
 #![allow(clippy::unwrap_used)]
 
 mod any_bytes;

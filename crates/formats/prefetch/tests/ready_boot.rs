@@ -1,4 +1,4 @@
-//! ReadyBoot and SuperFetch, as the writers of the tests make them.
+//! Synthetic ReadyBoot and SuperFetch files.
 
 use onoff_prefetch::{Error, SuperfetchPacking, read_ready_boot, read_superfetch};
 use onoff_testkit::prefetch::{ready_boot_layout, ready_boot_trace, superfetch};
@@ -7,8 +7,8 @@ const NTOS: &str = r"\Device\HarddiskVolume3\Windows\System32\ntoskrnl.exe";
 const HIVE: &str = r"\Device\HarddiskVolume3\Windows\System32\config\SOFTWARE";
 
 #[test]
-fn a_boot_s_reads_have_files_places_and_times() {
-    // More than a block in the first account, and one read that has no file.
+fn reads_have_files_offsets_and_times() {
+    // The first list has more than one block, and one read has no file.
     let first: Vec<_> = (0..1500_u32).map(|at| (NTOS, u64::from(at) * 4096, 4096, at * 10)).collect();
     let second = [(HIVE, 1 << 33, 65_536, 3), ("", 7, 512, 99_000)];
     let read = read_ready_boot(&ready_boot_trace([&first, &second])).unwrap();
@@ -21,7 +21,7 @@ fn a_boot_s_reads_have_files_places_and_times() {
 }
 
 #[test]
-fn a_layout_has_files_and_damage_is_named() {
+fn reads_layout_and_reports_damage() {
     let bytes = ready_boot_layout(&[NTOS, HIVE]);
     let read = read_ready_boot(&bytes).unwrap();
     assert!(!read.is_trace && read.files.iter().any(|path| path == HIVE));
@@ -33,8 +33,8 @@ fn a_layout_has_files_and_damage_is_named() {
 }
 
 #[test]
-fn a_name_that_is_its_own_parent_is_counted() {
-    // One name: parent 0, its own place.
+fn counts_names_that_are_their_own_parent() {
+    // One name whose parent offset is its own.
     let mut plain = b"iLdR\0\0\0\0".to_vec();
     plain.extend_from_slice(&8_u32.to_le_bytes());
     plain.extend_from_slice(&[0; 4]);
@@ -49,7 +49,7 @@ fn a_name_that_is_its_own_parent_is_counted() {
 }
 
 #[test]
-fn the_header_of_a_database_is_the_same_packed_or_not() {
+fn reads_same_header_from_compressed_database() {
     let plain = read_superfetch(&superfetch(2, 300, 17, false)).unwrap();
     let packed = read_superfetch(&superfetch(2, 300, 17, true)).unwrap();
     assert_eq!((plain.packing, packed.packing), (SuperfetchPacking::Plain, SuperfetchPacking::Mam));

@@ -1,14 +1,14 @@
-//! Real plans, which stay outside the repository, as libscca reads them.
+//! Real plans (not in the repository), compared with the results of libscca.
 
 use onoff_prefetch::read_plan;
 use onoff_testkit::real::samples;
 use serde_json::Value;
 
-/// Seconds since 1970 of `yyyy-mm-dd hh:mm:ss.ffffff`.
+/// Microseconds since 1970 of `yyyy-mm-dd hh:mm:ss.ffffff`.
 fn unix_us(text: &str) -> i64 {
     let number = |from: usize, to: usize| text[from..to].parse::<i64>().unwrap();
     let (year, month, day) = (number(0, 4), number(5, 7), number(8, 10));
-    // Days from the civil date, counted from March so that a leap day ends its year.
+    // Days from the civil date. Years start in March, so that a leap day is the last day of a year.
     let (shifted, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let days = shifted * 365 + shifted / 4 - shifted / 100 + shifted / 400 + (month * 153 + 2) / 5 + day - 1 - 719_468;
     let seconds = (number(11, 13) * 60 + number(14, 16)) * 60 + number(17, 19);
@@ -16,7 +16,7 @@ fn unix_us(text: &str) -> i64 {
 }
 
 #[test]
-fn plans_are_as_libscca_reads_them() {
+fn plans_match_libscca() {
     let Some(folder) = samples("prefetch") else {
         return;
     };
@@ -24,7 +24,7 @@ fn plans_are_as_libscca_reads_them() {
     let (mut read, mut compressed) = (0, 0);
     let mut versions = std::collections::BTreeSet::new();
     for row in manifest.as_array().unwrap() {
-        // The list names more plans than the folder has.
+        // The list has more plans than the folder.
         let name = row[0].as_str().unwrap();
         let Ok(bytes) = std::fs::read(folder.join(name)) else { continue };
         let plan = read_plan(&bytes).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -36,10 +36,10 @@ fn plans_are_as_libscca_reads_them() {
         assert_eq!(plan.volumes.len() as u64, row[6].as_u64().unwrap(), "{name}");
         assert_eq!(plan.last_runs_unix_ns[0] / 1000, unix_us(row[7].as_str().unwrap()), "{name}");
         assert_eq!(plan.unreadable, 0, "{name}");
-        // The name of the plan's own file ends with the hash.
+        // The file name of the plan ends with the hash.
         assert!(name.ends_with(&format!("{:08X}.pf", plan.path_hash)), "{name}: {:08X}", plan.path_hash);
         assert!(plan.files.iter().all(|file| file.path.starts_with('\\')), "{name}");
-        // A second volume may be read from its root alone.
+        // A second volume may have no directories.
         assert!(plan.volumes.iter().any(|volume| !volume.folders.is_empty()), "{name}");
         versions.insert(plan.version);
         compressed += usize::from(plan.is_compressed);

@@ -1,6 +1,6 @@
-//! Recordings made by the test kit whose events carry numbers to recognize them by.
+//! Synthetic recordings whose events carry identifying numbers.
 
-#![allow(dead_code, reason = "shared by tests, and not every test needs all of it")]
+#![allow(dead_code, reason = "shared by tests that use different parts of it")]
 
 use std::ops::ControlFlow;
 
@@ -14,7 +14,7 @@ pub fn small_buffers(processors: u32) -> Session {
     Session { buffer_size: 0x1000, header_buffer_size: 0x1000, ..Session::windows_10(processors) }
 }
 
-/// A kernel event whose payload is a number to recognize it by.
+/// A kernel event whose payload identifies it by number.
 pub fn numbered(ticks: u64, number: u32) -> Assembled<'static> {
     Assembled::perfinfo(HOOK, 2, ticks, Payload::wide().u32(number).u32(0))
 }
@@ -28,7 +28,7 @@ pub fn open(bytes: &[u8]) -> Recording<'_> {
     Recording::open(&[Input { name: "boot.etl", bytes }]).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The numbers of the numbered events with their times, in the order given, and all losses.
+/// The numbered events in visiting order (time, number), and all losses.
 pub fn read(recording: &Recording<'_>) -> (Vec<(i64, u32)>, Losses) {
     let mut found = Vec::new();
     let walk = recording.for_each(|record| {
@@ -44,7 +44,7 @@ pub fn numbers(recording: &Recording<'_>) -> Vec<u32> {
     read(recording).0.into_iter().map(|(_, number)| number).collect()
 }
 
-/// Events every 10 ticks on processors in turn; each processor's buffers are written when full.
+/// Events every 10 ticks, on the processors in turn. Each processor's buffers are written when full.
 pub fn interleaved(session: Session, count: u32) -> EtlBuilder {
     let processors = session.processors;
     let mut etl = EtlBuilder::new(session);

@@ -1,10 +1,10 @@
-//! Where the real recordings are, and what is known about them.
+//! Loads the real recordings and the facts documented about them.
 
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
     dead_code,
-    reason = "shared by tests, outside their functions, and not every test needs all of it"
+    reason = "shared by tests that use different parts of it"
 )]
 
 use std::collections::BTreeMap;
@@ -12,14 +12,14 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// One recording, unpacked.
+/// A decompressed recording.
 pub struct Sample {
-    /// File name without `.xz`; `sawbuck/...` for those of that folder.
+    /// File name without `.xz`, with the prefix `sawbuck/` for files in that folder.
     pub name: String,
     pub bytes: Vec<u8>,
 }
 
-/// What `SOURCES.md` says about a recording.
+/// A row of `SOURCES.md`.
 pub struct Row {
     pub events: u64,
     pub os_build: u32,
@@ -27,12 +27,12 @@ pub struct Row {
     pub processors: u32,
 }
 
-/// The folder of all samples, where it is present.
+/// The folder of all samples, if present.
 pub fn folder() -> Option<PathBuf> {
     onoff_testkit::real::samples("")
 }
 
-/// Every recording of the folder, unpacked once; none when the folder is not there.
+/// All recordings, decompressed once; empty if the folder is missing.
 pub fn samples() -> &'static [Sample] {
     static SAMPLES: OnceLock<Vec<Sample>> = OnceLock::new();
     SAMPLES.get_or_init(read_samples)
@@ -69,7 +69,7 @@ fn unpack(path: &Path) -> Vec<u8> {
     bytes
 }
 
-/// The table of `SOURCES.md`, by file name.
+/// The table in `SOURCES.md`, by file name.
 pub fn sources_table() -> BTreeMap<String, Row> {
     let Some(folder) = folder() else {
         return BTreeMap::new();
@@ -94,7 +94,7 @@ pub fn sources_table() -> BTreeMap<String, Row> {
     table
 }
 
-/// The files of a folder and the folders in it that have an extension.
+/// All files below `folder` with the extension `extension`.
 pub fn files_below(folder: &Path, extension: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {

@@ -1,10 +1,11 @@
-//! Writes the schemas that are embedded in the library.
+//! Generates the schemas embedded in the library.
 //!
 //! ```text
 //! cargo run -p onoff-etw --example catalog -- ../shared/reference
 //! ```
 //!
-//! The folder holds `providers.json` and `kernel-mof.json`; the results go to `crates/formats/etw/src/catalog/`.
+//! The folder must contain `providers.json` and `kernel-mof.json`. The results are written to
+//! `crates/formats/etw/src/catalog/`.
 
 mod generate;
 
@@ -12,7 +13,7 @@ use std::path::Path;
 
 fn main() -> anyhow::Result<()> {
     let Some(reference) = std::env::args_os().nth(1) else {
-        anyhow::bail!("the folder of providers.json and kernel-mof.json is missing");
+        anyhow::bail!("usage: catalog FOLDER (with providers.json and kernel-mof.json)");
     };
     let reference = Path::new(&reference);
     let into = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/catalog");

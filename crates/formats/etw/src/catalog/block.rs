@@ -1,4 +1,4 @@
-//! The encoding shared by both catalog files.
+//! Decoder for the encoding shared by both catalog files.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use onoff_etl::Guid;
 
 use crate::schema::{Count, InType, Layout, Length, OutType, Property, ValueMap};
 
-/// A cursor over catalog bytes. `None` from any method means the file is damaged.
+/// A cursor over catalog bytes. All methods return `None` if the file is damaged.
 pub(crate) struct Block<'b> {
     rest: &'b [u8],
 }
@@ -34,7 +34,7 @@ impl<'b> Block<'b> {
         None
     }
 
-    /// A number of things that follow, each of at least a byte.
+    /// The number of items that follow, each of at least one byte.
     pub fn count(&mut self) -> Option<usize> {
         let count = usize::try_from(self.number()?).ok()?;
         (count <= self.rest.len()).then_some(count)
@@ -53,8 +53,8 @@ impl<'b> Block<'b> {
         Some(Guid::from_bytes_le(self.bytes(16)?.try_into().ok()?))
     }
 
-    /// What a block begins with: `n` texts; `n` maps, each text index (name), `n` 1 for bits, `n` entries of
-    /// value and text index; `n` layouts, each `n` properties, `n` of them top-level, and the properties.
+    /// Reads the start of a block: `n` texts; `n` maps, each with text index (name), `n` 1 for a bit map, `n` entries
+    /// of value and text index; `n` layouts, each with `n` properties, `n` of them top-level, and the properties.
     pub fn shared(&mut self) -> Option<Shared> {
         let mut shared = Shared::default();
         for _ in 0..self.count()? {
@@ -81,9 +81,9 @@ impl<'b> Block<'b> {
         (top_level <= properties.len()).then_some(Layout { properties, top_level })
     }
 
-    /// Text index (name), `n` in type, `n` flags; then what the flags say is there: out type, length, count,
-    /// paddings, map index, members. Flags: bit 0 out type; 1-2 length natural, fixed, of, of + terminator;
-    /// 3-4 count one, fixed, of, rest; 5 paddings; 6 optional; 7 map; 8 members.
+    /// Reads a property: text index (name), `n` in-type, `n` flags, then the fields selected by the flags: out-type,
+    /// length, count, paddings, map index, members. Flags: bit 0 out-type; bits 1-2 length (natural, fixed, of, of +
+    /// terminator); bits 3-4 count (one, fixed, of, rest); bit 5 paddings; bit 6 optional; bit 7 map; bit 8 members.
     fn property(&mut self, shared: &Shared) -> Option<Property> {
         let mut property = Property::new(shared.text(self)?, InType::from_number(self.small()?)?);
         let flags = self.number()?;
@@ -118,7 +118,7 @@ impl<'b> Block<'b> {
     }
 }
 
-/// What the entries of a block refer to by index.
+/// The items to which the entries of a block refer by index.
 #[derive(Default)]
 pub(crate) struct Shared {
     texts: Vec<Arc<str>>,
@@ -127,12 +127,12 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// The text whose index comes next.
+    /// Reads a text index and returns the text.
     pub fn text(&self, block: &mut Block<'_>) -> Option<Arc<str>> {
         self.texts.get(usize::try_from(block.number()?).ok()?).cloned()
     }
 
-    /// The layout whose index comes next.
+    /// Reads a layout index and returns the layout.
     pub fn layout(&self, block: &mut Block<'_>) -> Option<Arc<Layout>> {
         self.layouts.get(usize::try_from(block.number()?).ok()?).cloned()
     }

@@ -1,4 +1,4 @@
-//! The kernel's events, by hook; and the records that merge tools add, by class and type.
+//! Catalog of kernel events by hook, and of the records added by merge tools by class and type.
 
 use std::sync::Arc;
 
@@ -8,47 +8,46 @@ use onoff_etl::Guid;
 use super::{Block, inflate};
 use crate::schema::Layout;
 
-/// Every known kernel event.
+/// All known kernel events.
 ///
-/// File: one deflated block. After what every block begins with: `n` groups, each 16 bytes class GUID and text
-/// index (class name), in the order of their numbers; `n` events, each `n` hook, text index (name), text
-/// index (class name), 16 bytes class GUID, `n` versions, each `n` version and layout index; `n` merged
-/// records, each 16 bytes class GUID, `n` type, `n` version, text indexes (class and name), layout index.
+/// File: one deflated block. After the common start of a block: `n` groups in numeric order, each with 16 bytes class
+/// GUID and text index (class name); `n` events, each with `n` hook, text index (name), text index (class name), 16
+/// bytes class GUID, `n` versions, each with `n` version and layout index; `n` merged records, each with 16 bytes class
+/// GUID, `n` type, `n` version, text indexes (class and name), layout index.
 #[derive(Default)]
 pub(crate) struct KernelCatalog {
     groups: HashMap<Guid, u8>,
     by_hook: Vec<u16>,
-    /// By class and type, events in the group of another class: image loads are in the process group.
-    of_other_groups: HashMap<(Guid, u8), u16>,
+    /// Events in the group of another class, by class and type: image loads are in the process group.
+    other_group_events: HashMap<(Guid, u8), u16>,
     events: Vec<KernelEvent>,
     merged: HashMap<(Guid, u8), KernelEvent>,
 }
 
-/// One kernel event.
 #[derive(Default)]
 pub(crate) struct KernelEvent {
     pub name: Arc<str>,
     pub class: Arc<str>,
     pub class_guid: Guid,
-    /// By version, lowest first; empty when no layout is known.
+    /// Sorted by version; empty if no layout is known.
     pub versions: Vec<KernelVersion>,
 }
 
-/// The payload of one version.
+/// Payload layout of one version.
 pub(crate) struct KernelVersion {
     pub version: u16,
     pub layout: Arc<Layout>,
 }
 
 impl KernelEvent {
-    /// The layout to read a version with: its own, else the highest below it, else the lowest there is.
+    /// The layout for decoding a version: its own, otherwise the highest one below it, otherwise the lowest one.
     pub fn version(&self, version: u16) -> Option<&KernelVersion> {
         let after = self.versions.partition_point(|known| known.version <= version);
         self.versions.get(after.saturating_sub(1))
     }
 }
 
-/// In `by_hook`: no event.
+/// Marks unused hooks in `by_hook`.
 const NONE: u16 = u16::MAX;
 
 impl KernelCatalog {
@@ -62,7 +61,7 @@ impl KernelCatalog {
             shared.text(&mut block)?;
             catalog.groups.insert(guid, group.try_into().ok()?);
         }
-        for at in 0..block.count()? {
+        for index in 0..block.count()? {
             let hook = usize::from(block.small()?);
             let name = shared.text(&mut block)?;
             let class = shared.text(&mut block)?;
@@ -73,11 +72,11 @@ impl KernelCatalog {
             if catalog.by_hook.len() <= hook {
                 catalog.by_hook.resize(hook + 1, NONE);
             }
-            let at = at.try_into().ok()?;
-            *catalog.by_hook.get_mut(hook)? = at;
+            let index = index.try_into().ok()?;
+            *catalog.by_hook.get_mut(hook)? = index;
             let [group, opcode] = u16::try_from(hook).ok()?.to_be_bytes();
             if catalog.groups.get(&class_guid) != Some(&group) {
-                catalog.of_other_groups.entry((class_guid, opcode)).or_insert(at);
+                catalog.other_group_events.entry((class_guid, opcode)).or_insert(index);
             }
             catalog.events.push(KernelEvent { name, class, class_guid, versions });
         }
@@ -98,20 +97,19 @@ impl KernelCatalog {
         Some(catalog)
     }
 
-    /// The event of a hook.
     pub fn by_hook(&self, hook: u16) -> Option<&KernelEvent> {
-        let at = *self.by_hook.get(usize::from(hook))?;
-        self.events.get(usize::from(at))
+        let index = *self.by_hook.get(usize::from(hook))?;
+        self.events.get(usize::from(index))
     }
 
-    /// The event of a class and type, from a FULL or INSTANCE header: one that merge tools add, or a kernel
-    /// event in that form.
+    /// The event of a class and type, for records with a FULL or INSTANCE header: records added by merge tools, or
+    /// kernel events in that form.
     pub fn by_class(&self, class: Guid, opcode: u8) -> Option<&KernelEvent> {
         let in_group = || {
             let group = *self.groups.get(&class)?;
             self.by_hook(u16::from_be_bytes([group, opcode]))
         };
-        let in_other_group = || self.events.get(usize::from(*self.of_other_groups.get(&(class, opcode))?));
+        let in_other_group = || self.events.get(usize::from(*self.other_group_events.get(&(class, opcode))?));
         self.merged.get(&(class, opcode)).or_else(in_group).or_else(in_other_group)
     }
 
@@ -126,7 +124,7 @@ mod tests {
     use super::super::kernel;
 
     #[test]
-    fn hooks_classes_and_versions() {
+    fn finds_events_by_hook_class_and_version() {
         assert_eq!(kernel().all().count(), 678 + 26);
         let switch = kernel().by_hook(0x0524).unwrap();
         assert_eq!((&*switch.class, &*switch.name), ("Thread", "CSwitch"));

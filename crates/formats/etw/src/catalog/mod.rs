@@ -1,18 +1,18 @@
-//! Schemas that come with the program: manifest providers that matter to on/off transitions, and every known
-//! layout of kernel events.
+//! Schemas shipped with the program: the manifest providers relevant to on/off transitions, and all known layouts of
+//! kernel events.
 //!
-//! Both files here are written by `examples/catalog` from its `further_providers.json` and `field_facts.json` and the reference (`providers.json`,
-//! `kernel-mof.json`). A provider is expanded the first time one of its events is asked about, and stays
-//! expanded for the life of the process.
+//! `examples/catalog` generates both files from its `further_providers.json` and `field_facts.json` and from the
+//! reference (`providers.json`, `kernel-mof.json`). A provider is expanded when one of its events is first looked up,
+//! and stays expanded for the lifetime of the process.
 //!
 //! # File format
 //!
-//! Integers are LEB128 (`n`), texts are their length and UTF-8.
+//! Integers are LEB128 (`n`); texts are a length and UTF-8 bytes.
 //!
-//! `providers.bin`: `n` providers, each 16 bytes GUID (as Windows stores it), text name, `n` size of its
-//! deflated block; then the blocks in the same order. A block, inflated: see [`block::Block`].
+//! `providers.bin`: `n` providers, each with 16 bytes GUID (in Windows byte order), text name, `n` size of its deflated
+//! block; then the blocks in the same order. For the inflated blocks, see [`block::Block`].
 //!
-//! `kernel.bin`: one deflated block and after it the kernel's own tables; see [`kernel::KernelCatalog`].
+//! `kernel.bin`: one deflated block with additional tables; see [`kernel::KernelCatalog`].
 
 mod block;
 mod kernel;
@@ -29,10 +29,10 @@ use crate::schema::{EventSchema, ProviderSchema};
 static PROVIDERS: &[u8] = include_bytes!("providers.bin");
 static KERNEL: &[u8] = include_bytes!("kernel.bin");
 
-/// More than any block inflates to; guards against a damaged file.
+/// Maximum size of an inflated block in bytes; guards against damaged files.
 const MAX_BLOCK_SIZE: usize = 16 << 20;
 
-/// A provider of the catalog, expanded when first asked for.
+/// A provider of the catalog, expanded on first use.
 pub(crate) struct CatalogProvider {
     pub guid: Guid,
     pub name: &'static str,
@@ -41,7 +41,7 @@ pub(crate) struct CatalogProvider {
 }
 
 impl CatalogProvider {
-    /// Its schema; without events if the embedded file is damaged (a test expands them all).
+    /// The schema; has no events if the embedded file is damaged (a test expands all providers).
     pub fn schema(&self) -> &ProviderSchema {
         self.expanded.get_or_init(|| {
             self.expand().unwrap_or_else(|| ProviderSchema {
@@ -64,7 +64,7 @@ impl CatalogProvider {
                 id: block.number()?.try_into().ok()?,
                 version: block.number()?.try_into().ok()?,
                 level: block.number()?.try_into().ok()?,
-                // One more than the number; 0 = only the name is known.
+                // The number plus 1; 0 if only the name is known.
                 opcode: optional(block.number()?)?,
                 task: optional(block.number()?)?,
                 keyword: block.number()?,
@@ -99,7 +99,7 @@ pub(crate) fn providers() -> &'static HashMap<Guid, CatalogProvider> {
     &INDEX
 }
 
-/// GUID and name of every provider of the catalog, by name.
+/// GUIDs and names of all providers in the catalog, sorted by name.
 #[must_use]
 pub fn known_providers() -> Vec<(Guid, &'static str)> {
     let mut known: Vec<_> = providers().values().map(|provider| (provider.guid, provider.name)).collect();
@@ -107,52 +107,49 @@ pub fn known_providers() -> Vec<(Guid, &'static str)> {
     known
 }
 
-/// A provider of the catalog.
+/// A provider in the catalog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownProvider {
-    /// Its GUID.
     pub guid: Guid,
-    /// Its name.
     pub name: &'static str,
-    /// Events all of whose fields are known, each of its versions counted.
+    /// Number of events with completely known fields; each version counts.
     pub events: usize,
 }
 
-/// Every provider of the catalog with how many events of it are known, by name.
+/// All providers in the catalog with their numbers of known events, sorted by name.
 #[must_use]
 pub fn known_provider_events() -> Vec<KnownProvider> {
-    let of = |(guid, name)| KnownProvider {
+    let entry_of = |(guid, name)| KnownProvider {
         guid,
         name,
         events: providers()
             .get(&guid)
             .map_or(0, |provider| provider.schema().events.iter().filter(|event| event.layout.is_complete()).count()),
     };
-    known_providers().into_iter().map(of).collect()
+    known_providers().into_iter().map(entry_of).collect()
 }
 
-/// A kind of kernel event of the catalog.
+/// A kind of kernel event in the catalog.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownKernelEvent {
     /// `group << 8 | type`.
     pub hook: u16,
-    /// Its class.
     pub class: Arc<str>,
-    /// Its name in the class.
+    /// Name within the class.
     pub name: Arc<str>,
-    /// Versions whose fields are known.
+    /// Number of versions with known fields.
     pub layouts: usize,
 }
 
-/// Every kind of kernel event of the catalog, by hook.
+/// All kinds of kernel events in the catalog, sorted by hook.
 #[must_use]
 pub fn known_kernel_events() -> Vec<KnownKernelEvent> {
-    let of = |hook: u16| {
+    let entry_of = |hook: u16| {
         let event = kernel().by_hook(hook)?;
         let (class, name) = (Arc::clone(&event.class), Arc::clone(&event.name));
         Some(KnownKernelEvent { hook, class, name, layouts: event.versions.len() })
     };
-    (0..=u16::MAX).filter_map(of).collect()
+    (0..=u16::MAX).filter_map(entry_of).collect()
 }
 
 fn index() -> Option<HashMap<Guid, CatalogProvider>> {
@@ -172,7 +169,7 @@ fn index() -> Option<HashMap<Guid, CatalogProvider>> {
     Some(providers)
 }
 
-/// The kernel's events.
+/// The catalog of kernel events.
 pub(crate) fn kernel() -> &'static KernelCatalog {
     static CATALOG: LazyLock<KernelCatalog> = LazyLock::new(|| KernelCatalog::read(KERNEL).unwrap_or_default());
     &CATALOG
@@ -187,7 +184,7 @@ mod tests {
 
     #[test]
     fn every_provider_expands() {
-        // Damaged blocks would have no events either: they are counted apart from those of which the name is known.
+        // Damaged blocks would also have no events, so providers with events are counted separately.
         let mut described = 0;
         let mut events = 0;
         for provider in providers().values() {
@@ -199,8 +196,9 @@ mod tests {
         assert_eq!((providers().len(), described, events), (911, 110, 14_639));
     }
 
-    /// Whether a field of this name and type is a network address or port, whose bytes a plain number would show in the wrong order.
-    fn is_of_network(name: &str, in_type: InType) -> bool {
+    /// True if a field is a network address or port by name and type: formatted as a number, its bytes would be in the
+    /// wrong order.
+    fn is_network_field(name: &str, in_type: InType) -> bool {
         let name = name.to_ascii_lowercase();
         let is_address = || {
             ["daddr", "saddr"].contains(&&*name)
@@ -216,12 +214,12 @@ mod tests {
         }
     }
 
-    /// Fields of which nothing says how their bytes are to be read: they are shown as numbers and bytes.
-    const FORM_UNKNOWN: &[(&str, &[&str])] = &[
+    /// Fields of unknown byte order or format, shown as numbers or bytes.
+    const UNKNOWN_FORMAT: &[(&str, &[&str])] = &[
         ("Microsoft-Windows-DHCPv6-Client", &["Address1"]),
         ("Microsoft-Windows-DNS-Client", &["DestinationAddress", "SourceAddress"]),
         ("Microsoft-Windows-Dhcp-Client", &["Address"]),
-        // An address of the processor's.
+        // A memory address of the processor.
         ("Microsoft-Windows-Kernel-Processor-Power", &["Address"]),
         ("Microsoft-Windows-NCSI", &["IpAddress", "NextHopAddress"]),
         (
@@ -235,37 +233,37 @@ mod tests {
     ];
 
     #[test]
-    fn bytes_have_a_length_and_addresses_and_ports_a_form() {
+    fn binary_fields_have_lengths_and_network_fields_have_formats() {
         let mut unknown: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         for provider in providers().values() {
             for event in &provider.schema().events {
                 let at = format!("{} {} version {}", provider.name, event.id, event.version);
                 let layout = &event.layout;
-                for (place, property) in layout.properties.iter().enumerate() {
-                    let is_last = place + 1 == layout.top_level;
+                for (index, property) in layout.properties.iter().enumerate() {
+                    let is_last = index + 1 == layout.top_level;
                     let has_length = property.length != Length::Natural || property.out_type == OutType::Ipv6;
                     let is_sized = property.in_type != InType::Binary || has_length || is_last;
                     assert!(is_sized, "{at}: {} has no length", property.name);
                     let is_opaque = property.in_type == InType::Opaque;
                     assert!(!is_opaque || is_last, "{at}: {} hides fields", property.name);
-                    if property.out_type == OutType::Default && is_of_network(&property.name, property.in_type) {
+                    if property.out_type == OutType::Default && is_network_field(&property.name, property.in_type) {
                         unknown.entry(provider.name).or_default().insert(&property.name);
                     }
                 }
             }
         }
         let listed =
-            FORM_UNKNOWN.iter().map(|&(provider, fields)| (provider, fields.iter().copied().collect())).collect();
+            UNKNOWN_FORMAT.iter().map(|&(provider, fields)| (provider, fields.iter().copied().collect())).collect();
         assert_eq!(unknown, listed);
     }
 
     #[test]
-    fn network_events_have_the_kernel_s_own_layout() {
-        // The same event with a header of the kernel's: its layout is of another description (kernel-mof.json).
+    fn network_events_match_kernel_layouts() {
+        // The same event with a kernel header has its layout from another source (kernel-mof.json).
         let guid = Guid::from_u128(0x7dd42a49_5329_4832_8dfd_43d979153a88);
         let provider = providers().get(&guid).unwrap().schema();
         let sizes = |properties: &[Property]| -> Vec<(String, usize, OutType)> {
-            let of = |property: &Property| {
+            let entry_of = |property: &Property| {
                 let size = match (property.in_type, property.length) {
                     (InType::UInt16 | InType::Int16, _) => 2,
                     (InType::UInt32, _) => 4,
@@ -275,7 +273,7 @@ mod tests {
                 };
                 (property.name.to_string(), size, property.out_type)
             };
-            properties.iter().map(of).collect()
+            properties.iter().map(entry_of).collect()
         };
         let groups = [(10..=18, 0x0600, 0), (26..=34, 0x0600, 0), (42..=49, 0x0800, 32), (58..=59, 0x0800, 32)];
         let mut compared = 0;
@@ -291,12 +289,12 @@ mod tests {
     }
 
     #[test]
-    fn the_catalog_stays_small() {
+    fn catalog_stays_small() {
         assert!(PROVIDERS.len() + KERNEL.len() <= 1_500_000);
     }
 
     #[test]
-    fn kernel_general_says_when_the_system_time_changed() {
+    fn kernel_general_has_time_change_event() {
         let guid = Guid::from_u128(0xa68ca8b7_004f_d7b6_a698_07e2de0f1f5d);
         let provider = providers().get(&guid).unwrap().schema();
         assert_eq!(&*provider.name, "Microsoft-Windows-Kernel-General");

@@ -1,15 +1,13 @@
-//! Group 0x01: disks, and the dispatch routines of drivers.
+//! Group 0x01: disk I/O and driver dispatch routines.
 
 use super::{KernelPayload, events, kinds, parse_from_record};
 
-/// What a disk did.
+/// Operation of a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DiskOperation {
-    /// Read from the medium.
     Read,
-    /// Written to the medium.
     Write,
-    /// The disk's cache was flushed.
+    /// Flush of the disk's cache.
     Flush,
 }
 
@@ -18,47 +16,46 @@ pub enum DiskOperation {
 pub struct IrpFlags(pub u32);
 
 impl IrpFlags {
-    /// Whether memory management asked: page faults, the prefetcher, the cache's lazy writer.
+    /// True for requests of memory management: page faults, the prefetcher, the cache's lazy writer.
     #[must_use]
     pub fn is_paging_io(self) -> bool {
         self.0 & 0x2 != 0
     }
 
-    /// Priority of the request: 0 not set, 1 very low, 2 low, 3 normal, 4 high, 5 critical.
+    /// I/O priority: 0 not set, 1 very low, 2 low, 3 normal, 4 high, 5 critical.
     #[must_use]
     pub fn priority(self) -> u8 {
         (self.0 >> 17 & 7) as u8
     }
 }
 
-/// A disk completed a read or a write. Hooks 0x010A, 0x010B; on optical disks 0x0137, 0x0138.
+/// A completed read or write of a disk. Hooks 0x010A, 0x010B; for optical disks 0x0137, 0x0138.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DiskTransfer {
     /// [`DiskOperation::Read`] or [`DiskOperation::Write`].
     pub operation: DiskOperation,
-    /// Whether the disk is an optical one.
+    /// True for an optical disk.
     pub optical: bool,
-    /// Number of the disk, as the system configuration numbers them.
+    /// Disk number, as in the system configuration.
     pub disk_number: u32,
-    /// How the request was made.
     pub irp_flags: IrpFlags,
     /// Size in bytes.
     pub transfer_size: u32,
-    /// Offset in bytes from the beginning of the disk.
+    /// Offset from the start of the disk, in bytes.
     pub byte_offset: u64,
-    /// Key of the file, as file name events give it (not a file object); 0 = none.
+    /// File key as in file name events (not a file object); 0 means none.
     pub file_key: u64,
-    /// The I/O request packet; zero before version 2.
+    /// Address of the I/O request packet (IRP); 0 before version 2.
     pub irp: u64,
-    /// How long the request took, in ticks of the log's clock: it was issued that long before the event.
-    /// `None` in version 0.
+    /// Response time in ticks of the log's clock: the request was issued that long before the event. `None` in version
+    /// 0.
     pub response_ticks: Option<u64>,
-    /// Thread that issued the request; `None` before version 3, where the record's thread is the one.
+    /// Thread that issued the request; `None` before version 3, where it is the thread of the record.
     pub issuing_thread_id: Option<u32>,
 }
 
 impl DiskTransfer {
-    /// Reads the payload of one of the four hooks.
+    /// Reads the payload; `None` for another hook or a payload that is too short.
     #[inline]
     #[must_use]
     pub fn read(payload: KernelPayload<'_>) -> Option<Self> {
@@ -97,39 +94,37 @@ impl DiskTransfer {
 parse_from_record!(DiskTransfer);
 
 events! {
-    /// A disk completed a flush of its cache. Hook 0x010E; on optical disks 0x0139.
+    /// A completed flush of a disk's cache. Hook 0x010E; for optical disks 0x0139.
     DiskFlush {
-        /// Whether the disk is an optical one.
+        /// True for an optical disk.
         optical: bool = (0x010e, 0x0139),
-        /// Number of the disk.
+        /// Disk number, as in the system configuration.
         disk_number: u32,
-        /// How the request was made.
         irp_flags: IrpFlags,
-        /// How long the request took, in ticks of the log's clock.
+        /// Response time in ticks of the log's clock.
         response_ticks: u64,
-        /// The I/O request packet.
+        /// Address of the I/O request packet (IRP).
         irp: u64 as pointer,
         /// Thread that issued the request; `None` before version 3.
         issuing_thread_id: Option<u32> [since 3],
     }
 }
 
-/// A request was issued to a disk; its completion names the same packet. Hooks 0x010C read, 0x010D write,
-/// 0x010F flush; on optical disks 0x013A to 0x013C.
+/// A request issued to a disk; the completion has the same IRP. Hooks 0x010C read, 0x010D write, 0x010F flush; for
+/// optical disks 0x013A to 0x013C.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DiskRequestStart {
-    /// What is asked for.
     pub operation: DiskOperation,
-    /// Whether the disk is an optical one.
+    /// True for an optical disk.
     pub optical: bool,
-    /// The I/O request packet.
+    /// Address of the I/O request packet (IRP).
     pub irp: u64,
-    /// Thread that issues the request; `None` before version 3.
+    /// Thread that issued the request; `None` before version 3.
     pub issuing_thread_id: Option<u32>,
 }
 
 impl DiskRequestStart {
-    /// Reads the payload of one of the six hooks.
+    /// Reads the payload; `None` for another hook or a payload that is too short.
     #[inline]
     #[must_use]
     pub fn read(payload: KernelPayload<'_>) -> Option<Self> {
@@ -153,28 +148,27 @@ impl DiskRequestStart {
 }
 parse_from_record!(DiskRequestStart);
 
-/// A driver's dispatch routine is called. Hook 0x0122.
+/// Call of a driver's dispatch routine. Hook 0x0122.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DriverMajorFunctionCall {
-    /// Major function of the request (`IRP_MJ_*`).
+    /// Major function of the IRP (`IRP_MJ_*`).
     pub major_function: u32,
-    /// Minor function of the request.
+    /// Minor function of the IRP.
     pub minor_function: u32,
-    /// Address of the routine: its image is the driver.
+    /// Address of the routine, which is in the driver's image.
     pub routine: u64,
-    /// The file object of the request.
+    /// Address of the file object of the request.
     pub file_object: u64,
-    /// The I/O request packet.
+    /// Address of the I/O request packet (IRP).
     pub irp: u64,
-    /// Number that pairs the call with its return.
+    /// Id shared by the call and its return.
     pub match_id: u32,
 }
 
 impl DriverMajorFunctionCall {
-    /// Its hook.
     pub const HOOK: u16 = 0x0122;
 
-    /// Reads the payload.
+    /// Reads the payload; `None` for another hook or a payload that is too short.
     #[must_use]
     pub fn read(payload: KernelPayload<'_>) -> Option<Self> {
         (payload.hook == Self::HOOK).then_some(())?;
@@ -204,20 +198,19 @@ impl DriverMajorFunctionCall {
 }
 parse_from_record!(DriverMajorFunctionCall);
 
-/// A driver's dispatch routine returns. Hook 0x0123.
+/// Return from a driver's dispatch routine. Hook 0x0123.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DriverMajorFunctionReturn {
-    /// The I/O request packet.
+    /// Address of the I/O request packet (IRP).
     pub irp: u64,
-    /// Number that pairs the return with its call.
+    /// Id shared by the call and its return.
     pub match_id: u32,
 }
 
 impl DriverMajorFunctionReturn {
-    /// Its hook.
     pub const HOOK: u16 = 0x0123;
 
-    /// Reads the payload.
+    /// Reads the payload; `None` for another hook or a payload that is too short.
     #[must_use]
     pub fn read(payload: KernelPayload<'_>) -> Option<Self> {
         (payload.hook == Self::HOOK).then_some(())?;
@@ -232,35 +225,34 @@ impl DriverMajorFunctionReturn {
 parse_from_record!(DriverMajorFunctionReturn);
 
 kinds! {
-    /// What happened to a request when a driver completed it.
+    /// Event of a request's completion by a driver.
     DriverCompletionKind {
-        /// A completion routine is called (0x0125).
+        /// Call of a completion routine (0x0125).
         Routine = 0x0125,
-        /// The driver completes the request (0x0134).
+        /// Completion of the request by the driver (0x0134).
         Request = 0x0134,
-        /// Completing the request returns (0x0135).
+        /// Return from the completion of the request (0x0135).
         RequestReturn = 0x0135,
     }
 }
 
-/// A driver completes a request. Hooks 0x0125, 0x0134, 0x0135.
+/// Completion of a request by a driver. Hooks 0x0125, 0x0134, 0x0135.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DriverCompletion {
-    /// Which of the three events this is.
     pub kind: DriverCompletionKind,
-    /// Address of the routine; zero for [`DriverCompletionKind::RequestReturn`].
+    /// Address of the routine; 0 for [`DriverCompletionKind::RequestReturn`].
     pub routine: u64,
-    /// The I/O request packet.
+    /// Address of the I/O request packet (IRP).
     pub irp: u64,
-    /// Number that pairs call and return.
+    /// Id shared by the call and its return.
     pub match_id: u32,
 }
 
 impl DriverCompletion {
-    /// Reads the payload of one of the three hooks.
+    /// Reads the payload; `None` for another hook or a payload that is too short.
     #[must_use]
     pub fn read(payload: KernelPayload<'_>) -> Option<Self> {
-        let kind = DriverCompletionKind::of(payload.hook)?;
+        let kind = DriverCompletionKind::from_hook(payload.hook)?;
         let mut fields = payload.fields;
         let routine = if kind == DriverCompletionKind::RequestReturn { 0 } else { fields.pointer()? };
         Some(Self { kind, routine, irp: fields.pointer()?, match_id: fields.u32()? })
@@ -269,13 +261,13 @@ impl DriverCompletion {
 parse_from_record!(DriverCompletion);
 
 events! {
-    /// The boot prefetcher acts. Hook 0x0136.
+    /// Action of the boot prefetcher. Hook 0x0136.
     0x0136 => BootPrefetchInformation {
-        /// What it does (undocumented numbers).
+        /// Undocumented number.
         action: i32,
-        /// NT status of the action.
+        /// NTSTATUS of the action.
         status: u32,
-        /// Pages concerned.
+        /// Number of pages.
         pages: i32,
     }
 }
@@ -285,7 +277,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn transfer_versions_2_and_3() {
+    fn reads_transfer_versions_2_and_3() {
         let mut bytes: Vec<u8> = [1u32, 0x0006_0043, 4096, 0].iter().flat_map(|v| v.to_le_bytes()).collect();
         bytes.extend(0x12_3400_0000u64.to_le_bytes());
         bytes.extend(0xffff_f8a0_0000_1000u64.to_le_bytes());
@@ -302,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn dispatch_call_versions_order_their_fields_differently() {
+    fn dispatch_call_versions_have_different_field_order() {
         let v1: Vec<u8> = [9u32, 0x1000, 0x2000, 3, 4, 0x3000].iter().flat_map(|v| v.to_le_bytes()).collect();
         let v2: Vec<u8> = [3u32, 4, 0x1000, 0x3000, 0x2000, 9].iter().flat_map(|v| v.to_le_bytes()).collect();
         assert_eq!(

@@ -1,46 +1,44 @@
-//! Group 0x04: file names, file operations, mapped files.
+//! Group 0x04: file names, file operations and mapped files.
 //!
-//! Two addresses stand for a file: the *file object* of one open handle, and the *file key*, which is the
-//! same for all handles. Disk transfers and hard faults carry the key, and it is the key that name events
-//! give a name to (though their layout calls it `FileObject`).
+//! A file is identified by two addresses: the *file object* of one open handle, and the *file key*, which all handles
+//! share. Disk transfers and hard faults contain the key. Name events also name the key, although their layout calls it
+//! `FileObject`.
 
 use super::{KernelPayload, events, kinds, parse_from_record};
 use crate::text::Utf16;
 
 kinds! {
-    /// Why a [`FileName`] event was logged.
+    /// Reason for a [`FileName`] event.
     FileNameKind {
-        /// The name of a key (0x0400).
+        /// Name of a key (0x0400).
         Name = 0x0400,
-        /// The name came into use (0x0420).
+        /// The key was created (0x0420).
         Create = 0x0420,
-        /// The name goes out of use (0x0423).
+        /// The key was deleted (0x0423).
         Delete = 0x0423,
-        /// A rundown lists the names in use (0x0424).
+        /// Rundown of the names in use (0x0424).
         Rundown = 0x0424,
     }
 }
 
 events! {
-    /// A file key gets, has or loses a name. Hooks 0x0400, 0x0420, 0x0423, 0x0424.
+    /// Name of a file key. Hooks 0x0400, 0x0420, 0x0423, 0x0424.
     FileName<'b> {
-        /// Which of the four events this is.
         kind: FileNameKind = hook,
-        /// The key.
         file_key: u64 as pointer,
         /// NT path.
         file_name: Utf16<'b>,
     }
 }
 
-/// A file is opened or created. Hook 0x0440.
+/// Start of opening or creating a file. Hook 0x0440.
 #[derive(Clone, Copy, Debug)]
 pub struct FileOpen<'b> {
-    /// The I/O request packet; [`FileOperationEnd`] names the same.
+    /// Address of the IRP, as in the matching [`FileOperationEnd`].
     pub irp: u64,
-    /// The file object of the new handle.
+    /// File object of the new handle.
     pub file_object: u64,
-    /// Thread that opens.
+    /// Thread that opened the file.
     pub thread_id: u32,
     /// Create options in the low 24 bits, disposition in the high 8.
     pub create_options: u32,
@@ -48,15 +46,14 @@ pub struct FileOpen<'b> {
     pub file_attributes: u32,
     /// `FILE_SHARE_*`.
     pub share_access: u32,
-    /// NT path asked for.
+    /// Requested NT path.
     pub open_path: Utf16<'b>,
 }
 
 impl<'b> FileOpen<'b> {
-    /// Its hook.
     pub const HOOK: u16 = 0x0440;
 
-    /// Reads the payload.
+    /// Reads the payload; `None` for another hook or a payload that is too short.
     #[must_use]
     pub fn read(payload: KernelPayload<'b>) -> Option<Self> {
         (payload.hook == Self::HOOK).then_some(())?;
@@ -81,26 +78,25 @@ impl<'b> FileOpen<'b> {
 }
 parse_from_record!(FileOpen<'b>);
 
-/// The packet, thread, object and key every operation on an open file has.
+/// Fields of every operation on an open file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileSubject {
-    /// The I/O request packet; [`FileOperationEnd`] names the same.
+    /// Address of the IRP, as in the matching [`FileOperationEnd`].
     pub irp: u64,
-    /// The file object of the handle.
+    /// File object of the handle.
     pub file_object: u64,
-    /// The key of the file.
     pub file_key: u64,
-    /// Thread that asks.
+    /// Thread that issued the operation.
     pub thread_id: u32,
 }
 
 impl FileSubject {
-    /// The subject of any operation on an open file: hooks 0x0441 to 0x044B, 0x044D, 0x044F to 0x0451.
+    /// The common fields of any operation on an open file: hooks 0x0441 to 0x044B, 0x044D, 0x044F to 0x0451.
     #[must_use]
     pub fn of(mut payload: KernelPayload<'_>) -> Option<Self> {
         let with_extra = match payload.hook {
             0x0441 | 0x0442 | 0x0448 | 0x0449 | 0x044d => false,
-            // The offset comes first.
+            // The offset is the first field.
             0x0443 | 0x0444 => {
                 payload.fields.u64()?;
                 false
@@ -111,8 +107,8 @@ impl FileSubject {
         Some(Self::read(&mut payload, with_extra)?.0)
     }
 
-    /// Version 2 has a pointer-sized thread id before the file object; version 3 a 32-bit one after the key
-    /// and whatever pointers follow it, here `extra`.
+    /// Version 2 has a pointer-sized thread id before the file object. Version 3 has a 32-bit thread id after the key
+    /// and the pointer that may follow it (`extra`).
     fn read(payload: &mut KernelPayload<'_>, with_extra: bool) -> Option<(Self, u64)> {
         let version = payload.version;
         let fields = &mut payload.fields;
@@ -127,53 +123,52 @@ impl FileSubject {
 }
 
 kinds! {
-    /// Which operation a [`FileOperation`] is.
+    /// Kind of a [`FileOperation`].
     FileOperationKind {
         /// The last handle was closed (0x0441).
         Cleanup = 0x0441,
-        /// The file object goes away (0x0442).
+        /// The file object was deleted (0x0442).
         Close = 0x0442,
-        /// Data are written to the medium (0x0449).
+        /// Cached data were written to the disk (0x0449).
         Flush = 0x0449,
     }
 }
 
-/// An operation on an open file without further arguments. Hooks 0x0441, 0x0442, 0x0449.
+/// An operation on an open file without arguments. Hooks 0x0441, 0x0442, 0x0449.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileOperation {
-    /// Which operation.
     pub kind: FileOperationKind,
-    /// On which file, by whom.
+    /// File, thread and IRP.
     pub subject: FileSubject,
 }
 
 impl FileOperation {
-    /// Reads the payload of one of the three hooks.
+    /// Reads the payload; `None` for another hook or a payload that is too short.
     #[must_use]
     pub fn read(mut payload: KernelPayload<'_>) -> Option<Self> {
-        let kind = FileOperationKind::of(payload.hook)?;
+        let kind = FileOperationKind::from_hook(payload.hook)?;
         Some(Self { kind, subject: FileSubject::read(&mut payload, false)?.0 })
     }
 }
 parse_from_record!(FileOperation);
 
-/// A file is read or written, by a program; the disk may never see it. Hooks 0x0443, 0x0444.
+/// A read or write by a program, which may be served from the cache. Hooks 0x0443, 0x0444.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileTransfer {
-    /// Whether data go to the file.
+    /// True for a write.
     pub write: bool,
-    /// Offset in bytes in the file.
+    /// Offset in the file, in bytes.
     pub offset: u64,
-    /// Which file, by whom.
+    /// File, thread and IRP.
     pub subject: FileSubject,
-    /// Bytes asked for.
+    /// Requested bytes.
     pub size: u32,
     /// I/O flags (`IRP_*`).
     pub flags: u32,
 }
 
 impl FileTransfer {
-    /// Reads the payload of either hook.
+    /// Reads the payload; `None` for another hook or a payload that is too short.
     #[must_use]
     pub fn read(mut payload: KernelPayload<'_>) -> Option<Self> {
         let write = match payload.hook {
@@ -188,44 +183,43 @@ impl FileTransfer {
 }
 parse_from_record!(FileTransfer);
 
-/// Which operation a [`FileInformation`] is.
+/// Kind of a [`FileInformation`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FileInformationKind {
-    /// Information is set (0x0445).
+    /// Information was set (0x0445).
     Set,
-    /// The file is marked for deletion (0x0446).
+    /// The file was marked for deletion (0x0446).
     Delete,
-    /// The file is renamed (0x0447).
+    /// The file was renamed (0x0447).
     Rename,
-    /// Information is asked for (0x044A).
+    /// Information was queried (0x044A).
     Query,
-    /// A file system control code is sent (0x044B).
+    /// A file system control code was sent (0x044B).
     FileSystemControl,
-    /// As [`Self::Delete`], with the path (0x044F).
+    /// Like [`Self::Delete`], with the path (0x044F).
     DeletePath,
-    /// As [`Self::Rename`], with the new path (0x0450).
+    /// Like [`Self::Rename`], with the new path (0x0450).
     RenamePath,
-    /// A hard link is made, with its path (0x0451).
+    /// A hard link was created; with its path (0x0451).
     SetLinkPath,
 }
 
-/// Information about a file is read or changed. Hooks 0x0445 to 0x0447, 0x044A, 0x044B, 0x044F to 0x0451.
+/// Information about a file was queried or changed. Hooks 0x0445 to 0x0447, 0x044A, 0x044B, 0x044F to 0x0451.
 #[derive(Clone, Copy, Debug)]
 pub struct FileInformation<'b> {
-    /// Which operation.
     pub kind: FileInformationKind,
-    /// On which file, by whom.
+    /// File, thread and IRP.
     pub subject: FileSubject,
-    /// An argument that depends on the operation.
+    /// Operation-specific argument.
     pub extra_info: u64,
     /// `FILE_INFORMATION_CLASS`; the control code for [`FileInformationKind::FileSystemControl`].
     pub info_class: u32,
-    /// The path, for the three operations that have one.
+    /// Path; empty for operations without one.
     pub path: Utf16<'b>,
 }
 
 impl<'b> FileInformation<'b> {
-    /// Reads the payload of one of the eight hooks.
+    /// Reads the payload; `None` for another hook or a payload that is too short.
     #[must_use]
     pub fn read(mut payload: KernelPayload<'b>) -> Option<Self> {
         let (kind, with_path) = match payload.hook {
@@ -251,25 +245,25 @@ impl<'b> FileInformation<'b> {
 }
 parse_from_record!(FileInformation<'b>);
 
-/// A folder is listed (0x0448) or watched (0x044D).
+/// A directory was listed (0x0448) or watched for changes (0x044D).
 #[derive(Clone, Copy, Debug)]
 pub struct DirectoryOperation<'b> {
-    /// Whether changes are waited for, rather than entries listed.
+    /// True if the caller waits for changes, false if it lists entries.
     pub notify: bool,
-    /// On which folder, by whom.
+    /// Directory, thread and IRP.
     pub subject: FileSubject,
-    /// Size in bytes of the caller's buffer.
+    /// Size of the caller's buffer in bytes.
     pub length: u32,
     /// `FILE_INFORMATION_CLASS` of the entries, or the filter of the changes.
     pub info_class: u32,
-    /// Where to go on.
+    /// Index of the entry at which the listing continues.
     pub file_index: u32,
-    /// Pattern of the names asked for.
+    /// Name pattern.
     pub file_name: Utf16<'b>,
 }
 
 impl<'b> DirectoryOperation<'b> {
-    /// Reads the payload of either hook.
+    /// Reads the payload; `None` for another hook or a payload that is too short.
     #[must_use]
     pub fn read(mut payload: KernelPayload<'b>) -> Option<Self> {
         let notify = match payload.hook {
@@ -291,47 +285,45 @@ impl<'b> DirectoryOperation<'b> {
 parse_from_record!(DirectoryOperation<'b>);
 
 events! {
-    /// A file operation ends; its start named the same packet. Hook 0x044C.
+    /// End of a file operation; the start has the same IRP. Hook 0x044C.
     0x044c => FileOperationEnd {
-        /// The I/O request packet.
+        /// Address of the I/O request packet (IRP).
         irp: u64 as pointer,
-        /// What the operation returned besides its status: bytes moved, for transfers.
+        /// Operation-specific result; for transfers, the number of bytes transferred.
         extra_info: u64 as pointer,
-        /// NT status.
+        /// NTSTATUS.
         status: u32,
     }
 }
 
 kinds! {
-    /// What a [`FileMapping`] event says.
+    /// Kind of a [`FileMapping`] event.
     FileMappingKind {
         /// A view was mapped (0x0425).
         Map = 0x0425,
         /// A view was unmapped (0x0426).
         Unmap = 0x0426,
-        /// A view was already mapped when recording began (0x0427).
+        /// A view was already mapped when the recording started (0x0427).
         RundownStart = 0x0427,
-        /// A view was still mapped when recording ended (0x0428).
+        /// A view was still mapped when the recording ended (0x0428).
         RundownEnd = 0x0428,
     }
 }
 
 events! {
-    /// A view of a file is mapped or unmapped. Hooks 0x0425 to 0x0428.
+    /// A view of a file was mapped or unmapped. Hooks 0x0425 to 0x0428.
     FileMapping {
-        /// Which of the four events this is.
         kind: FileMappingKind = hook,
         /// Address of the view.
         view_base: u64 as pointer,
-        /// The key of the file.
         file_key: u64 as pointer,
-        /// Attributes of the section, packed.
+        /// Packed attributes of the section.
         misc_info: u64,
-        /// Size in bytes of the view.
+        /// Size of the view in bytes.
         view_size: u64 as pointer,
-        /// Offset in bytes of the view in the file; zero before version 3.
+        /// Offset of the view in the file, in bytes; 0 before version 3.
         byte_offset: i64 [since 3],
-        /// Process that maps.
+        /// Process of the mapping.
         process_id: u32,
     }
 }
@@ -341,7 +333,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn transfer_moves_its_thread_id_between_versions() {
+    fn transfer_versions_have_thread_id_at_different_offsets() {
         let mut v2 = 512u64.to_le_bytes().to_vec();
         v2.extend([10u64, 20, 30, 40].iter().flat_map(|v| v.to_le_bytes()));
         v2.extend([100u32, 7].iter().flat_map(|v| v.to_le_bytes()));
@@ -356,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn information_reads_its_path_only_where_there_is_one() {
+    fn reads_path_only_for_operations_with_path() {
         let mut bytes: Vec<u8> = [1u32, 2, 3, 4, 5, 6].iter().flat_map(|v| v.to_le_bytes()).collect();
         bytes.extend([b'x', 0, 0, 0]);
         let renamed = FileInformation::read(KernelPayload::new(0x0450, 3, &bytes, 4)).unwrap();

@@ -1,4 +1,4 @@
-//! Group 0x14 (and hook 0x030A): executable images, and the records that merging adds to identify them.
+//! Group 0x14 and hook 0x030A: executable images, and the records that merging adds to identify them.
 
 use onoff_etl::{Guid, Record};
 
@@ -7,45 +7,44 @@ use crate::reader::Reader;
 use crate::text::{Ansi, Utf16};
 
 kinds! {
-    /// What an [`Image`] event says about its image.
+    /// Kind of an [`Image`] event.
     ImageEventKind {
-        /// It was mapped (0x030A: in the process group, yet about an image).
+        /// The image was mapped (0x030A, although the group is that of processes).
         Load = 0x030a,
-        /// It was unmapped (0x1402).
+        /// The image was unmapped (0x1402).
         Unload = 0x1402,
-        /// It was already mapped when recording began (0x1403).
+        /// The image was already mapped when the recording started (0x1403).
         RundownStart = 0x1403,
-        /// It was still mapped when recording ended (0x1404).
+        /// The image was still mapped when the recording ended (0x1404).
         RundownEnd = 0x1404,
     }
 }
 
-/// An executable image is mapped, unmapped, or described by a rundown. Hooks 0x030A, 0x1402 to 0x1404.
+/// An executable image was mapped or unmapped, or is listed by a rundown. Hooks 0x030A, 0x1402 to 0x1404.
 #[derive(Clone, Copy, Debug)]
 pub struct Image<'b> {
-    /// Which of the four events this is.
     pub kind: ImageEventKind,
-    /// Address it is mapped at.
+    /// Address of the mapping.
     pub image_base: u64,
     /// Size in bytes.
     pub image_size: u64,
-    /// Process; 0 or 4 = the kernel. Zero in version 0.
+    /// Process id; 0 or 4 for the kernel. 0 in version 0.
     pub process_id: u32,
-    /// Checksum of the PE header; zero before version 2.
+    /// Checksum in the PE header; 0 before version 2.
     pub image_checksum: u32,
-    /// Time stamp of the PE header; zero before version 2.
+    /// Timestamp in the PE header; 0 before version 2.
     pub time_date_stamp: u32,
-    /// Address the image prefers; zero before version 2.
+    /// Preferred load address; 0 before version 2.
     pub default_base: u64,
     /// NT path, such as `\Device\HarddiskVolume3\Windows\System32\ntdll.dll`.
     pub file_name: Utf16<'b>,
 }
 
 impl<'b> Image<'b> {
-    /// Reads the payload of one of the four hooks.
+    /// Reads the payload; `None` for another hook or a payload that is too short.
     #[must_use]
     pub fn read(payload: KernelPayload<'b>) -> Option<Self> {
-        let kind = ImageEventKind::of(payload.hook)?;
+        let kind = ImageEventKind::from_hook(payload.hook)?;
         let version = payload.version;
         let mut fields = payload.fields;
         let image_base = fields.pointer()?;
@@ -68,7 +67,7 @@ impl<'b> Image<'b> {
         if version >= 2 {
             image.image_checksum = fields.u32()?;
             image.time_date_stamp = fields.u32()?;
-            // Reserved in version 2, signature level and type in version 3: the same four bytes.
+            // Four bytes: reserved in version 2, signature level and type in version 3.
             fields.skip(4)?;
             image.default_base = fields.pointer()?;
             fields.skip(16)?;
@@ -79,14 +78,14 @@ impl<'b> Image<'b> {
 }
 parse_from_record!(Image<'b>);
 
-/// An identification of an image, added when a recording is merged: the same time, process and thread as
-/// the image event it belongs to. FULL header, class `b3e675d7-2554-4f18-830b-2762732560de`.
+/// Identification of an image, added when a recording is merged. It has the time, process and thread of its image
+/// event. FULL header, class `b3e675d7-2554-4f18-830b-2762732560de`.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum ImageIdentification<'b> {
     /// Size and file name as linked (type 0).
     Info(ImageInfo<'b>),
-    /// PDB of native code (type 36) or of precompiled managed code (type 37).
+    /// PDB of native code (type 36) or precompiled managed code (type 37).
     DebugId(ImageDebugId<'b>),
     /// Version resource (type 64).
     FileVersion(ImageFileVersion<'b>),
@@ -95,44 +94,44 @@ pub enum ImageIdentification<'b> {
 /// Class of the records that identify images.
 pub const IMAGE_ID_CLASS: Guid = Guid::from_u128(0xb3e675d7_2554_4f18_830b_2762732560de);
 
-/// Which image, by size, link time and original name.
+/// Size, link time and original name of an image.
 #[derive(Clone, Copy, Debug)]
 pub struct ImageInfo<'b> {
-    /// Address it is mapped at.
+    /// Address of the mapping.
     pub image_base: u64,
     /// Size in bytes.
     pub image_size: u64,
-    /// Process; 0 or 4 = the kernel.
+    /// Process id; 0 or 4 for the kernel.
     pub process_id: u32,
-    /// Time stamp of the PE header.
+    /// Timestamp in the PE header.
     pub time_date_stamp: u32,
-    /// Name the image was linked with.
+    /// Name given to the linker.
     pub original_file_name: Utf16<'b>,
 }
 
-/// The PDB of an image: its GUID and age name the symbols exactly.
+/// PDB of an image. GUID and age identify the symbols exactly.
 #[derive(Clone, Copy, Debug)]
 pub struct ImageDebugId<'b> {
-    /// Address the image is mapped at.
+    /// Address of the mapping.
     pub image_base: u64,
-    /// Process; 0 or 4 = the kernel.
+    /// Process id; 0 or 4 for the kernel.
     pub process_id: u32,
     /// GUID of the PDB.
     pub guid: Guid,
     /// Age of the PDB.
     pub age: u32,
-    /// File name of the PDB, with the folder of the build machine where it was kept.
+    /// File name of the PDB, sometimes with the path on the build machine.
     pub pdb_file_name: Ansi<'b>,
-    /// Whether this is the PDB of the intermediate language behind precompiled code (type 37).
+    /// True for the PDB of the intermediate language of precompiled code (type 37).
     pub managed: bool,
 }
 
-/// The version resource of an image.
+/// Version resource of an image.
 #[derive(Clone, Copy, Debug)]
 pub struct ImageFileVersion<'b> {
     /// Size in bytes.
     pub image_size: u32,
-    /// Time stamp of the PE header.
+    /// Timestamp in the PE header.
     pub time_date_stamp: u32,
     /// `OriginalFilename`.
     pub original_file_name: Utf16<'b>,
@@ -140,7 +139,7 @@ pub struct ImageFileVersion<'b> {
     pub file_description: Utf16<'b>,
     /// `FileVersion`, as text.
     pub file_version: Utf16<'b>,
-    /// The four numbers of the version.
+    /// Version as four numbers.
     pub binary_file_version: Utf16<'b>,
     /// Language of the resource.
     pub language: Utf16<'b>,
@@ -150,15 +149,15 @@ pub struct ImageFileVersion<'b> {
     pub company_name: Utf16<'b>,
     /// `ProductVersion`.
     pub product_version: Utf16<'b>,
-    /// Identity of the file as application telemetry has it.
+    /// File id used by application telemetry.
     pub file_id: Utf16<'b>,
-    /// Identity of the program as application telemetry has it.
+    /// Program id used by application telemetry.
     pub program_id: Utf16<'b>,
 }
 
 impl<'b> ImageIdentification<'b> {
-    /// Reads the event out of a record; `None` for other records, for types that carry no identity (32
-    /// none, 38 features, 40 deterministic, 41 not opened, …) and for payloads too short.
+    /// Reads the event from a record; `None` for other records, for types without an identification (32 none, 38
+    /// features, 40 deterministic, 41 not opened, …) and for payloads that are too short.
     #[must_use]
     pub fn parse(record: &Record<'b>) -> Option<Self> {
         if record.class_guid()? != IMAGE_ID_CLASS {
@@ -167,7 +166,7 @@ impl<'b> ImageIdentification<'b> {
         Self::read(record.opcode(), Reader::new(record.payload(), record.pointer_size()))
     }
 
-    /// Reads a payload of the class by its type (the record's opcode).
+    /// Reads a payload of the class; the record's opcode is the type.
     #[must_use]
     pub fn read(opcode: u8, mut fields: Reader<'b>) -> Option<Self> {
         match opcode {
@@ -214,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn load_of_each_version() {
+    fn reads_image_load_versions() {
         let mut v0 = 0x1000u32.to_le_bytes().to_vec();
         v0.extend(0x2000u32.to_le_bytes());
         v0.extend(utf16_z("a.dll"));
@@ -236,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn debug_id_names_the_pdb() {
+    fn reads_debug_id() {
         let mut bytes = 0x1000u64.to_le_bytes().to_vec();
         bytes.extend(4u32.to_le_bytes());
         bytes.extend(IMAGE_ID_CLASS.to_bytes_le());

@@ -1,39 +1,37 @@
-//! Group 0x02: page faults and address space.
+//! Group 0x02: page faults, address space and physical memory.
 
 use super::{KernelPayload, events, kinds, parse_from_record};
 
 events! {
-    /// A page was read from disk because it was touched. Hook 0x0220.
+    /// A hard fault: a page was read from disk because it was accessed. Hook 0x0220.
     0x0220 => HardFault {
-        /// When the fault began, in ticks of the log's clock; it ended when the event was logged.
+        /// Start of the fault, in ticks of the log's clock. The event is logged at the end.
         start_ticks: u64,
-        /// Offset in bytes in the file.
+        /// Offset in the file, in bytes.
         read_offset: u64,
-        /// The address that was touched.
+        /// Accessed address.
         virtual_address: u64 as pointer,
-        /// Key of the file, as file name events give it.
+        /// File key as in file name events.
         file_key: u64 as pointer,
-        /// Thread that faulted.
         thread_id: u32,
-        /// Bytes read.
         byte_count: u32,
     }
 }
 
 kinds! {
-    /// What kind of fault a [`PageFault`] is.
+    /// Kind of a [`PageFault`].
     PageFaultKind {
-        /// The page was in memory, on its way in or out (0x020A).
+        /// The page was in memory, in transition (0x020A).
         Transition = 0x020a,
-        /// The page had never been there: it is given zeroed (0x020B).
+        /// The page was accessed for the first time, and zeroed (0x020B).
         DemandZero = 0x020b,
-        /// A shared page is copied because it is written to (0x020C).
+        /// A shared page was copied because of a write (0x020C).
         CopyOnWrite = 0x020c,
-        /// A guard page was touched (0x020D).
+        /// A guard page was accessed (0x020D).
         GuardPage = 0x020d,
-        /// The page must be read (0x020E).
+        /// The page has to be read from disk (0x020E).
         Hard = 0x020e,
-        /// The address must not be touched so (0x020F).
+        /// The access was not allowed (0x020F).
         AccessViolation = 0x020f,
     }
 }
@@ -41,47 +39,44 @@ kinds! {
 events! {
     /// A page fault. Hooks 0x020A to 0x020F.
     PageFault {
-        /// Which kind of fault.
         kind: PageFaultKind = hook,
-        /// The address that was touched.
+        /// Accessed address.
         virtual_address: u64 as pointer,
-        /// The instruction that touched it.
+        /// Address of the instruction.
         program_counter: u64 as pointer,
     }
 }
 
-/// What a [`VirtualAllocation`] event says.
+/// Kind of a [`VirtualAllocation`] event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum VirtualAllocationKind {
-    /// Address space is reserved or committed (0x0262).
+    /// Address space was reserved or committed (0x0262).
     Allocate,
-    /// Address space is released or decommitted (0x0263).
+    /// Address space was released or decommitted (0x0263).
     Free,
-    /// A rundown at the beginning (0x0280).
+    /// Rundown at the start of the recording (0x0280).
     RundownStart,
-    /// A rundown at the end (0x0281).
+    /// Rundown at the end of the recording (0x0281).
     RundownEnd,
 }
 
-/// Address space is taken or given back. Hooks 0x0262, 0x0263, 0x0280, 0x0281.
+/// Address space was allocated or freed, or is listed by a rundown. Hooks 0x0262, 0x0263, 0x0280, 0x0281.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VirtualAllocation {
-    /// Which of the four events this is.
     pub kind: VirtualAllocationKind,
     /// Address of the region.
     pub base_address: u64,
-    /// Size in bytes of the region.
+    /// Size of the region in bytes.
     pub region_size: u64,
-    /// Process that owns the address space.
     pub process_id: u32,
     /// `MEM_*` flags.
     pub flags: u32,
-    /// Bytes committed; only in rundowns.
+    /// Committed bytes; `None` except in rundowns.
     pub commit_size: Option<u64>,
 }
 
 impl VirtualAllocation {
-    /// Reads the payload of one of the four hooks.
+    /// Reads the payload; `None` for another hook or a payload that is too short.
     #[must_use]
     pub fn read(payload: KernelPayload<'_>) -> Option<Self> {
         let (kind, rundown) = match payload.hook {
@@ -105,57 +100,51 @@ impl VirtualAllocation {
 parse_from_record!(VirtualAllocation);
 
 kinds! {
-    /// What a [`TerminalSession`] event says.
+    /// Kind of a [`TerminalSession`] event.
     TerminalSessionKind {
-        /// A session was created (0x024B).
+        /// The session was created (0x024B).
         Create = 0x024b,
-        /// It was still there when recording ended (0x024C).
+        /// The session still existed when the recording ended (0x024C).
         RundownEnd = 0x024c,
-        /// It was already there when recording began (0x024D).
+        /// The session already existed when the recording started (0x024D).
         RundownStart = 0x024d,
-        /// It was deleted (0x024E).
+        /// The session was deleted (0x024E).
         Delete = 0x024e,
     }
 }
 
 events! {
-    /// A terminal session comes or goes. Hooks 0x024B to 0x024E.
+    /// A terminal session was created or deleted, or is listed by a rundown. Hooks 0x024B to 0x024E.
     TerminalSession {
-        /// Which of the four events this is.
         kind: TerminalSessionKind = hook,
-        /// Address that tells sessions apart even when numbers are used again.
+        /// Address that identifies the session even if its number is reused.
         unique_session_id: u64 as pointer,
-        /// Number of the session.
         session_id: u32,
     }
 }
 
-/// How physical memory is used, in pages. Hook 0x0270.
+/// Use of physical memory, in pages. Hook 0x0270.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryInformation {
-    /// Zeroed pages.
     pub zero_pages: u64,
-    /// Free pages.
     pub free_pages: u64,
-    /// Pages to be written before they can be used again.
+    /// Pages that must be written before they can be reused.
     pub modified_pages: u64,
-    /// Such pages that nobody may write yet.
+    /// Modified pages that must not be written yet.
     pub modified_no_write_pages: u64,
-    /// Pages found bad.
     pub bad_pages: u64,
-    /// Standby pages by priority, 0 lowest to 7.
+    /// Standby pages by priority, 0 (lowest) to 7.
     pub standby_pages: [u64; 8],
-    /// Standby pages taken for another use since boot, by priority.
+    /// Standby pages repurposed since boot, by priority.
     pub repurposed_pages: [u64; 8],
-    /// Modified pages that go to the page file.
+    /// Modified pages backed by the page file.
     pub modified_page_file_pages: u64,
 }
 
 impl MemoryInformation {
-    /// Its hook.
     pub const HOOK: u16 = 0x0270;
 
-    /// Reads the payload.
+    /// Reads the payload; `None` for another hook or a payload that is too short.
     #[must_use]
     pub fn read(payload: KernelPayload<'_>) -> Option<Self> {
         (payload.hook == Self::HOOK).then_some(())?;
@@ -184,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hard_fault_of_both_pointer_sizes() {
+    fn reads_hard_fault_with_32_bit_pointers() {
         let mut bytes = 5u64.to_le_bytes().to_vec();
         bytes.extend(4096u64.to_le_bytes());
         bytes.extend([0x1000u32, 0x2000, 44, 8192].iter().flat_map(|v| v.to_le_bytes()));
@@ -195,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_information_needs_all_its_counters() {
+    fn memory_information_requires_all_counters() {
         let bytes: Vec<u8> = (1..=22u32).flat_map(u32::to_le_bytes).collect();
         let memory = MemoryInformation::read(KernelPayload::new(0x0270, 2, &bytes, 4)).unwrap();
         assert_eq!((memory.bad_pages, memory.standby_pages[7]), (5, 13));

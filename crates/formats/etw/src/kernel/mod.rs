@@ -1,12 +1,12 @@
-//! Kernel events: typed structs for the hot and the structural ones.
+//! Typed structs for the kernel events that are frequent or that describe the system.
 //!
-//! A kernel event is identified by its *hook*, `group << 8 | type`, and its payload by hook, version and
-//! pointer size; the header type says nothing about it. Each struct here reads every known version of its
-//! hooks. Newer systems append fields without raising the version, so bytes after the known fields are
-//! left alone, and only a payload too short for its known fields is refused (`None`).
+//! A kernel event is identified by its *hook*, `group << 8 | type`, and the layout of its payload by hook, version and
+//! pointer size; the header type does not matter. Each struct reads every known version of its hooks. Newer systems
+//! append fields without raising the version, so bytes after the known fields are ignored. Only a payload that is too
+//! short for its known fields is rejected (`None`).
 //!
-//! One file per group. What has no struct here is still decoded into named fields, by
-//! [`Schemas::decode`](crate::Schemas::decode), from the table of all kernel layouts.
+//! There is one file per group. Events without a struct are decoded into named fields by
+//! [`Schemas::decode`](crate::Schemas::decode), with the table of all kernel layouts.
 //!
 //! ```
 //! use onoff_etw::kernel::{ContextSwitch, KernelPayload};
@@ -56,26 +56,26 @@ use onoff_etl::{Guid, Record};
 use crate::reader::Reader;
 use crate::text::{Ansi, Utf16};
 
-/// A kernel payload and the three facts that say how to read it.
+/// A kernel payload with the hook, version and pointer size that determine its layout.
 #[derive(Clone, Copy, Debug)]
 pub struct KernelPayload<'b> {
     /// `group << 8 | type`.
     pub hook: u16,
     /// Version of the payload's layout.
     pub version: u16,
-    /// The payload, at its first field.
+    /// The payload, positioned at its first field.
     pub fields: Reader<'b>,
 }
 
 impl<'b> KernelPayload<'b> {
-    /// Puts a payload together; `pointer_size` is 4 or 8.
+    /// Wraps a payload; `pointer_size` is 4 or 8 bytes.
     #[inline]
     #[must_use]
     pub fn new(hook: u16, version: u16, payload: &'b [u8], pointer_size: usize) -> Self {
         Self { hook, version, fields: Reader::new(payload, pointer_size) }
     }
 
-    /// The payload of a record with a SYSTEM, COMPACT or PERFINFO header; `None` for any other.
+    /// The payload of a record with a SYSTEM, COMPACT or PERFINFO header; `None` for other headers.
     #[inline]
     #[must_use]
     pub fn of(record: &Record<'b>) -> Option<Self> {
@@ -83,13 +83,13 @@ impl<'b> KernelPayload<'b> {
     }
 }
 
-/// What an event's field is read as where its declaration says no more than its type.
+/// The default encoding of a field type.
 trait Field<'b>: Sized {
-    /// Reads it; `None` past the end.
+    /// Reads a field; `None` if the payload is too short.
     fn read(fields: &mut Reader<'b>) -> Option<Self>;
 }
 
-macro_rules! fields_are_read_by {
+macro_rules! impl_field {
     ($($type:ty: |$fields:ident| $read:expr;)*) => {$(
         impl<'b> Field<'b> for $type {
             #[inline]
@@ -98,7 +98,7 @@ macro_rules! fields_are_read_by {
     )*};
 }
 
-fields_are_read_by! {
+impl_field! {
     u8: |fields| fields.u8();
     u16: |fields| fields.u16();
     u32: |fields| fields.u32();
@@ -114,7 +114,7 @@ fields_are_read_by! {
     Frames<'b>: |fields| Some(Frames::new(fields.rest(), fields.pointer_size()));
 }
 
-/// A field that only some versions have, where they have it.
+/// A field that only some versions have.
 impl<'b, T: Field<'b>> Field<'b> for Option<T> {
     #[inline]
     fn read(fields: &mut Reader<'b>) -> Option<Self> {
@@ -122,11 +122,12 @@ impl<'b, T: Field<'b>> Field<'b> for Option<T> {
     }
 }
 
-/// Declares events whose fields lie behind each other: the struct, its `HOOK` where it has only one, `read` and `parse`.
+/// Declares events with consecutive fields: the struct, `HOOK` for a single hook, `read` and `parse`.
 ///
-/// A field is read by its type, or by the method of [`Reader`] that `as` names. `[since 3]` says from which version on the payload
-/// has it (before it is `None`, zero or empty), `[after 4]` how many bytes before it say nothing. What the hook tells is `= hook` for
-/// one of the [`kinds`], and `= (0x0320, 0x0321)` for whether it is the second of two.
+/// A field is read by its type, or with the [`Reader`] method named by `as`. `[since 3]` is the first version that has
+/// the field (in earlier ones it is `None`, 0 or empty), `[after 4]` the number of bytes to skip before it. A field
+/// with `= hook` is one of the [`kinds`] and depends on the hook; `= (0x0320, 0x0321)` is true for the second of two
+/// hooks.
 macro_rules! events {
     ($($(#[doc = $documentation:literal])* $($hook:literal =>)? $name:ident $(<$lifetime:lifetime>)? { $($body:tt)* })*) => {$(
         $crate::kernel::event! {
@@ -135,7 +136,6 @@ macro_rules! events {
     )*};
 }
 
-/// Declares one of the [`events`].
 macro_rules! event {
     ($documentation:tt $hook:tt $name:ident { $($body:tt)* }) => {
         $crate::kernel::event! {
@@ -150,24 +150,23 @@ macro_rules! event {
         $crate::kernel::parse_from_record!($name<'b>);
     };
     (
-        @structure [$($documentation:tt)*] [$($derive:tt)*] [$($hook:literal)?] [$($name:tt)*] [$($implemented:tt)*] [$lifetime:lifetime] {
+        @structure [$($documentation:tt)*] [$($derive:tt)*] [$($hook:literal)?] [$($name:tt)*] [$($implementation:tt)*] [$lifetime:lifetime] {
             $(
-                $(#[doc = $about:literal])* $field:ident: $type:ty
-                $(= $of_hook:tt)? $(as $how:ident $(($units:literal))?)? $([$word:ident $number:literal])?
+                $(#[doc = $field_doc:literal])* $field:ident: $type:ty
+                $(= $from_hook:tt)? $(as $how:ident $(($units:literal))?)? $([$word:ident $number:literal])?
             ),* $(,)?
         }
     ) => {
         $($documentation)*
         $($derive)*
-        pub struct $($name)* { $($(#[doc = $about])* pub $field: $type),* }
+        pub struct $($name)* { $($(#[doc = $field_doc])* pub $field: $type),* }
 
-        impl $($implemented)* {
+        impl $($implementation)* {
             $(
-                /// Its hook.
                 pub const HOOK: u16 = $hook;
             )?
 
-            /// Reads the payload; `None` when it is another event's or too short.
+            /// Reads the payload; `None` for another hook or a payload that is too short.
             #[inline]
             #[must_use]
             pub fn read(payload: $crate::kernel::KernelPayload<$lifetime>) -> Option<Self> {
@@ -175,7 +174,7 @@ macro_rules! event {
                 let mut fields = payload.fields;
                 Some(Self {
                     $($field: $crate::kernel::field!(
-                        payload fields $type $(= $of_hook)? $(, $word $number)? $(, as $how $(($units))?)?
+                        payload fields $type $(= $from_hook)? $(, $word $number)? $(, as $how $(($units))?)?
                     )),*
                 })
             }
@@ -183,9 +182,9 @@ macro_rules! event {
     };
 }
 
-/// Reads a field as the [`events`] declare it.
+/// Reads one field of [`events`].
 macro_rules! field {
-    ($payload:ident $fields:ident $type:ty = hook) => { <$type>::of($payload.hook)? };
+    ($payload:ident $fields:ident $type:ty = hook) => { <$type>::from_hook($payload.hook)? };
     ($payload:ident $fields:ident $type:ty = ($no:literal, $yes:literal)) => {
         match $payload.hook {
             $no => false,
@@ -208,19 +207,19 @@ macro_rules! field {
     ($payload:ident $fields:ident $type:ty) => { <$type as $crate::kernel::Field>::read(&mut $fields)? };
 }
 
-/// Declares what events of several hooks are, each with its hook.
+/// Declares an enum of the hooks of one event.
 macro_rules! kinds {
     ($(#[doc = $documentation:literal])* $name:ident {
-        $($(#[doc = $about:literal])* $kind:ident = $hook:literal),* $(,)?
+        $($(#[doc = $field_doc:literal])* $kind:ident = $hook:literal),* $(,)?
     }) => {
         $(#[doc = $documentation])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum $name { $($(#[doc = $about])* $kind),* }
+        pub enum $name { $($(#[doc = $field_doc])* $kind),* }
 
         impl $name {
-            /// The kind of a hook; `None` for those of other events.
+            /// The kind of a hook; `None` for hooks of other events.
             #[inline]
-            const fn of(hook: u16) -> Option<Self> {
+            const fn from_hook(hook: u16) -> Option<Self> {
                 match hook {
                     $($hook => Some(Self::$kind),)*
                     _ => None,
@@ -230,11 +229,11 @@ macro_rules! kinds {
     };
 }
 
-/// Gives a kernel struct its `parse`, beside the `read` it is written with.
+/// Adds `parse`, which reads from a record, to a struct that has `read`.
 macro_rules! parse_from_record {
     ($name:ident) => {
         impl $name {
-            /// Reads the event out of a record; `None` when the record is another event or too short.
+            /// Reads the event from a record; `None` for another event or a payload that is too short.
             #[inline]
             #[must_use]
             pub fn parse(record: &onoff_etl::Record<'_>) -> Option<Self> {
@@ -244,7 +243,7 @@ macro_rules! parse_from_record {
     };
     ($name:ident<'b>) => {
         impl<'b> $name<'b> {
-            /// Reads the event out of a record; `None` when the record is another event or too short.
+            /// Reads the event from a record; `None` for another event or a payload that is too short.
             #[inline]
             #[must_use]
             pub fn parse(record: &onoff_etl::Record<'b>) -> Option<Self> {

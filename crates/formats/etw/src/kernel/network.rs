@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::{KernelPayload, parse_from_record};
 
-/// The protocol of a [`NetworkTransfer`].
+/// Protocol of a [`NetworkTransfer`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NetworkProtocol {
     /// Group 0x06.
@@ -13,47 +13,39 @@ pub enum NetworkProtocol {
     Udp,
 }
 
-/// What a [`NetworkTransfer`] did.
+/// Operation of a [`NetworkTransfer`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NetworkOperation {
-    /// Data were sent.
     Send,
-    /// Data were received.
     Receive,
-    /// A connection was made by this machine.
+    /// Outgoing connection.
     Connect,
-    /// A connection ended.
     Disconnect,
-    /// Data were sent again.
     Retransmit,
-    /// A connection was made by the other machine.
+    /// Incoming connection.
     Accept,
-    /// A connection attempt is repeated.
+    /// Repeated connection attempt.
     Reconnect,
     /// Received data were copied to the program.
     Copy,
 }
 
-/// Something happened on a socket. Types 0x0A to 0x10 and 0x12 of either group over IPv4, 0x10 more over
-/// IPv6.
+/// An operation on a socket. Types 0x0A to 0x10 and 0x12 of either group for IPv4, plus 0x10 for IPv6.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NetworkTransfer {
-    /// Protocol.
     pub protocol: NetworkProtocol,
-    /// What happened.
     pub operation: NetworkOperation,
-    /// Process of the socket.
     pub process_id: u32,
-    /// Size in bytes of the data.
+    /// Number of data bytes.
     pub size: u32,
-    /// The other machine.
+    /// Address and port of the remote machine.
     pub destination: (IpAddr, u16),
-    /// This machine.
+    /// Address and port of this machine.
     pub source: (IpAddr, u16),
 }
 
 impl NetworkTransfer {
-    /// Reads the payload of one of the hooks.
+    /// Reads the payload; `None` for another hook or a payload that is too short.
     #[must_use]
     pub fn read(payload: KernelPayload<'_>) -> Option<Self> {
         let protocol = match payload.hook >> 8 {

@@ -1,4 +1,4 @@
-//! Group 0x0F: samples, interrupts, deferred procedure calls, system calls, marks.
+//! Group 0x0F: samples, interrupts, deferred procedure calls, system calls and marks.
 
 use onoff_etl::{Guid, Record};
 
@@ -6,26 +6,25 @@ use super::{KernelPayload, events, kinds, parse_from_record};
 use crate::text::{Ansi, Utf16};
 
 events! {
-    /// The profiling interrupt found this instruction running. Hook 0x0F2E.
+    /// A CPU sample: the instruction interrupted by the profiling interrupt. Hook 0x0F2E.
     0x0f2e => SampledProfile {
-        /// The instruction.
+        /// Address of the instruction.
         instruction_pointer: u64 as pointer,
-        /// The thread.
         thread_id: u32,
-        /// How many samples the event stands for.
+        /// Number of samples represented by the event.
         count: u16,
-        /// 1 and 2: a DPC or an interrupt service routine was running. Other bits undocumented; zero in
-        /// version 1.
+        /// Bits 0x1 and 0x2: a DPC or an interrupt service routine was running. Other bits are undocumented; 0 in version
+        /// 1.
         flags: u8 [since 2],
-        /// Undocumented; zero in version 1.
+        /// Undocumented; 0 in version 1.
         rank: u8 [since 2],
     }
 }
 
 impl SampledProfile {
-    /// Whether the processor was running a DPC or an interrupt service routine, so that the thread is only
-    /// the one it interrupted. Source of the fact: with it the samples of idle processors in two recordings
-    /// are as many as another reader counts.
+    /// True if the processor was running a DPC or an interrupt service routine, so that the thread is merely the
+    /// interrupted one. Source: with this rule, the number of idle samples in two recordings equals the count of
+    /// another reader.
     #[inline]
     #[must_use]
     pub fn in_dpc_or_isr(&self) -> bool {
@@ -34,31 +33,28 @@ impl SampledProfile {
 }
 
 events! {
-    /// A hardware counter reached its limit: what the processor executed then. Hook 0x0F2F.
+    /// A hardware counter reached its limit: the instruction executed at that time. Hook 0x0F2F.
     0x0f2f => CounterInterrupt {
-        /// The instruction.
+        /// Address of the instruction.
         instruction_pointer: u64 as pointer,
-        /// The thread.
         thread_id: u32,
-        /// Number of the counter's kind on the recorded computer (`KPROFILE_SOURCE`).
+        /// Source number of the counter on the recorded computer (`KPROFILE_SOURCE`).
         profile_source: u16,
     }
 }
 
-/// Names of the hardware counters whose values are kept with events, in their order. Hook 0x0F30.
+/// Names of the hardware counters whose values are recorded with events, in order. Hook 0x0F30.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CounterConfiguration<'b> {
-    /// The names.
     pub names: Vec<Utf16<'b>>,
 }
 
 impl<'b> CounterConfiguration<'b> {
-    /// Its hook.
     pub const HOOK: u16 = 0x0f30;
-    /// Most names that are read; recorders keep seven values at most.
+    /// Recorders store at most seven values.
     const MAX_NAMES: usize = 64;
 
-    /// Reads the payload: how many, then as many texts.
+    /// Reads the payload (a count, then that many texts); `None` for another hook or a payload that is too short.
     #[must_use]
     pub fn read(payload: KernelPayload<'b>) -> Option<Self> {
         (payload.hook == Self::HOOK).then_some(())?;
@@ -74,71 +70,69 @@ impl<'b> CounterConfiguration<'b> {
 parse_from_record!(CounterConfiguration<'b>);
 
 kinds! {
-    /// Which kind of deferred routine a [`DeferredProcedureCall`] ran.
+    /// Kind of a [`DeferredProcedureCall`].
     DeferredProcedureCallKind {
-        /// In a thread of its own (0x0F42).
+        /// Runs in a separate thread (0x0F42).
         Threaded = 0x0f42,
-        /// An ordinary one (0x0F44).
+        /// Ordinary DPC (0x0F44).
         Ordinary = 0x0f44,
-        /// Because a timer expired (0x0F45).
+        /// DPC of an expired timer (0x0F45).
         Timer = 0x0f45,
-        /// The I/O timer of a device (0x0F46).
+        /// DPC of a device's I/O timer (0x0F46).
         IoTimer = 0x0f46,
     }
 }
 
 events! {
-    /// A deferred procedure call (DPC) has run. Hooks 0x0F42, 0x0F44 to 0x0F46.
+    /// A completed deferred procedure call (DPC). Hooks 0x0F42, 0x0F44 to 0x0F46.
     DeferredProcedureCall {
-        /// Which kind.
         kind: DeferredProcedureCallKind = hook,
-        /// When it began, in ticks of the log's clock; it ended when the event was logged.
+        /// Start, in ticks of the log's clock. The event is logged at the end.
         start_ticks: u64,
-        /// Address of the routine: its image is the driver.
+        /// Address of the routine, which is in the driver's image.
         routine: u64 as pointer,
     }
 }
 
 kinds! {
-    /// Which kind of interrupt an [`InterruptServiceRoutine`] served.
+    /// Kind of interrupt handled by an [`InterruptServiceRoutine`].
     InterruptKind {
-        /// Signaled by a message (0x0F32).
+        /// Message-signaled (0x0F32).
         Message = 0x0f32,
-        /// Signaled by a line (0x0F43).
+        /// Line-based (0x0F43).
         Line = 0x0f43,
-        /// Served at passive level (0x0F5F).
+        /// Handled at passive level (0x0F5F).
         Passive = 0x0f5f,
     }
 }
 
-/// An interrupt service routine (ISR) has run. Hooks 0x0F32, 0x0F43, 0x0F5F.
+/// A completed interrupt service routine (ISR). Hooks 0x0F32, 0x0F43, 0x0F5F.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InterruptServiceRoutine {
-    /// Which kind.
     pub kind: InterruptKind,
-    /// When it began, in ticks of the log's clock; it ended when the event was logged.
+    /// Start, in ticks of the log's clock. The event is logged at the end.
     pub start_ticks: u64,
-    /// Address of the routine: its image is the driver.
+    /// Address of the routine, which is in the driver's image.
     pub routine: u64,
-    /// Whether the routine said the interrupt was its own.
+    /// True if the routine claimed the interrupt.
     pub claimed: bool,
-    /// Vector of the interrupt; zero in version 1.
+    /// Interrupt vector; 0 in version 1.
     pub vector: u16,
-    /// Number of the message; only [`InterruptKind::Message`].
+    /// Message number; only for [`InterruptKind::Message`].
     pub message_number: Option<u32>,
 }
 
 impl InterruptServiceRoutine {
-    /// Reads the payload of one of the three hooks.
+    /// Reads the payload; `None` for another hook or a payload that is too short.
     #[inline]
     #[must_use]
     pub fn read(payload: KernelPayload<'_>) -> Option<Self> {
-        let kind = InterruptKind::of(payload.hook)?;
+        let kind = InterruptKind::from_hook(payload.hook)?;
         let mut fields = payload.fields;
         let start_ticks = fields.u64()?;
         let routine = fields.pointer()?;
         let [returned, vector_low, vector_high, reserved] = *fields.array()?;
-        // Version 1 has a 32-bit return value where later versions have a byte and the vector.
+        // Version 1 has a 32-bit return value; later versions have a byte and the vector.
         let (claimed, vector) = if payload.version <= 1 {
             (returned | vector_low | vector_high | reserved != 0, 0)
         } else {
@@ -151,63 +145,60 @@ impl InterruptServiceRoutine {
 parse_from_record!(InterruptServiceRoutine);
 
 events! {
-    /// A system call begins. Hook 0x0F33.
+    /// Start of a system call. Hook 0x0F33.
     0x0f33 => SystemCallEnter {
         /// Address of the service routine.
         address: u64 as pointer,
     }
 
-    /// A system call returns. Hook 0x0F34.
+    /// End of a system call. Hook 0x0F34.
     0x0f34 => SystemCallExit {
-        /// NT status it returned.
+        /// NTSTATUS.
         status: u32,
     }
 }
 
 kinds! {
-    /// What a [`ProfileInterval`] event says.
+    /// Kind of a [`ProfileInterval`] event.
     ProfileIntervalKind {
         /// The interval was changed (0x0F48).
         Change = 0x0f48,
-        /// The interval when recording began (0x0F49).
+        /// The interval at the start of the recording (0x0F49).
         RundownStart = 0x0f49,
-        /// The interval when recording ended (0x0F4A).
+        /// The interval at the end of the recording (0x0F4A).
         RundownEnd = 0x0f4a,
     }
 }
 
 events! {
-    /// The time between two samples. Hooks 0x0F48 to 0x0F4A.
+    /// Interval between two samples. Hooks 0x0F48 to 0x0F4A.
     ProfileInterval<'b> {
-        /// Which of the three events this is.
         kind: ProfileIntervalKind = hook,
-        /// Number of the profile source; 0 = time.
+        /// Profile source; 0 is time.
         source: u32,
-        /// Interval from now on; units of 100 ns when the source is time.
+        /// New interval; in units of 100 ns if the source is time.
         new_interval: u32,
-        /// Interval before.
+        /// Previous interval, in the same unit.
         old_interval: u32,
         /// Name of the source; empty before version 3.
         source_name: Utf16<'b> [since 3],
     }
 }
 
-/// Somebody marked a moment by a text (`xperf -m`, WPR). Hook 0x0F22, or a FULL header with the class of
-/// this group and type 34.
+/// A mark: a text logged by a user at a point in time (`xperf -m`, WPR). Hook 0x0F22, or a FULL header with the class
+/// of this group and type 34.
 #[derive(Clone, Copy, Debug)]
 pub struct Mark<'b> {
-    /// The text.
     pub message: Ansi<'b>,
 }
 
-/// Class of this group, when its events come with a FULL header.
+/// Class of this group, for events with a FULL header.
 pub const PERF_INFO_CLASS: Guid = Guid::from_u128(0xce1dbfb4_137e_4da6_87b0_3f59aa102cbc);
 
 impl<'b> Mark<'b> {
-    /// Its hook.
     pub const HOOK: u16 = 0x0f22;
 
-    /// Reads the event out of a record of either form; `None` for any other.
+    /// Reads the event from a record of either form; `None` for other records.
     #[must_use]
     pub fn parse(record: &Record<'b>) -> Option<Self> {
         match KernelPayload::of(record) {
@@ -217,7 +208,7 @@ impl<'b> Mark<'b> {
         }
     }
 
-    /// Reads the payload.
+    /// Reads the payload; `None` for another hook or a payload that is too short.
     #[must_use]
     pub fn read(mut payload: KernelPayload<'b>) -> Option<Self> {
         (payload.hook == Self::HOOK).then(|| Self { message: payload.fields.ansi_z() })
@@ -229,7 +220,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn interrupt_vector_is_16_bits_at_an_odd_place() {
+    fn interrupt_vector_is_16_bits_at_odd_offset() {
         let mut bytes = 10u64.to_le_bytes().to_vec();
         bytes.extend(0xffff_f800_0000_1000u64.to_le_bytes());
         bytes.extend([1, 0x91, 0x01, 0]);
@@ -237,7 +228,7 @@ mod tests {
         assert_eq!((isr.claimed, isr.vector, isr.message_number), (true, 0x191, None));
         assert!(
             InterruptServiceRoutine::read(KernelPayload::new(0x0f32, 2, &bytes, 8)).is_none(),
-            "a message interrupt also has the message's number"
+            "a message interrupt also has a message number"
         );
         bytes.extend(3u32.to_le_bytes());
         let isr = InterruptServiceRoutine::read(KernelPayload::new(0x0f32, 2, &bytes, 8)).unwrap();
@@ -245,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn sample_versions() {
+    fn reads_sample_versions() {
         let mut bytes = 0x1000u32.to_le_bytes().to_vec();
         bytes.extend(44u32.to_le_bytes());
         bytes.extend(1u16.to_le_bytes());
@@ -258,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_counters_are_as_many_as_there_are() {
+    fn counter_names_end_with_payload() {
         let names = |count: u32, texts: &[&str]| -> Vec<String> {
             let mut bytes = count.to_le_bytes().to_vec();
             texts.iter().for_each(|text| bytes.extend(text.encode_utf16().flat_map(u16::to_le_bytes)));
@@ -267,7 +258,7 @@ mod tests {
         };
         assert_eq!(names(2, &["LLCMisses\0", "TotalCycles\0"]), ["LLCMisses", "TotalCycles"]);
         assert_eq!(names(1, &["LLCMisses\0", "TotalCycles\0"]), ["LLCMisses"]);
-        // More are announced than there are, and the last is cut.
+        // More names are declared than present, and the last one is truncated.
         assert_eq!(names(u32::MAX, &["LLCMisses\0", "Tot"]), ["LLCMisses", "Tot"]);
         assert!(CounterConfiguration::read(KernelPayload::new(0x0f30, 2, &[1, 0], 8)).is_none());
     }

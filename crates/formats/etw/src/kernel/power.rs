@@ -1,104 +1,101 @@
-//! Group 0x12: power transitions, as the kernel's power manager logs them. Logged only when a session asks
-//! for the group; verified with no real file. The provider Microsoft-Windows-Kernel-Power logs the same
-//! transitions and is usually there.
+//! Group 0x12: power transitions logged by the kernel's power manager. Sessions must enable the group explicitly; the
+//! layouts were not verified with a real file. The provider Microsoft-Windows-Kernel-Power logs the same transitions
+//! and is usually enabled.
 
 use super::{KernelPayload, events, kinds, parse_from_record};
 use crate::text::Utf16;
 
 events! {
-    /// The system is asked to go to another power state. Hook 0x1222.
+    /// Start of a request for a system power state. Hook 0x1222.
     0x1222 => PowerActionStart {
-        /// Pairs the event with [`PowerActionEnd`].
+        /// Same value as in the matching [`PowerActionEnd`].
         trigger: u64 as pointer,
         /// `POWER_ACTION`: 2 sleep, 3 hibernate, 4 shutdown, 5 shutdown and restart, 6 shutdown and off, …
         power_action: u32,
-        /// Lightest `SYSTEM_POWER_STATE` that will do.
+        /// Lightest acceptable `SYSTEM_POWER_STATE`.
         lightest_state: u32,
     }
 
-    /// The request of a [`PowerActionStart`] is over. Hook 0x1223.
+    /// End of the request of a [`PowerActionStart`]. Hook 0x1223.
     0x1223 => PowerActionEnd {
-        /// As in the start.
+        /// Same value as in the matching [`PowerActionStart`].
         trigger: u64 as pointer,
-        /// NT status.
+        /// NTSTATUS.
         status: u32,
     }
 
-    /// All devices are asked, or told, to change their power state. Hook 0x1224.
+    /// Start of a query or change of the power state of all devices. Hook 0x1224.
     0x1224 => DevicesStateStart {
-        /// `SYSTEM_POWER_STATE` to go to: 1 working, 2 S1, 3 S2, 4 S3, 5 hibernate, 6 shutdown.
+        /// Target `SYSTEM_POWER_STATE`: 1 working, 2 S1, 3 S2, 4 S3, 5 hibernate, 6 shutdown.
         system_state: u32,
-        /// Whether the system wakes up.
         waking: bool,
-        /// Whether the system shuts down.
         shutdown: bool,
         /// 2 set power, 3 query power.
         irp_minor: u8,
     }
 
-    /// The devices have answered a [`DevicesStateStart`]. Hook 0x1225.
+    /// End of the query or change of a [`DevicesStateStart`]. Hook 0x1225.
     0x1225 => DevicesStateEnd {
-        /// NT status.
+        /// NTSTATUS.
         status: u32,
     }
 
-    /// One device is sent a power request. Hook 0x1226.
+    /// Start of a power request to a device. Hook 0x1226.
     0x1226 => DevicePowerStart<'b> {
-        /// The request; [`DevicePowerEnd`] names the same.
+        /// Address of the IRP, as in the matching [`DevicePowerEnd`].
         irp: u64 as pointer,
-        /// Where the image of its driver begins.
+        /// Base address of the driver's image.
         driver_start: u64 as pointer,
-        /// Place in the order devices are notified in.
+        /// Position in the notification order of devices.
         order_level: u8,
-        /// Major function of the request.
+        /// Major function of the IRP.
         major_function: u8,
         /// 2 set power, 3 query power.
         minor_function: u8,
-        /// 0 = `state` is a system's, 1 = a device's.
+        /// 0: `state` is a system state, 1: a device state.
         state_type: u32 [after 1],
-        /// The state asked for.
+        /// Requested state.
         state: u32,
-        /// Name of the device. The length before it leaves out the terminator, which is there all the same.
+        /// Name of the device. The length before it does not count the terminator, but the terminator is present.
         device_name: Utf16<'b> [after 4],
     }
 
-    /// A device has completed a power request. Hook 0x1227.
+    /// End of a power request to a device. Hook 0x1227.
     0x1227 => DevicePowerEnd {
-        /// The request.
+        /// Address of the IRP.
         irp: u64 as pointer,
-        /// NT status.
+        /// NTSTATUS.
         status: u32,
     }
 }
 
 kinds! {
-    /// Why the performance counter was read around a sleep.
+    /// When the performance counter was read during a sleep.
     SleepCounterKind {
-        /// Before the system sleeps (0x1230).
+        /// Before the sleep (0x1230).
         BeforeSleep = 0x1230,
-        /// After it woke (0x1231).
+        /// After the wake (0x1231).
         AfterSleep = 0x1231,
-        /// After the counter was set right again (0x1232).
+        /// After the counter was corrected (0x1232).
         Calibrated = 0x1232,
     }
 }
 
-/// The performance counter around a sleep, over which it may have jumped. Hooks 0x1230 to 0x1232.
+/// The performance counter before or after a sleep, during which it may have jumped. Hooks 0x1230 to 0x1232.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SleepCounter {
-    /// When.
     pub kind: SleepCounterKind,
-    /// Value of the counter, in ticks.
+    /// Counter value in ticks.
     pub performance_counter: i64,
-    /// Ticks per second; only before sleep.
+    /// Ticks per second; `None` except before the sleep.
     pub performance_frequency: Option<i64>,
 }
 
 impl SleepCounter {
-    /// Reads the payload of one of the three hooks.
+    /// Reads the payload; `None` for another hook or a payload that is too short.
     #[must_use]
     pub fn read(mut payload: KernelPayload<'_>) -> Option<Self> {
-        let kind = SleepCounterKind::of(payload.hook)?;
+        let kind = SleepCounterKind::from_hook(payload.hook)?;
         Some(Self {
             kind,
             performance_counter: payload.fields.i64()?,
@@ -117,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn device_request_skips_its_padding() {
+    fn device_request_skips_padding() {
         let mut bytes: Vec<u8> = [0x10u64, 0x20].iter().flat_map(|v| v.to_le_bytes()).collect();
         bytes.extend([5, 0x16, 2, 0xcc]);
         bytes.extend([1u32, 4, 3].iter().flat_map(|v| v.to_le_bytes()));
@@ -129,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_counter_before_sleep_has_a_frequency() {
+    fn only_counter_before_sleep_has_frequency() {
         let bytes: Vec<u8> = [9i64, 10_000_000].iter().flat_map(|v| v.to_le_bytes()).collect();
         let before = SleepCounter::read(KernelPayload::new(0x1230, 2, &bytes, 8)).unwrap();
         assert_eq!(before.performance_frequency, Some(10_000_000));

@@ -5,44 +5,41 @@ use crate::security_identifier::Sid;
 use crate::text::{Ansi, Utf16};
 
 kinds! {
-    /// What a [`Process`] event says about its process.
+    /// Kind of a [`Process`] event.
     ProcessEventKind {
-        /// It was created (0x0301).
+        /// The process was created (0x0301).
         Start = 0x0301,
-        /// Its last thread ended (0x0302).
+        /// The last thread of the process ended (0x0302).
         End = 0x0302,
-        /// It was already there when recording began (0x0303).
+        /// The process already existed when the recording started (0x0303).
         RundownStart = 0x0303,
-        /// It was still there when recording ended (0x0304).
+        /// The process still existed when the recording ended (0x0304).
         RundownEnd = 0x0304,
-        /// It has exited, but its object lives on because somebody holds a handle (0x0327).
+        /// The process exited, but an open handle keeps its object (0x0327).
         Defunct = 0x0327,
     }
 }
 
-/// A process starts, ends, or is described by a rundown. Hooks 0x0301 to 0x0304 and 0x0327.
+/// A process started or ended, or is listed by a rundown. Hooks 0x0301 to 0x0304 and 0x0327.
 #[derive(Clone, Copy, Debug)]
 pub struct Process<'b> {
-    /// Which of the five events this is.
     pub kind: ProcessEventKind,
-    /// Address of the kernel's process object; unlike the id it is not used again while a handle lives.
-    /// Zero before version 2.
+    /// Address of the kernel's process object. Unlike the id, it is not reused while a handle is open. 0 before version
+    /// 2.
     pub unique_process_key: u64,
-    /// Process id.
     pub process_id: u32,
-    /// Process id of the creator.
     pub parent_id: u32,
-    /// Terminal session; zero in version 0.
+    /// Terminal session; 0 in version 0.
     pub session_id: u32,
-    /// Exit status, meaningful for [`ProcessEventKind::End`] and [`ProcessEventKind::Defunct`].
+    /// Exit status; valid for [`ProcessEventKind::End`] and [`ProcessEventKind::Defunct`].
     pub exit_status: i32,
-    /// Physical address of the page directory; zero where the version has none.
+    /// Physical address of the page directory; 0 in versions 0 and 2.
     pub directory_table_base: u64,
-    /// 1 application id present, 2 WOW64, 4 protected, 8 packaged. Zero before version 4.
+    /// Bits: 1 has application id, 2 WOW64, 4 protected, 8 packaged. 0 before version 4.
     pub flags: u32,
-    /// The user the process runs as.
+    /// User of the process.
     pub user_sid: Option<Sid<'b>>,
-    /// File name of the executable, without its folder; the kernel keeps at most 15 characters in old versions.
+    /// File name of the executable without its directory. Old versions of the kernel truncate it to 15 characters.
     pub image_file_name: Ansi<'b>,
     /// Command line; empty before version 2.
     pub command_line: Utf16<'b>,
@@ -50,15 +47,15 @@ pub struct Process<'b> {
     pub package_full_name: Utf16<'b>,
     /// Application id within the package; empty before version 4.
     pub application_id: Utf16<'b>,
-    /// When the process exited, as FILETIME: only in [`ProcessEventKind::Defunct`] from version 5 on.
+    /// Exit time as FILETIME; only for [`ProcessEventKind::Defunct`] since version 5.
     pub exit_time: Option<u64>,
 }
 
 impl<'b> Process<'b> {
-    /// Reads the payload of one of the five hooks.
+    /// Reads the payload; `None` for another hook or a payload that is too short.
     #[must_use]
     pub fn read(payload: KernelPayload<'b>) -> Option<Self> {
-        let kind = ProcessEventKind::of(payload.hook)?;
+        let kind = ProcessEventKind::from_hook(payload.hook)?;
         let version = payload.version;
         let mut fields = payload.fields;
         let mut process = Process {
@@ -82,7 +79,7 @@ impl<'b> Process<'b> {
             process.parent_id = u32::try_from(fields.pointer()?).ok()?;
         } else {
             let first = fields.pointer()?;
-            // Version 1 has the page directory where later versions have the key.
+            // Version 1 has the page directory here, later versions the key.
             if version == 1 {
                 process.directory_table_base = first;
             } else {
@@ -117,49 +114,39 @@ impl<'b> Process<'b> {
 parse_from_record!(Process<'b>);
 
 events! {
-    /// A process is being terminated: its id, before the end event with the details. Hook 0x030B.
+    /// A process is being terminated. The end event follows with the details. Hook 0x030B.
     0x030b => ProcessTerminate {
-        /// Process id.
         process_id: u32,
     }
 
-    /// Memory and handle counters of a process, at its end (0x0320) or at rundown (0x0321). Sizes in bytes.
+    /// Memory and handle counters of a process at its end (0x0320) or at rundown (0x0321). Sizes are in bytes.
     ProcessCounters {
-        /// Whether a rundown wrote it, rather than the end of the process.
+        /// True for a rundown, false for the end of the process.
         rundown: bool = (0x0320, 0x0321),
-        /// Process id.
         process_id: u32,
-        /// Page faults, soft and hard.
+        /// Soft and hard page faults.
         page_fault_count: u32,
-        /// Open handles.
         handle_count: u32,
-        /// Most address space in use at once.
+        /// Peak of the address space in use.
         peak_virtual_size: u64 as pointer [after 4],
-        /// Largest working set.
         peak_working_set_size: u64 as pointer,
-        /// Most page file in use at once.
         peak_pagefile_usage: u64 as pointer,
-        /// Most paged pool charged at once.
+        /// Peak of the paged pool charged.
         quota_peak_paged_pool_usage: u64 as pointer,
-        /// Most non-paged pool charged at once.
+        /// Peak of the nonpaged pool charged.
         quota_peak_non_paged_pool_usage: u64 as pointer,
-        /// Address space in use.
         virtual_size: u64 as pointer,
-        /// Working set.
         working_set_size: u64 as pointer,
-        /// Page file in use.
         pagefile_usage: u64 as pointer,
-        /// Paged pool charged.
         quota_paged_pool_usage: u64 as pointer,
-        /// Non-paged pool charged.
+        /// Nonpaged pool charged.
         quota_non_paged_pool_usage: u64 as pointer,
-        /// Private pages, in bytes.
+        /// Private memory in bytes, despite the name.
         private_page_count: u64 as pointer,
     }
 
-    /// The kernel enters a phase of its own initialization. Hook 0x0326.
+    /// Start of a phase of kernel initialization. Hook 0x0326.
     0x0326 => BootPhaseStart {
-        /// Number of the phase.
         phase: i32,
     }
 }
@@ -169,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn process_version_4_with_64_bit_pointers() {
+    fn reads_process_version_4_with_64_bit_pointers() {
         let mut bytes = 0xffff_8000_0000_1000u64.to_le_bytes().to_vec();
         bytes.extend([600u32, 4, 1, 0].iter().flat_map(|v| v.to_le_bytes()));
         bytes.extend(0x1ad000u64.to_le_bytes());

@@ -1,14 +1,14 @@
-//! Group 0x00: what the recorder says about itself and the machine it runs on.
+//! Group 0x00: information about the recorder and its machine.
 
 use onoff_etl::Guid;
 
 use super::{KernelPayload, events, parse_from_record};
 use crate::text::{Ansi, Utf16};
 
-/// The kernel groups that were enabled. Hooks 0x0005 at the beginning, 0x0020 at the end.
+/// The enabled kernel groups. Hooks 0x0005 at the start of the recording, 0x0020 at the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupMasks {
-    /// Whether this is the state at the end of the recording.
+    /// True for the state at the end of the recording.
     pub at_end: bool,
     /// Bit `b` of dword `i` enables group `i << 29 | 1 << b`; dword 0 is the public `EnableFlags`.
     pub masks: [u32; 8],
@@ -17,7 +17,7 @@ pub struct GroupMasks {
 }
 
 impl GroupMasks {
-    /// Reads the payload of either hook.
+    /// Reads the payload; `None` for another hook or a payload that is too short.
     #[must_use]
     pub fn read(payload: KernelPayload<'_>) -> Option<Self> {
         let at_end = match payload.hook {
@@ -46,26 +46,24 @@ events! {
         pdb_name: Ansi<'b>,
     }
 
-    /// The build the system was made by, such as `19041.1.amd64fre.vb_release.191206-1406`. Hook 0x0042.
+    /// Build string of the system, such as `19041.1.amd64fre.vb_release.191206-1406`. Hook 0x0042.
     0x0042 => BuildLab<'b> {
-        /// The text.
         build: Ansi<'b>,
     }
 
-    /// The partition of a hypervisor or container the recording was made in. Hook 0x0050.
+    /// The hypervisor partition or container of the recorder. Hook 0x0050.
     0x0050 => PartitionInfo {
-        /// Kind of partition (undocumented numbers).
+        /// Kind of partition (undocumented number).
         partition_type: u32 [after 4],
-        /// What to add to this machine's clock to get the host's, in ticks.
+        /// Offset from this machine's clock to the host's, in ticks.
         ticks_offset_from_root: i64,
-        /// This partition.
         partition_id: Guid,
-        /// The one around it.
+        /// The enclosing partition.
         parent_id: Guid,
     }
 }
 
-/// Where the binary of some providers lies. Hook 0x0043.
+/// Path of the binary of some providers. Hook 0x0043.
 #[derive(Clone, Copy, Debug)]
 pub struct ProviderBinaryPath<'b> {
     guids: &'b [u8],
@@ -74,10 +72,9 @@ pub struct ProviderBinaryPath<'b> {
 }
 
 impl<'b> ProviderBinaryPath<'b> {
-    /// Its hook.
     pub const HOOK: u16 = 0x0043;
 
-    /// Reads the payload.
+    /// Reads the payload; `None` for another hook or a payload that is too short.
     #[must_use]
     pub fn read(mut payload: KernelPayload<'b>) -> Option<Self> {
         (payload.hook == Self::HOOK).then_some(())?;
@@ -85,7 +82,7 @@ impl<'b> ProviderBinaryPath<'b> {
         Some(Self { guids: payload.fields.take(count.checked_mul(16)?)?, path: payload.fields.utf16_z() })
     }
 
-    /// The providers.
+    /// GUIDs of the providers.
     pub fn providers(&self) -> impl Iterator<Item = Guid> + 'b {
         self.guids.as_chunks::<16>().0.iter().map(|guid| Guid::from_bytes_le(*guid))
     }
@@ -97,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn group_masks_without_and_with_the_event_version() {
+    fn reads_group_masks_with_and_without_event_version() {
         let bytes: Vec<u8> = (1..=9u32).flat_map(u32::to_le_bytes).collect();
         let old = GroupMasks::read(KernelPayload::new(0x0005, 0, &bytes[..32], 8)).unwrap();
         assert_eq!((old.masks[7], old.kernel_event_version), (8, None));
@@ -106,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn provider_binary_path_does_not_trust_its_count() {
+    fn provider_binary_path_rejects_excessive_count() {
         let mut bytes = u32::MAX.to_le_bytes().to_vec();
         bytes.extend([0; 40]);
         assert!(ProviderBinaryPath::read(KernelPayload::new(0x0043, 2, &bytes, 8)).is_none());

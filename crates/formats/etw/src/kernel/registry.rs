@@ -3,10 +3,10 @@
 use super::{KernelPayload, events, parse_from_record};
 use crate::text::Utf16;
 
-/// What was done to a registry key.
+/// Operation on a registry key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
-#[allow(missing_docs, reason = "each says what the registry function of that name does")]
+#[allow(missing_docs, reason = "named after the registry functions")]
 pub enum RegistryOperation {
     Create = 0x0a,
     Open,
@@ -20,13 +20,13 @@ pub enum RegistryOperation {
     QueryMultipleValue,
     SetInformation,
     Flush,
-    /// A key control block was made: gives the block's full name.
+    /// A key control block was created; with its full name.
     BlockCreate,
-    /// A key control block went away.
+    /// A key control block was deleted.
     BlockDelete,
-    /// A rundown at the beginning gives a block's full name.
+    /// Rundown at the start of the recording, with the full name of a block.
     BlockRundownBegin,
-    /// A rundown at the end gives a block's full name.
+    /// Rundown at the end of the recording, with the full name of a block.
     BlockRundownEnd,
     Virtualize,
     Close,
@@ -59,27 +59,26 @@ impl RegistryOperation {
     ];
 }
 
-/// An operation on a registry key ended. Hooks 0x090A to 0x091D.
+/// A completed operation on a registry key. Hooks 0x090A to 0x091D.
 #[derive(Clone, Copy, Debug)]
 pub struct RegistryKeyOperation<'b> {
-    /// What was done.
     pub operation: RegistryOperation,
-    /// When it began, in ticks of the log's clock; `None` in versions 0 and 1.
+    /// Start, in ticks of the log's clock; `None` in versions 0 and 1.
     pub start_ticks: Option<u64>,
-    /// How long it took, in ticks of the log's clock; only in versions 0 and 1.
+    /// Duration in ticks of the log's clock; only in versions 0 and 1.
     pub elapsed_ticks: Option<i64>,
-    /// NT status.
+    /// NTSTATUS.
     pub status: u32,
-    /// Index of the subkey or value, for the enumerations.
+    /// Index of the subkey or value, for enumerations.
     pub index: u32,
-    /// Address of the key control block the name is relative to.
+    /// Address of the key control block to which the name is relative.
     pub key_handle: u64,
-    /// Name relative to the block; for the four block events the full name.
+    /// Name relative to the block; for the four block events, the full name.
     pub key_name: Utf16<'b>,
 }
 
 impl<'b> RegistryKeyOperation<'b> {
-    /// Reads the payload of one of the twenty hooks.
+    /// Reads the payload; `None` for another hook or a payload that is too short.
     #[must_use]
     pub fn read(payload: KernelPayload<'b>) -> Option<Self> {
         (payload.hook >> 8 == 0x09).then_some(())?;
@@ -112,15 +111,14 @@ impl<'b> RegistryKeyOperation<'b> {
 parse_from_record!(RegistryKeyOperation<'b>);
 
 events! {
-    /// A hive comes into use (0x0924).
+    /// A hive was loaded. Hook 0x0924.
     0x0924 => RegistryHiveLoad<'b> {
         /// Address of the hive.
         hive: u64 as pointer,
-        /// How it was made.
+        /// Kind of load (undocumented number).
         operation_type: u32,
         /// Size in bytes.
         size: u32 [after 4],
-        /// File of the hive.
         file_name: Utf16<'b>,
     }
 }
@@ -130,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_hook_has_its_operation() {
+    fn every_hook_has_an_operation() {
         let bytes = [0; 32];
         for (at, &operation) in RegistryOperation::ALL.iter().enumerate() {
             assert_eq!(operation as usize, 0x0a + at);
@@ -144,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn version_1_tells_how_long() {
+    fn version_1_has_elapsed_time() {
         let mut bytes: Vec<u8> = [7u32, 0x1000].iter().flat_map(|v| v.to_le_bytes()).collect();
         bytes.extend(55i64.to_le_bytes());
         bytes.extend(3u32.to_le_bytes());

@@ -1,13 +1,12 @@
-//! Group 0x18: call stacks, and the keys that stand for them.
+//! Group 0x18: call stacks and stack keys.
 //!
-//! A stack belongs to the event with the same time on the same thread; its kernel and user halves may come
-//! as two records. To save space a session may log a key instead; what the key stands for follows when the
-//! key is deleted or run down, usually much later. A reference resolves to the first definition of its key
-//! at or after it.
+//! A stack belongs to the event with the same time on the same thread; its kernel and user halves may be two records.
+//! To save space, a session may log a key instead of the stack. The definition of the key is logged when the key is
+//! deleted or at rundown, usually much later. A reference resolves to the first definition of its key at or after it.
 
 use super::{events, kinds};
 
-/// Return addresses, innermost first, read on demand.
+/// Return addresses, innermost first, decoded on demand.
 #[derive(Clone, Copy, Debug)]
 pub struct Frames<'b> {
     bytes: &'b [u8],
@@ -15,19 +14,18 @@ pub struct Frames<'b> {
 }
 
 impl<'b> Frames<'b> {
-    /// Takes `bytes` as return addresses of `pointer_size` bytes; a cut last one is left out.
+    /// Wraps return addresses of `pointer_size` bytes; an incomplete last one is ignored.
     #[must_use]
     pub fn new(bytes: &'b [u8], pointer_size: usize) -> Self {
         Self { bytes, wide: pointer_size == 8 }
     }
 
-    /// How many there are.
+    /// Number of addresses.
     #[must_use]
     pub fn len(&self) -> usize {
         self.bytes.len() / if self.wide { 8 } else { 4 }
     }
 
-    /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -47,7 +45,7 @@ impl<'b> Frames<'b> {
 events! {
     /// A call stack. Hook 0x1820.
     0x1820 => Stack<'b> {
-        /// Time of the event it belongs to, in ticks of the log's clock.
+        /// Time of the event with this stack, in ticks of the log's clock.
         event_ticks: u64,
         /// Process of that event.
         process_id: u32,
@@ -59,39 +57,36 @@ events! {
 }
 
 kinds! {
-    /// When a key's meaning was told.
+    /// When the definition of a stack key was logged.
     StackKeyDefinitionKind {
-        /// As the key comes into use (0x1822).
+        /// When the key was created (0x1822).
         Create = 0x1822,
-        /// As the key goes out of use (0x1823): later uses of its number mean another stack.
+        /// When the key was deleted (0x1823): later references to its number mean another stack.
         Delete = 0x1823,
-        /// As recording ends (0x1824).
+        /// When the recording ended (0x1824).
         Rundown = 0x1824,
     }
 }
 
 events! {
-    /// What a key stands for. Hooks 0x1822 to 0x1824.
+    /// Definition of a stack key. Hooks 0x1822 to 0x1824.
     StackKeyDefinition<'b> {
-        /// When it was told.
         kind: StackKeyDefinitionKind = hook,
-        /// The key.
         stack_key: u64 as pointer,
         /// Return addresses, innermost first.
         frames: Frames<'b>,
     }
 
-    /// Half of a call stack, by its key. Hooks 0x1825 kernel, 0x1826 user.
+    /// Half of a call stack, given by its key. Hooks 0x1825 kernel, 0x1826 user.
     StackKeyReference {
-        /// Whether this is the user half.
+        /// True for the user half.
         user: bool = (0x1825, 0x1826),
-        /// Time of the event it belongs to, in ticks of the log's clock.
+        /// Time of the event with this stack, in ticks of the log's clock.
         event_ticks: u64,
         /// Process of that event.
         process_id: u32,
         /// Thread of that event.
         thread_id: u32,
-        /// The key.
         stack_key: u64 as pointer,
     }
 }
@@ -102,7 +97,7 @@ mod tests {
     use crate::kernel::KernelPayload;
 
     #[test]
-    fn frames_fill_the_record() {
+    fn frames_extend_to_end_of_record() {
         let mut bytes = 99u64.to_le_bytes().to_vec();
         bytes.extend([4u32, 8].iter().flat_map(|v| v.to_le_bytes()));
         bytes.extend([0x1000u32, 0xf000_2000].iter().flat_map(|v| v.to_le_bytes()));

@@ -1,30 +1,28 @@
-//! Group 0x05: threads, apart from switching between them.
+//! Group 0x05: threads, except for scheduling.
 
 use super::{KernelPayload, events, kinds, parse_from_record};
 use crate::text::Utf16;
 
 kinds! {
-    /// What a [`Thread`] event says about its thread.
+    /// Kind of a [`Thread`] event.
     ThreadEventKind {
-        /// It was created (0x0501).
+        /// The thread was created (0x0501).
         Start = 0x0501,
-        /// It ended (0x0502).
+        /// The thread ended (0x0502).
         End = 0x0502,
-        /// It was already there when recording began (0x0503).
+        /// The thread already existed when the recording started (0x0503).
         RundownStart = 0x0503,
-        /// It was still there when recording ended (0x0504).
+        /// The thread still existed when the recording ended (0x0504).
         RundownEnd = 0x0504,
     }
 }
 
-/// A thread starts, ends, or is described by a rundown. Hooks 0x0501 to 0x0504.
+/// A thread started or ended, or is listed by a rundown. Hooks 0x0501 to 0x0504.
 #[derive(Clone, Copy, Debug)]
 pub struct Thread<'b> {
-    /// Which of the four events this is.
     pub kind: ThreadEventKind,
-    /// Process the thread belongs to (not the one that logged the event).
+    /// Process of the thread, not of the logging thread.
     pub process_id: u32,
-    /// Thread id.
     pub thread_id: u32,
     /// Highest address of the kernel stack.
     pub stack_base: u64,
@@ -34,23 +32,23 @@ pub struct Thread<'b> {
     pub user_stack_base: u64,
     /// Lowest address of the user stack.
     pub user_stack_limit: u64,
-    /// Where the thread begins, in versions 1 and 2; zero otherwise.
+    /// Start address, in versions 1 and 2; 0 otherwise.
     pub start_address: u64,
-    /// Processors the thread may run on, from version 3 on; zero otherwise.
+    /// Bit mask of the allowed processors, since version 3; 0 otherwise.
     pub affinity: u64,
-    /// Start address the creator gave.
+    /// Start address given by the creator of the thread.
     pub win32_start_address: u64,
-    /// Address of the thread environment block; zero before version 2.
+    /// Address of the thread environment block; 0 before version 2.
     pub teb_base: u64,
-    /// Service the thread works for, as the service control manager numbers them; zero = none.
+    /// Tag of the service for which the thread works, assigned by the service control manager; 0 means none.
     pub sub_process_tag: u32,
-    /// Priorities, from version 3 on.
+    /// Priorities, since version 3.
     pub priorities: Option<ThreadPriorities>,
-    /// Name given to the thread, from version 4 on and in late version 3 events; empty = none.
+    /// Name of the thread, since version 4 and in later version 3 events; empty means none.
     pub thread_name: Utf16<'b>,
 }
 
-/// The three priorities of a thread and its flags.
+/// Priorities and flags of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThreadPriorities {
     /// CPU base priority, 0 to 31.
@@ -64,14 +62,14 @@ pub struct ThreadPriorities {
 }
 
 impl<'b> Thread<'b> {
-    /// Reads the payload of one of the four hooks.
+    /// Reads the payload; `None` for another hook or a payload that is too short.
     #[must_use]
     pub fn read(payload: KernelPayload<'b>) -> Option<Self> {
-        let kind = ThreadEventKind::of(payload.hook)?;
+        let kind = ThreadEventKind::from_hook(payload.hook)?;
         let version = payload.version;
         let mut fields = payload.fields;
         let (first, second) = (fields.u32()?, fields.u32()?);
-        // Version 0 names the thread before its process.
+        // In version 0 the thread id is first.
         let (process_id, thread_id) = if version == 0 { (second, first) } else { (first, second) };
         let mut thread = Thread {
             kind,
@@ -89,7 +87,7 @@ impl<'b> Thread<'b> {
             priorities: None,
             thread_name: Utf16::default(),
         };
-        // Version 1 of the end event is the two ids and nothing else.
+        // Version 1 of the end event has only the two ids.
         if version == 0 || (version == 1 && kind == ThreadEventKind::End) {
             return Some(thread);
         }
@@ -119,19 +117,16 @@ impl<'b> Thread<'b> {
 parse_from_record!(Thread<'b>);
 
 events! {
-    /// A thread is given a name. Hook 0x0548.
+    /// A thread was named. Hook 0x0548.
     0x0548 => ThreadName<'b> {
-        /// Process of the thread.
         process_id: u32,
-        /// The thread.
         thread_id: u32,
-        /// Its name.
         thread_name: Utf16<'b>,
     }
 }
 
 kinds! {
-    /// Which priority a [`ThreadPriorityChange`] is about.
+    /// Kind of priority changed by a [`ThreadPriorityChange`].
     ThreadPriorityKind {
         /// Current CPU priority (0x0530).
         Current = 0x0530,
@@ -145,33 +140,29 @@ kinds! {
 }
 
 events! {
-    /// A priority of a thread changes. Hooks 0x0530, 0x0531, 0x0533, 0x0534.
+    /// A priority of a thread was changed. Hooks 0x0530, 0x0531, 0x0533, 0x0534.
     ThreadPriorityChange {
-        /// Which priority.
         kind: ThreadPriorityKind = hook,
-        /// The thread.
         thread_id: u32,
-        /// Priority before.
         old_priority: u8,
-        /// Priority from now on.
         new_priority: u8,
     }
 
-    /// The logging thread begins to work for another service. Hook 0x0545.
+    /// The logging thread switched to work for another service. Hook 0x0545.
     0x0545 => SubProcessTagChange {
-        /// Tag before.
+        /// Service tag before the change.
         old_tag: u32,
-        /// Tag from now on.
+        /// Service tag after the change.
         new_tag: u32,
     }
 
-    /// A system worker thread ran an item of work. Hook 0x0539.
+    /// A system worker thread ran a work item. Hook 0x0539.
     0x0539 => WorkerThreadItem {
-        /// The worker.
+        /// Worker thread.
         thread_id: u32,
-        /// When the item began, in ticks of the log's clock; it ended when the event was logged.
+        /// Start of the item, in ticks of the log's clock. The event is logged at the end.
         start_ticks: u64,
-        /// The routine that ran.
+        /// Address of the work item's routine.
         thread_routine: u64 as pointer,
     }
 }
@@ -185,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn version_0_has_the_ids_swapped() {
+    fn version_0_has_swapped_ids() {
         let bytes = words(&[12, 4]);
         let thread = Thread::read(KernelPayload::new(0x0501, 0, &bytes, 4)).unwrap();
         assert_eq!((thread.thread_id, thread.process_id), (12, 4));
@@ -195,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn version_3_with_32_bit_pointers_and_a_late_name() {
+    fn reads_version_3_with_32_bit_pointers_and_optional_name() {
         let mut bytes = words(&[4, 12, 0x9000, 0x6000, 0, 0, 3, 0x401000, 0x7ffd_e000, 77]);
         bytes.extend([8, 5, 2, 0]);
         let payload = KernelPayload::new(0x0503, 3, &bytes, 4);
@@ -209,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn priority_change() {
+    fn reads_priority_change() {
         let bytes = [7, 0, 0, 0, 8, 15, 0, 0];
         let change = ThreadPriorityChange::read(KernelPayload::new(0x0531, 3, &bytes, 8)).unwrap();
         assert_eq!(change.kind, ThreadPriorityKind::Base);

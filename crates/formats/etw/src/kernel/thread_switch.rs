@@ -1,40 +1,39 @@
-//! Group 0x05: the scheduler's decisions. Context switches make up most of a recording, so their readers
-//! are single bounds checks.
+//! Group 0x05: scheduling. Context switches are most of a recording, so each is read with a single bounds check per
+//! block of fields.
 
 use super::{KernelPayload, parse_from_record};
 
-/// A processor leaves one thread and runs another. Hook 0x0524.
+/// A context switch: a processor switched from one thread to another. Hook 0x0524.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContextSwitch {
-    /// Thread that runs from now on; 0 = the processor's idle thread.
+    /// Thread switched to; 0 is the processor's idle thread.
     pub new_thread_id: u32,
-    /// Thread that ran until now; 0 = idle.
+    /// Thread switched from; 0 is idle.
     pub old_thread_id: u32,
     /// CPU priority of the new thread.
     pub new_thread_priority: i8,
     /// CPU priority of the old thread.
     pub old_thread_priority: i8,
-    /// Power state the processor was in; meaningful only when the old thread is idle. From version 2 on.
+    /// Power state in which the processor was; valid only if the old thread is idle. Since version 2.
     pub previous_c_state: u8,
-    /// Why the old thread waits (`KWAIT_REASON`).
+    /// Wait reason of the old thread (`KWAIT_REASON`).
     pub old_thread_wait_reason: u8,
-    /// Version 1 and 2: processor mode of the wait, 0 kernel and 1 user. Later: flags.
+    /// Versions 1 and 2: processor mode of the wait, 0 kernel or 1 user. Later versions: flags.
     pub old_thread_wait_mode: u8,
-    /// What the old thread is now (`KTHREAD_STATE`; see [`thread_state_name`]).
+    /// New state of the old thread (`KTHREAD_STATE`; see [`thread_state_name`]).
     pub old_thread_state: u8,
-    /// Processor the old thread prefers, its low 8 bits.
+    /// Low 8 bits of the old thread's ideal processor.
     pub old_thread_ideal_processor: u8,
-    /// How long the new thread had waited, in timer ticks; zero in version 1.
+    /// How long the new thread waited, in timer ticks; 0 in version 1.
     pub new_thread_wait_time: u32,
-    /// What is left of the old thread's quantum, in units of 1024 cycles; zero in version 1.
+    /// Rest of the old thread's quantum, in units of 1024 cycles; 0 in version 1.
     pub old_thread_remaining_quantum: u32,
 }
 
 impl ContextSwitch {
-    /// Its hook.
     pub const HOOK: u16 = 0x0524;
 
-    /// Reads the payload.
+    /// Reads the payload; `None` for another hook or a payload that is too short.
     #[inline]
     #[must_use]
     pub fn read(mut payload: KernelPayload<'_>) -> Option<Self> {
@@ -60,7 +59,7 @@ impl ContextSwitch {
             switch.new_thread_wait_time = u32::from_le_bytes([tail[0], tail[1], tail[2], tail[3]]);
             switch.old_thread_remaining_quantum = u32::from_le_bytes([tail[4], tail[5], tail[6], tail[7]]);
         } else {
-            // Version 1 has the quanta of both threads where the C-state came later.
+            // Version 1 has a quantum of the threads at the offset of the C-state.
             switch.previous_c_state = 0;
         }
         Some(switch)
@@ -68,31 +67,30 @@ impl ContextSwitch {
 }
 parse_from_record!(ContextSwitch);
 
-/// A thread is made ready to run, by the thread that logs the event. Hook 0x0532.
+/// The logging thread made another thread ready to run. Hook 0x0532.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadyThread {
-    /// The thread that may run now.
+    /// The readied thread.
     pub thread_id: u32,
-    /// Why its priority is adjusted: 0 not, 1 a wait ended, 2 a boost.
+    /// Reason for a priority adjustment: 0 none, 1 end of a wait, 2 boost.
     pub adjust_reason: u8,
-    /// By how much.
+    /// Priority adjustment.
     pub adjust_increment: i8,
-    /// 1 = readied from a DPC; further bits undocumented.
+    /// Bit 0x1: readied from a DPC. Other bits are undocumented.
     pub flags: u8,
 }
 
 impl ReadyThread {
-    /// Its hook.
     pub const HOOK: u16 = 0x0532;
 
-    /// Whether a deferred procedure call made the thread ready, rather than a thread.
+    /// True if the thread was readied from a deferred procedure call.
     #[inline]
     #[must_use]
     pub fn from_dpc(&self) -> bool {
         self.flags & 1 != 0
     }
 
-    /// Reads the payload.
+    /// Reads the payload; `None` for another hook or a payload that is too short.
     #[inline]
     #[must_use]
     pub fn read(mut payload: KernelPayload<'_>) -> Option<Self> {
@@ -110,10 +108,10 @@ impl ReadyThread {
 }
 parse_from_record!(ReadyThread);
 
-/// Context switches of one processor packed into one record. Hook 0x0525.
+/// Context switches of one processor, packed into one record. Hook 0x0525.
 ///
-/// Only the threads that were switched *from* are recorded. Verified with no real file (section 4.5 of the
-/// format reference, after System Informer's `ntwmi.h`).
+/// Only the old threads are recorded. The layout was not verified with a real file; source: section 4.5 of the format
+/// reference, based on System Informer's `ntwmi.h`.
 #[derive(Clone, Copy, Debug)]
 pub struct CompactContextSwitches<'b> {
     /// Time of the first switch, in ticks of the log's clock.
@@ -124,10 +122,9 @@ pub struct CompactContextSwitches<'b> {
 }
 
 impl<'b> CompactContextSwitches<'b> {
-    /// Its hook.
     pub const HOOK: u16 = 0x0525;
 
-    /// Reads the payload.
+    /// Reads the payload; `None` for another hook or a payload that is too short.
     #[must_use]
     pub fn read(mut payload: KernelPayload<'b>) -> Option<Self> {
         (payload.hook == Self::HOOK).then_some(())?;
@@ -139,7 +136,7 @@ impl<'b> CompactContextSwitches<'b> {
         })
     }
 
-    /// The switches, in order; ends at the first packet that is cut off.
+    /// The switches, in order, up to the first incomplete packet.
     pub fn switches(&self) -> impl Iterator<Item = CompactContextSwitch> + 'b {
         let this = *self;
         let mut rest = self.packets;
@@ -152,7 +149,7 @@ impl<'b> CompactContextSwitches<'b> {
         })
     }
 
-    /// Takes the first packet apart: the switch without its time, the packet's size and the time delta.
+    /// Parses the first packet: the switch without its time, the packet size and the time difference in ticks.
     fn packet(&self, bytes: &[u8]) -> Option<(CompactContextSwitch, usize, u64)> {
         let idle = CompactContextSwitch {
             ticks: 0,
@@ -201,19 +198,19 @@ impl<'b> CompactContextSwitches<'b> {
 }
 parse_from_record!(CompactContextSwitches<'b>);
 
-/// One switch of a [`CompactContextSwitches`] record.
+/// A context switch of a [`CompactContextSwitches`] record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompactContextSwitch {
-    /// When, in ticks of the log's clock.
+    /// Time in ticks of the log's clock.
     pub ticks: u64,
-    /// Thread that ran until now; 0 = idle.
+    /// Thread switched from; 0 is idle.
     pub old_thread_id: u32,
-    /// Its CPU priority; 0 when idle.
+    /// CPU priority of the old thread; 0 if idle.
     pub old_thread_priority: u8,
-    /// Below the system's number of wait reasons: why it waits. Otherwise that number plus its state. The
-    /// number depends on the build (0x27 in 10240).
+    /// Wait reason of the old thread if below the system's number of wait reasons, otherwise that number plus its
+    /// state. The number depends on the build (0x27 in 10240).
     pub state_or_wait_reason: u8,
-    /// How long the next thread had waited, in timer ticks, where recorded.
+    /// How long the new thread waited, in timer ticks, if recorded.
     pub new_thread_wait_time: Option<u32>,
 }
 
@@ -240,7 +237,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn context_switch_versions() {
+    fn reads_context_switch_versions() {
         let mut bytes = Vec::new();
         bytes.extend(8u32.to_le_bytes());
         bytes.extend(12u32.to_le_bytes());
@@ -261,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn compact_context_switches_of_all_four_forms() {
+    fn reads_all_forms_of_compact_context_switches() {
         let mut bytes = 1000u64.to_le_bytes().to_vec();
         for thread in 0..16u32 {
             bytes.extend((100 + thread).to_le_bytes());
@@ -274,7 +271,7 @@ mod tests {
         bytes.push(1);
         let batch = CompactContextSwitches::read(KernelPayload::new(0x0525, 2, &bytes, 8)).unwrap();
         let switches: Vec<_> = batch.switches().collect();
-        assert_eq!(switches.len(), 4, "the cut packet is left out");
+        assert_eq!(switches.len(), 4, "the incomplete packet is ignored");
         assert_eq!((switches[0].ticks, switches[0].old_thread_id), (1005, 0));
         assert_eq!(switches[1].ticks, 71_005);
         assert_eq!((switches[2].old_thread_id, switches[2].old_thread_priority), (103, 10));

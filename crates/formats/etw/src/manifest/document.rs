@@ -1,26 +1,27 @@
-//! The elements of a manifest's text: names, attributes and places. Texts between elements say nothing in a manifest.
+//! Parses the XML of a manifest into elements with names, attributes and positions. Text between elements is ignored,
+//! because manifests have no such content.
 
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
 use super::ManifestError;
 
-/// Elements and attributes that one manifest may have; the largest of Windows has some 60,000.
+/// Maximum number of elements and attributes of a manifest. The largest one of Windows has about 60,000.
 const MAX_NODES: usize = 2_000_000;
 
-/// The elements, in the order of their beginnings.
+/// The elements of a manifest in document order.
 pub(super) struct Document<'x> {
     xml: &'x str,
     elements: Vec<Element>,
 }
 
 struct Element {
-    /// Without a prefix: manifests are written with and without the namespace.
+    /// Without prefix: manifests are written with and without a namespace prefix.
     name: String,
     attributes: Vec<(String, String)>,
-    /// Where it begins, bytes.
+    /// Byte offset of the start tag.
     offset: usize,
-    /// One more than the place of the last element inside it.
+    /// Index after the last element inside this one.
     end: usize,
 }
 
@@ -28,14 +29,14 @@ struct Element {
 #[derive(Clone, Copy)]
 pub(super) struct Node<'a> {
     document: &'a Document<'a>,
-    at: usize,
+    index: usize,
 }
 
 impl<'x> Document<'x> {
     pub(super) fn parse(xml: &'x str) -> Result<Self, ManifestError> {
         let mut document = Self { xml, elements: Vec::new() };
         let mut reader = Reader::from_str(xml);
-        // Places of the elements that are open.
+        // Indices of the open elements.
         let mut open: Vec<usize> = Vec::new();
         let mut nodes = 0_usize;
         loop {
@@ -47,14 +48,14 @@ impl<'x> Document<'x> {
                     nodes = nodes.saturating_add(document.add(&element, offset)?);
                 }
                 Event::Empty(element) => nodes = nodes.saturating_add(document.add(&element, offset)?),
-                // That it closes what is open is checked by the reader.
+                // The reader checks that tags match.
                 Event::End(_) => {
                     let end = document.elements.len();
-                    if let Some(element) = open.pop().and_then(|at| document.elements.get_mut(at)) {
+                    if let Some(element) = open.pop().and_then(|index| document.elements.get_mut(index)) {
                         element.end = end;
                     }
                 }
-                Event::DocType(_) => return Err(fault("a document type, which no manifest has".to_owned())),
+                Event::DocType(_) => return Err(fault("unexpected document type".to_owned())),
                 Event::Eof => break,
                 _ => {}
             }
@@ -62,23 +63,23 @@ impl<'x> Document<'x> {
                 return Err(fault(format!("more than {MAX_NODES} elements and attributes")));
             }
         }
-        if let Some(unclosed) = open.pop().and_then(|at| document.elements.get(at)) {
+        if let Some(unclosed) = open.pop().and_then(|index| document.elements.get(index)) {
             let what = format!("{} is not closed", unclosed.name);
             return Err(ManifestError::at(xml, unclosed.offset, what));
         }
         if document.elements.is_empty() {
-            return Err(ManifestError::at(xml, 0, "no element"));
+            return Err(ManifestError::at(xml, 0, "no elements"));
         }
         Ok(document)
     }
 
-    /// Adds an element; gives how many nodes it is, attributes counted.
+    /// Adds an element. Returns its number of nodes: 1 plus the attributes.
     fn add(&mut self, element: &BytesStart<'_>, offset: usize) -> Result<usize, ManifestError> {
         let mut attributes: Vec<(String, String)> = Vec::new();
         for attribute in element.attributes() {
             let attribute = attribute.map_err(|error| ManifestError::at(self.xml, offset, error.to_string()))?;
             let key: &str = attribute.key.as_ref();
-            // A line's end inside a value is a blank, as any XML reader has it.
+            // Line breaks in attribute values are normalized to spaces, as XML requires.
             let raw = attribute.value.replace("\r\n", " ").replace(['\r', '\n', '\t'], " ");
             let value = quick_xml::escape::unescape(&raw)
                 .map_err(|error| ManifestError::at(self.xml, offset, format!("{key}: {error}")))?;
@@ -91,23 +92,23 @@ impl<'x> Document<'x> {
         Ok(nodes)
     }
 
-    /// Every element, in the order of their beginnings.
+    /// All elements in document order.
     pub(super) fn all(&self) -> impl Iterator<Item = Node<'_>> {
-        (0..self.elements.len()).map(|at| Node { document: self, at })
+        (0..self.elements.len()).map(|index| Node { document: self, index })
     }
 }
 
 impl<'a> Node<'a> {
     fn element(self) -> Option<&'a Element> {
-        self.document.elements.get(self.at)
+        self.document.elements.get(self.index)
     }
 
-    /// Its name without a prefix.
+    /// Name without prefix.
     pub(super) fn name(self) -> &'a str {
         self.element().map_or("", |element| &element.name)
     }
 
-    /// Whether it has this name, whatever its prefix.
+    /// True if the element has this name, with any prefix.
     pub(super) fn is(self, name: &str) -> bool {
         self.name() == name
     }
@@ -117,36 +118,36 @@ impl<'a> Node<'a> {
         Some(value)
     }
 
-    /// An attribute that must be there.
+    /// A required attribute.
     pub(super) fn required(self, name: &str) -> Result<&'a str, ManifestError> {
         self.attribute(name).ok_or_else(|| self.fault(format!("{} has no attribute {name}", self.name())))
     }
 
-    /// The elements directly inside.
+    /// The child elements.
     pub(super) fn children(self) -> impl Iterator<Item = Node<'a>> {
         let document = self.document;
         let end = self.element().map_or(0, |element| element.end);
-        let mut next = self.at.saturating_add(1);
+        let mut next = self.index.saturating_add(1);
         std::iter::from_fn(move || {
-            let at = Some(next).filter(|&at| at < end)?;
-            next = document.elements.get(at)?.end;
-            Some(Node { document, at })
+            let index = Some(next).filter(|&index| index < end)?;
+            next = document.elements.get(index)?.end;
+            Some(Node { document, index })
         })
     }
 
-    /// The first element of this name directly inside.
+    /// The first child element with this name.
     pub(super) fn child(self, name: &str) -> Option<Node<'a>> {
         self.children().find(|child| child.is(name))
     }
 
-    /// Every element inside, however deep.
+    /// All elements below this one.
     pub(super) fn descendants(self) -> impl Iterator<Item = Node<'a>> {
         let document = self.document;
         let end = self.element().map_or(0, |element| element.end);
-        (self.at.saturating_add(1)..end).map(move |at| Node { document, at })
+        (self.index.saturating_add(1)..end).map(move |index| Node { document, index })
     }
 
-    /// What is wrong with it.
+    /// An error at the position of the element.
     pub(super) fn fault(self, what: impl Into<String>) -> ManifestError {
         ManifestError::at(self.document.xml, self.element().map_or(0, |element| element.offset), what)
     }
@@ -157,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn children_are_those_directly_inside() {
+    fn children_are_direct_descendants() {
         let document = Document::parse("<a><b x='1&lt;2\n3'><c/></b><p:d/></a>").unwrap();
         let root = document.all().next().unwrap();
         let names = |nodes: Vec<Node<'_>>| nodes.into_iter().map(|node| node.name().to_owned()).collect::<Vec<_>>();
@@ -168,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_document_is_refused_where_it_is() {
+    fn rejects_invalid_documents_with_position() {
         for (xml, line, column) in
             [("", 1, 1), ("text", 1, 1), ("<a>\n <b>", 2, 2), ("<a>\n</b>", 2, 1), ("<a x='&no;'/>", 1, 1)]
         {

@@ -1,10 +1,10 @@
 //! Instrumentation manifests (`.man`): the XML in which a provider declares its events.
 //!
-//! The same form travels inside traces of .NET event sources. Source of the facts: the published schema of
-//! instrumentation manifests and `etl-format.md` sections 5.6 and 5.7.
+//! .NET event sources send manifests of the same format in their traces. Sources: the published schema of
+//! instrumentation manifests, and `etl-format.md` sections 5.6 and 5.7.
 //!
-//! Names for people come from the manifest's string table where an element has a `message`, else from its
-//! `name`. Names a manifest uses without declaring them (`win:Start`) are those every manifest may use.
+//! Display names come from the manifest's string table if an element has a `message`, otherwise from its `name`.
+//! Standard names such as `win:Start` need no declaration.
 
 mod document;
 mod names;
@@ -17,22 +17,22 @@ use onoff_etl::Guid;
 
 use crate::schema::{EventSchema, Layout, ProviderSchema, ValueMap};
 use document::{Document, Node};
-use names::Names;
+use names::DeclaredNames;
 
-/// Why a manifest cannot be used.
+/// Why a manifest cannot be used, with the position of the error.
 #[derive(Debug, thiserror::Error)]
 #[error("line {line}, column {column}: {what}")]
 pub struct ManifestError {
-    /// Line, from 1.
+    /// Line, counted from 1.
     pub line: u32,
-    /// Column, from 1.
+    /// Column in characters, counted from 1.
     pub column: u32,
-    /// What is wrong there.
+    /// Description of the error.
     pub what: String,
 }
 
 impl ManifestError {
-    /// At a byte of the text.
+    /// An error at a byte offset.
     fn at(xml: &str, offset: usize, what: impl Into<String>) -> Self {
         let bytes = xml.as_bytes().get(..offset).unwrap_or(xml.as_bytes());
         let number = |count: usize| u32::try_from(count.saturating_add(1)).unwrap_or(u32::MAX);
@@ -43,19 +43,19 @@ impl ManifestError {
     }
 }
 
-/// Reads every provider of a manifest.
+/// Reads all providers of a manifest.
 ///
 /// # Errors
-/// Text that is no XML, a provider without GUID, an event without number, a template or type that is not
-/// declared: with line and column. Unknown tasks, opcodes, levels and keywords only cost their names.
+/// The text is not XML, a provider has no GUID, an event has no number, or a template or type is not declared. Unknown
+/// tasks, opcodes, levels and keywords are not errors; only their names are missing.
 pub(crate) fn parse(xml: &str) -> Result<Vec<ProviderSchema>, ManifestError> {
-    // Neither a byte order mark nor the NUL some event sources end with is part of the document.
+    // A byte order mark, and the final NUL of some event sources, are not part of the document.
     let xml = xml.trim_start_matches('\u{feff}').trim_end_matches('\0');
     let document = Document::parse(xml)?;
     let strings = string_table(&document);
     let mut providers = Vec::new();
     for node in document.all().filter(|node| node.is("provider")) {
-        // An import or a reference to a provider elsewhere declares nothing.
+        // Imports and references to other providers declare nothing.
         if node.attribute("guid").is_some() || node.child("events").is_some() {
             providers.push(provider(node, &strings)?);
         }
@@ -68,7 +68,7 @@ pub(crate) fn parse(xml: &str) -> Result<Vec<ProviderSchema>, ManifestError> {
     Ok(providers)
 }
 
-/// The texts of `$(string.ID)`: American English where there are several languages, else the first.
+/// The texts of `$(string.ID)`: American English if available, otherwise the first language.
 type Strings<'a> = HashMap<&'a str, &'a str>;
 
 fn string_table<'a>(document: &'a Document<'a>) -> Strings<'a> {
@@ -84,12 +84,12 @@ fn string_table<'a>(document: &'a Document<'a>) -> Strings<'a> {
     strings
 }
 
-/// The text a `message` attribute refers to, or is.
+/// The text of a `message` attribute, which is a reference or the text itself.
 fn message<'a>(node: Node<'a>, strings: &Strings<'a>) -> Option<&'a str> {
     let message = node.attribute("message")?;
     match message.strip_prefix("$(string.").and_then(|rest| rest.strip_suffix(')')) {
         Some(id) => strings.get(id).copied(),
-        // A reference into another module's messages names nothing here.
+        // A reference to the messages of another module has no text here.
         None if message.starts_with("$(") => None,
         None => Some(message),
     }
@@ -97,17 +97,17 @@ fn message<'a>(node: Node<'a>, strings: &Strings<'a>) -> Option<&'a str> {
 
 fn provider(node: Node<'_>, strings: &Strings<'_>) -> Result<ProviderSchema, ManifestError> {
     let guid = node.required("guid")?;
-    let guid = Guid::parse_str(guid.trim()).map_err(|_| node.fault(format!("guid {guid:?} is no GUID")))?;
-    let names = Names::read(node, strings)?;
+    let guid = Guid::parse_str(guid.trim()).map_err(|_| node.fault(format!("guid {guid:?} is not a GUID")))?;
+    let names = DeclaredNames::read(node, strings)?;
     let maps = maps(node, strings)?;
     let mut layouts: HashMap<&str, Arc<Layout>> = HashMap::new();
-    for template in in_list(node, "templates", "template") {
+    for template in items_of(node, "templates", "template") {
         let layout = template::layout(template, &maps)?;
         layouts.insert(template.required("tid")?, Arc::new(layout));
     }
     let empty = Arc::new(Layout::default());
     let mut events = Vec::new();
-    for event in in_list(node, "events", "event") {
+    for event in items_of(node, "events", "event") {
         let layout = match event.attribute("template") {
             None | Some("") => &empty,
             Some(tid) => layouts.get(tid).ok_or_else(|| event.fault(format!("template {tid:?} is not declared")))?,
@@ -120,8 +120,8 @@ fn provider(node: Node<'_>, strings: &Strings<'_>) -> Result<ProviderSchema, Man
     Ok(schema)
 }
 
-/// The `item` elements below the `list` elements of a provider.
-fn in_list<'a>(provider: Node<'a>, list: &'static str, item: &'static str) -> impl Iterator<Item = Node<'a>> {
+/// The `item` elements in the `list` elements of a provider.
+fn items_of<'a>(provider: Node<'a>, list: &'static str, item: &'static str) -> impl Iterator<Item = Node<'a>> {
     provider
         .children()
         .filter(move |node| node.is(list))
@@ -132,12 +132,12 @@ fn in_list<'a>(provider: Node<'a>, list: &'static str, item: &'static str) -> im
 fn event_schema(
     event: Node<'_>,
     strings: &Strings<'_>,
-    names: &Names,
+    names: &DeclaredNames,
     layout: Arc<Layout>,
 ) -> Result<EventSchema, ManifestError> {
     let id = number(event, "value")?.ok_or_else(|| event.fault("event has no attribute value"))?;
     let version = number(event, "version")?.unwrap_or(0);
-    // Legacy event-log identifiers carry a qualifier above the 16 bits that events carry.
+    // Legacy event-log ids have a qualifier above the 16 bits of the event id.
     let id = u16::try_from(id & 0xFFFF).unwrap_or_default();
     let version = u8::try_from(version).map_err(|_| event.fault(format!("version {version} is above 255")))?;
     let task = event.attribute("task").and_then(|name| names.task(name));
@@ -148,7 +148,7 @@ fn event_schema(
         id,
         version,
         level: event.attribute("level").and_then(|name| names.level(name)).unwrap_or(0),
-        // Without an attribute the manifest compiler writes zero.
+        // Without the attribute, the manifest compiler writes 0.
         opcode: if event.attribute("opcode").is_some() { opcode.as_ref().map(|named| named.value) } else { Some(0) },
         task: if event.attribute("task").is_some() { task.map(|named| named.value) } else { Some(0) },
         keyword: event.attribute("keywords").map_or(0, |list| names.keywords(list)),
@@ -165,7 +165,7 @@ type Maps<'a> = HashMap<&'a str, Arc<ValueMap>>;
 fn maps<'a>(provider: Node<'a>, strings: &Strings<'a>) -> Result<Maps<'a>, ManifestError> {
     let mut maps = Maps::new();
     for (kind, bits) in [("valueMap", false), ("bitMap", true)] {
-        for node in in_list(provider, "maps", kind) {
+        for node in items_of(provider, "maps", kind) {
             let mut map = ValueMap { bits, entries: Vec::new() };
             for entry in node.children().filter(|child| child.is("map")) {
                 let value = number(entry, "value")?.ok_or_else(|| entry.fault("map has no attribute value"))?;
@@ -183,14 +183,14 @@ fn maps<'a>(provider: Node<'a>, strings: &Strings<'a>) -> Result<Maps<'a>, Manif
 /// A numeric attribute, decimal or `0x…`.
 fn number(node: Node<'_>, name: &str) -> Result<Option<u64>, ManifestError> {
     let Some(text) = node.attribute(name) else { return Ok(None) };
-    parse_number(text).map(Some).ok_or_else(|| node.fault(format!("{name} {text:?} is no number")))
+    parse_number(text).map(Some).ok_or_else(|| node.fault(format!("{name} {text:?} is not a number")))
 }
 
 fn parse_number(text: &str) -> Option<u64> {
     let text = text.trim();
     match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         Some(digits) => u64::from_str_radix(digits, 16).ok(),
-        // Value maps may hold negative numbers, kept as their 32 bits.
+        // Value maps may contain negative numbers, stored as 32 bits.
         None => text.parse().ok().or_else(|| text.parse::<i32>().ok().map(|value| u64::from(value.cast_unsigned()))),
     }
 }

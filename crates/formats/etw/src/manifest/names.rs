@@ -1,21 +1,21 @@
-//! Names of tasks, opcodes, levels and keywords: those a manifest declares and those every manifest may use.
+//! Names of tasks, opcodes, levels and keywords: declared by the manifest, or standard.
 
 use std::sync::Arc;
 
 use hashbrown::HashMap;
 
 use super::document::Node;
-use super::{ManifestError, Strings, in_list, message, number};
+use super::{ManifestError, Strings, items_of, message, number};
 use crate::standard;
 
-/// A number and its name for people.
+/// A number and its display name.
 #[derive(Clone, Debug)]
 pub(super) struct Named<T> {
     pub value: T,
     pub text: Arc<str>,
 }
 
-/// Keywords that need no declaration.
+/// Standard keywords, which need no declaration.
 const KEYWORDS: [(&str, u64); 8] = [
     ("AnyKeyword", 0),
     ("ResponseTime", 1 << 48),
@@ -27,35 +27,35 @@ const KEYWORDS: [(&str, u64); 8] = [
     ("EventlogClassic", 1 << 55),
 ];
 
-/// What a provider's declarations call things.
+/// Names declared by a provider.
 #[derive(Debug, Default)]
-pub(super) struct Names {
+pub(super) struct DeclaredNames {
     tasks: HashMap<String, Named<u16>>,
-    /// By (task, opcode): an opcode may belong to one task; those of the provider have an empty task.
+    /// By (task, opcode). The task is empty for opcodes that do not belong to a task.
     opcodes: HashMap<(String, String), Named<u8>>,
     levels: HashMap<String, u8>,
     keywords: HashMap<String, Named<u64>>,
 }
 
-impl Names {
+impl DeclaredNames {
     pub(super) fn read(provider: Node<'_>, strings: &Strings<'_>) -> Result<Self, ManifestError> {
         let mut names = Self::default();
-        for node in in_list(provider, "opcodes", "opcode") {
+        for node in items_of(provider, "opcodes", "opcode") {
             names.add_opcode("", node, strings)?;
         }
-        for node in in_list(provider, "tasks", "task") {
+        for node in items_of(provider, "tasks", "task") {
             let name = node.required("name")?;
             let task = named(node, "value", name, strings)?;
             names.tasks.insert(name.to_owned(), task);
-            for opcode in in_list(node, "opcodes", "opcode") {
+            for opcode in items_of(node, "opcodes", "opcode") {
                 names.add_opcode(name, opcode, strings)?;
             }
         }
-        for node in in_list(provider, "levels", "level") {
+        for node in items_of(provider, "levels", "level") {
             let name = node.required("name")?;
             names.levels.insert(name.to_owned(), named(node, "value", name, strings)?.value);
         }
-        for node in in_list(provider, "keywords", "keyword") {
+        for node in items_of(provider, "keywords", "keyword") {
             let name = node.required("name")?;
             names.keywords.insert(name.to_owned(), named(node, "mask", name, strings)?);
         }
@@ -88,7 +88,7 @@ impl Names {
         self.levels.get(name).copied().or_else(|| standard::level_of_manifest_name(name))
     }
 
-    /// The mask of a list of keywords, separated by spaces or commas.
+    /// The combined mask of a list of keywords, separated by spaces or commas.
     pub(super) fn keywords(&self, list: &str) -> u64 {
         let mask = |name: &str| {
             let declared = self.keywords.get(name);
@@ -100,7 +100,7 @@ impl Names {
         list.split([' ', ',', '\t', '\n', '\r']).filter_map(mask).fold(0, |all, mask| all | mask)
     }
 
-    /// The declared keywords by their masks, for a provider's schema.
+    /// The declared keywords, sorted by mask.
     pub(super) fn keyword_list(&self) -> Vec<(u64, Arc<str>)> {
         let mut list: Vec<_> = self.keywords.values().map(|named| (named.value, Arc::clone(&named.text))).collect();
         list.sort();
@@ -116,7 +116,7 @@ fn named<T: TryFrom<u64>>(
 ) -> Result<Named<T>, ManifestError> {
     let value = number(node, attribute)?.unwrap_or(0);
     let value = T::try_from(value).map_err(|_| node.fault(format!("{attribute} {value} is out of range")))?;
-    // Some manifests put a whole sentence where a name belongs; a name is short.
+    // Some manifests have whole sentences as names; these are ignored.
     let text = message(node, strings)
         .map(str::trim)
         .filter(|text| !text.is_empty() && text.len() <= 120)

@@ -1,4 +1,4 @@
-//! A manifest's template: the properties of a payload.
+//! Converts the templates of a manifest to payload layouts.
 
 use std::sync::Arc;
 
@@ -6,10 +6,10 @@ use super::document::Node;
 use super::{ManifestError, Maps, parse_number};
 use crate::schema::{Count, InType, Layout, Length, OutType, Property};
 
-/// Properties one template may have; finding what a length refers to looks at those before it.
+/// Maximum number of properties in a template. Bounds the search for the property to which a length refers.
 const MAX_PROPERTIES: usize = 4096;
 
-/// The layout a template declares. Members of structs follow the top-level properties.
+/// The layout of a template. Members of structs follow the top-level properties.
 pub(super) fn layout(template: Node<'_>, maps: &Maps<'_>) -> Result<Layout, ManifestError> {
     let top: Vec<_> = items(template).collect();
     let nested = top.iter().flat_map(|&item| items(item)).count();
@@ -25,7 +25,7 @@ pub(super) fn layout(template: Node<'_>, maps: &Maps<'_>) -> Result<Layout, Mani
             let mut own: Vec<Property> = Vec::new();
             for member in items(item) {
                 if member.is("struct") {
-                    return Err(member.fault("a struct in a struct"));
+                    return Err(member.fault("nested structs are not supported"));
                 }
                 let property = data(member, maps, |name| {
                     position(&own, name).map(|at| first + at).or_else(|| position(&properties, name))
@@ -47,11 +47,11 @@ pub(super) fn layout(template: Node<'_>, maps: &Maps<'_>) -> Result<Layout, Mani
 }
 
 fn items<'a>(parent: Node<'a>) -> impl Iterator<Item = Node<'a>> {
-    // `UserData` says how to present the payload and is no part of it.
+    // `UserData` describes the presentation, not the payload.
     parent.children().filter(|node| node.is("data") || node.is("struct"))
 }
 
-/// Which earlier property has this name: the last one, as in a payload read front to back.
+/// Index of the last earlier property with this name.
 fn position(properties: &[Property], name: &str) -> Option<usize> {
     properties.iter().rposition(|property| &*property.name == name)
 }
@@ -64,7 +64,7 @@ fn data(node: Node<'_>, maps: &Maps<'_>, find: impl Fn(&str) -> Option<usize>) -
     let name = node.required("name")?;
     let in_type = node.required("inType")?;
     let in_type = InType::from_manifest_name(in_type.strip_prefix("win:").unwrap_or(in_type))
-        .ok_or_else(|| node.fault(format!("inType {in_type:?} is not known")))?;
+        .ok_or_else(|| node.fault(format!("unknown inType {in_type:?}")))?;
     let mut property = Property::new(name, in_type);
     property.out_type = node.attribute("outType").map_or(OutType::Default, OutType::from_manifest_name);
     property.length = match extent(node, "length", &find)? {
@@ -93,7 +93,7 @@ enum Extent {
     Property(u16),
 }
 
-/// A `length` or `count`: a number, or the name of an earlier property.
+/// A `length` or `count` attribute: a number, or the name of an earlier property.
 fn extent(
     node: Node<'_>,
     attribute: &str,
@@ -104,7 +104,7 @@ fn extent(
         let number = u16::try_from(number).map_err(|_| node.fault(format!("{attribute} {number} is above 65,535")))?;
         return Ok(Some(Extent::Number(number)));
     }
-    let at =
-        find(text).ok_or_else(|| node.fault(format!("{attribute} names {text:?}, which no property before it has")))?;
+    let at = find(text)
+        .ok_or_else(|| node.fault(format!("{attribute} refers to {text:?}, but no earlier property has that name")))?;
     Ok(Some(Extent::Property(index(node, at)?)))
 }

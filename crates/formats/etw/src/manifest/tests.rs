@@ -1,4 +1,4 @@
-//! Manifests as people write them, and as they get them wrong.
+//! Valid and invalid manifests.
 
 use super::*;
 use crate::schema::{Count, InType, Length, OutType};
@@ -50,7 +50,7 @@ const MANIFEST: &str = r#"<?xml version="1.0" encoding="utf-8"?>
 </instrumentationManifest>"#;
 
 #[test]
-fn an_event_has_its_numbers_and_names() {
+fn reads_event_numbers_and_names() {
     let providers = parse(MANIFEST).unwrap();
     assert_eq!(providers.len(), 1);
     let provider = &providers[0];
@@ -64,16 +64,16 @@ fn an_event_has_its_numbers_and_names() {
     assert_eq!((event.level, event.keyword), (3, 0x10 | 1 << 48));
     assert_eq!((&*event.name, &*event.message), ("DISK_WORK", "Work on %2"));
 
-    // An opcode of its task; its message is in no table, so its name serves.
+    // An opcode of the task. Its message is not in the string table, so its name is used.
     let retry = provider.exact(8, 0).unwrap();
     assert_eq!((retry.opcode, &*retry.opcode_name), (Some(12), "retry"));
     assert!(retry.layout.properties.is_empty());
-    // The qualifier of a legacy identifier is no part of the event's.
+    // The qualifier of a legacy id is not part of the event id.
     assert!(provider.exact(9, 0).is_some());
 }
 
 #[test]
-fn properties_know_their_lengths_counts_and_maps() {
+fn reads_lengths_counts_and_maps() {
     let providers = parse(MANIFEST).unwrap();
     let work = &providers[0].exact(7, 1).unwrap().layout;
     assert_eq!(work.top_level, 3);
@@ -94,27 +94,27 @@ fn properties_know_their_lengths_counts_and_maps() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_place() {
+fn reports_errors_with_position() {
     let wrong = |from: &str, to: &str| parse(&MANIFEST.replace(from, to)).unwrap_err().to_string();
     assert_eq!(wrong("template=\"work\"", "template=\"werk\""), "line 7, column 5: template \"werk\" is not declared");
-    assert!(wrong("win:Pointer", "win:Painter").contains("inType \"win:Painter\" is not known"));
-    assert!(wrong("length=\"Size\"", "length=\"Seize\"").contains("names \"Seize\""));
-    assert!(wrong("{11111111", "{1111111").contains("is no GUID"));
-    assert!(wrong("value=\"7\"", "value=\"seven\"").contains("is no number"));
+    assert!(wrong("win:Pointer", "win:Painter").contains("unknown inType \"win:Painter\""));
+    assert!(wrong("length=\"Size\"", "length=\"Seize\"").contains("refers to \"Seize\""));
+    assert!(wrong("{11111111", "{1111111").contains("is not a GUID"));
+    assert!(wrong("value=\"7\"", "value=\"seven\"").contains("is not a number"));
     assert!(wrong("count=\"2\"", "count=\"70000\"").contains("above 65,535"));
     assert!(parse("<a/>").unwrap_err().what.contains("no provider"));
     assert_eq!(parse("not xml").unwrap_err().line, 1);
 }
 
 #[test]
-fn a_manifest_of_a_real_provider_reads_whole() {
+fn reads_manifest_of_real_provider() {
     let samples = std::env::var_os("ONOFF_SAMPLES").map_or_else(
         || std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/samples"),
         Into::into,
     );
     let path = samples.join("etl/HTTP_Server.man");
     let Ok(xml) = std::fs::read_to_string(&path) else {
-        println!("skipped: {} is not there", path.display());
+        println!("skipped: {} not found", path.display());
         return;
     };
     let providers = parse(&xml).unwrap();

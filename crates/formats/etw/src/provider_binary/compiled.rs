@@ -1,5 +1,5 @@
-//! A compiled manifest: what a `WEVT_TEMPLATE` resource holds, a tree of tables that point at each other by their distance from its
-//! first byte.
+//! Reads compiled manifests: a `WEVT_TEMPLATE` resource is a tree of tables that refer to each other by offsets from
+//! its first byte.
 //!
 //! ```text
 //! CRIM  size u32, version u16 × 2, count u32, count × { provider GUID, WEVT's offset u32 }
@@ -11,10 +11,10 @@
 //!       TEMP's offset u32, six further u32 }
 //! TEMP  size, count of items, count of names, offset of the items, kind u32, GUID, …,
 //!       count × { flags u32, types u8 × 2, u16, u32, count u16, length u16, name's offset u32 }
-//! name  size u32 with itself, UTF-16 that ends with 0
+//! name  size u32, including itself; UTF-16 with NUL
 //! ```
 //!
-//! Source: the layout as the libfwevt project documents it, held against the `evtx` crate's reader in a test.
+//! Source: the documentation of the libfwevt project. A test compares the results with those of the `evtx` crate.
 
 use std::cell::Cell;
 
@@ -22,27 +22,25 @@ use onoff_etl::Guid;
 
 use crate::reader::Reader;
 
-/// Entries of all tables together that are read, each as often as it is pointed at: the largest provider of Windows has some ten
-/// thousand.
+/// Maximum number of entries in all tables. An entry counts each time a reference leads to it. The largest provider of
+/// Windows has about 10,000.
 const MAX_ENTRIES: usize = 1 << 17;
-/// UTF-16 units of a name.
+/// Maximum length of a name in UTF-16 units.
 const MAX_NAME_LEN: usize = 1024;
 
-/// Why a compiled manifest was not read: what is wrong, and where, from its first byte.
+/// Why a compiled manifest cannot be read. The offset counts from its first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what} at offset {offset}")]
-pub(super) struct Damage {
+pub(super) struct CompiledManifestError {
     what: &'static str,
     offset: usize,
 }
 
-/// A number with a name.
 pub(super) struct Named {
     pub(super) number: u64,
     pub(super) name: String,
 }
 
-/// An event.
 pub(super) struct Event {
     pub(super) id: u16,
     pub(super) version: u8,
@@ -50,23 +48,22 @@ pub(super) struct Event {
     pub(super) opcode: u8,
     pub(super) task: u16,
     pub(super) keywords: u64,
-    /// Its payload; none without one.
+    /// Properties of the payload; empty for events without payload.
     pub(super) items: Vec<Item>,
 }
 
-/// A property of a payload, or a member of a struct in it.
+/// A property of a payload or a member of a struct.
 pub(super) struct Item {
     pub(super) flags: u32,
-    /// Type in the payload and type to show; of a struct the number of its first member.
+    /// In-type and out-type; for a struct, the index of its first member.
     pub(super) types: [u8; 2],
-    /// Members of a struct.
+    /// Number of members of a struct.
     pub(super) members: u16,
     pub(super) count: u16,
     pub(super) length: u16,
     pub(super) name: String,
 }
 
-/// A provider.
 #[derive(Default)]
 pub(super) struct Provider {
     pub(super) guid: Guid,
@@ -76,154 +73,164 @@ pub(super) struct Provider {
     pub(super) events: Vec<Event>,
 }
 
-/// The providers of a compiled manifest.
-pub(super) fn providers(resource: &[u8]) -> Result<Vec<Provider>, Damage> {
-    let room = Cell::new(MAX_ENTRIES);
-    let (size, mut reader) = Resource { bytes: resource, room: &room }.table(0, b"CRIM")?;
-    let whole = Resource { bytes: &resource[..size], room: &room };
-    let cut = Damage { what: "a list of providers that is cut off", offset: 16 };
-    reader.skip(4).ok_or(cut)?;
-    let count = reader.u32().ok_or(cut)?;
+/// Reads the providers of a compiled manifest.
+pub(super) fn providers(resource: &[u8]) -> Result<Vec<Provider>, CompiledManifestError> {
+    let budget = Cell::new(MAX_ENTRIES);
+    let (size, mut reader) = Resource { bytes: resource, budget: &budget }.table(0, b"CRIM")?;
+    let whole = Resource { bytes: &resource[..size], budget: &budget };
+    let truncated = CompiledManifestError { what: "truncated list of providers", offset: 16 };
+    reader.skip(4).ok_or(truncated)?;
+    let count = reader.u32().ok_or(truncated)?;
     let entries = whole.list(16, count, 20)?;
     entries
         .map(|mut entry| {
-            let (guid, place) = entry.guid().zip(entry.u32()).ok_or(cut)?;
-            whole.provider(guid, usize_of(place))
+            let (guid, offset) = entry.guid().zip(entry.u32()).ok_or(truncated)?;
+            whole.provider(guid, to_usize(offset))
         })
         .collect()
 }
 
-/// A resource, in which offsets count from the first byte.
+/// A resource. Offsets count from its first byte.
 #[derive(Clone, Copy)]
 struct Resource<'b> {
     bytes: &'b [u8],
-    /// How many more entries are read.
-    room: &'b Cell<usize>,
+    /// Number of entries that may still be read.
+    budget: &'b Cell<usize>,
 }
 
 impl<'b> Resource<'b> {
-    /// The table at `place`: its size, and what follows the size.
-    fn table(self, place: usize, signature: &[u8; 4]) -> Result<(usize, Reader<'b>), Damage> {
-        let missing = Damage { what: "no table of the kind that is pointed at", offset: place };
-        let bytes = self.bytes.get(place..).ok_or(missing)?;
+    /// The table at `offset`: its size, and a reader positioned after the size.
+    fn table(self, offset: usize, signature: &[u8; 4]) -> Result<(usize, Reader<'b>), CompiledManifestError> {
+        let missing = CompiledManifestError { what: "missing or wrong table", offset };
+        let bytes = self.bytes.get(offset..).ok_or(missing)?;
         let mut reader = Reader::new(bytes, 4);
         if reader.take(4).ok_or(missing)? != signature {
             return Err(missing);
         }
-        let size = usize_of(reader.u32().ok_or(missing)?);
+        let size = to_usize(reader.u32().ok_or(missing)?);
         if size < 8 || size > bytes.len() {
-            return Err(Damage { what: "a size beyond the resource's end", offset: place + 4 });
+            return Err(CompiledManifestError {
+                what: "table extends past the end of the resource",
+                offset: offset + 4,
+            });
         }
         Ok((size, reader))
     }
 
-    /// The `count` entries of `width` bytes from `place` on.
+    /// The `count` entries of `width` bytes at `offset`.
     fn list(
         self,
-        place: usize,
+        offset: usize,
         count: u32,
         width: usize,
-    ) -> Result<impl Iterator<Item = Reader<'b>> + use<'b>, Damage> {
-        let count = usize_of(count);
-        let entries = count.checked_mul(width).and_then(|length| self.bytes.get(place..)?.get(..length));
-        let entries = entries.ok_or(Damage { what: "more entries than there is room for", offset: place })?;
-        let left = self.room.get().checked_sub(count);
-        self.room.set(left.ok_or(Damage { what: "more entries than any provider has", offset: place })?);
+    ) -> Result<impl Iterator<Item = Reader<'b>> + use<'b>, CompiledManifestError> {
+        let count = to_usize(count);
+        let entries = count.checked_mul(width).and_then(|length| self.bytes.get(offset..)?.get(..length));
+        let entries =
+            entries.ok_or(CompiledManifestError { what: "list extends past the end of the resource", offset })?;
+        let remaining = self.budget.get().checked_sub(count);
+        self.budget.set(remaining.ok_or(CompiledManifestError { what: "too many entries", offset })?);
         Ok(entries.chunks_exact(width).map(|entry| Reader::new(entry, 4)))
     }
 
-    fn provider(self, guid: Guid, place: usize) -> Result<Provider, Damage> {
-        let cut = Damage { what: "a list of tables that is cut off", offset: place };
-        let (_, mut reader) = self.table(place, b"WEVT")?;
-        reader.skip(4).ok_or(cut)?;
-        let count = reader.u32().ok_or(cut)?;
+    fn provider(self, guid: Guid, offset: usize) -> Result<Provider, CompiledManifestError> {
+        let truncated = CompiledManifestError { what: "truncated list of tables", offset };
+        let (_, mut reader) = self.table(offset, b"WEVT")?;
+        reader.skip(4).ok_or(truncated)?;
+        let count = reader.u32().ok_or(truncated)?;
         let mut provider = Provider { guid, ..Provider::default() };
-        for mut entry in self.list(place + 20, count, 8)? {
-            let table = usize_of(entry.u32().ok_or(cut)?);
+        for mut entry in self.list(offset + 20, count, 8)? {
+            let table = to_usize(entry.u32().ok_or(truncated)?);
             match self.bytes.get(table..).and_then(|bytes| bytes.get(..4)) {
                 Some(b"OPCO") => provider.opcodes = self.names(table, b"OPCO", 12, false)?,
                 Some(b"TASK") => provider.tasks = self.names(table, b"TASK", 28, false)?,
                 Some(b"KEYW") => provider.keywords = self.names(table, b"KEYW", 16, true)?,
                 Some(b"EVNT") => provider.events = self.events(table)?,
-                // Channels, levels, maps; templates are pointed at by their events.
+                // Channels, levels and maps are not used; events refer directly to their templates.
                 Some(_) => {}
-                None => return Err(Damage { what: "no table of the kind that is pointed at", offset: table }),
+                None => return Err(CompiledManifestError { what: "missing or wrong table", offset: table }),
             }
         }
         Ok(provider)
     }
 
-    /// A table of numbers with names; the name's offset is the last of an entry's `width` bytes.
-    fn names(self, place: usize, kind: &[u8; 4], width: usize, is_wide: bool) -> Result<Vec<Named>, Damage> {
-        let cut = Damage { what: "a table of names that is cut off", offset: place };
-        let (_, mut reader) = self.table(place, kind)?;
-        let count = reader.u32().ok_or(cut)?;
-        let entries = self.list(place + 12, count, width)?;
+    /// A table of numbers with names. The offset of the name is in the last 4 of an entry's `width` bytes.
+    fn names(
+        self,
+        offset: usize,
+        kind: &[u8; 4],
+        width: usize,
+        is_wide: bool,
+    ) -> Result<Vec<Named>, CompiledManifestError> {
+        let truncated = CompiledManifestError { what: "truncated table of names", offset };
+        let (_, mut reader) = self.table(offset, kind)?;
+        let count = reader.u32().ok_or(truncated)?;
+        let entries = self.list(offset + 12, count, width)?;
         entries
             .map(|mut entry| {
                 let number = if is_wide { entry.u64() } else { entry.u32().map(u64::from) };
-                let number = number.ok_or(cut)?;
-                entry.skip(entry.remaining() - 4).ok_or(cut)?;
-                Ok(Named { number, name: self.text(entry.u32().ok_or(cut)?)? })
+                let number = number.ok_or(truncated)?;
+                entry.skip(entry.remaining() - 4).ok_or(truncated)?;
+                Ok(Named { number, name: self.text(entry.u32().ok_or(truncated)?)? })
             })
             .collect()
     }
 
-    fn events(self, place: usize) -> Result<Vec<Event>, Damage> {
-        let cut = Damage { what: "a table of events that is cut off", offset: place };
-        let (_, mut reader) = self.table(place, b"EVNT")?;
-        let count = reader.u32().ok_or(cut)?;
-        let entries = self.list(place + 16, count, 48)?;
-        entries.map(|mut entry| self.event(&mut entry).ok_or(cut)?).collect()
+    fn events(self, offset: usize) -> Result<Vec<Event>, CompiledManifestError> {
+        let truncated = CompiledManifestError { what: "truncated table of events", offset };
+        let (_, mut reader) = self.table(offset, b"EVNT")?;
+        let count = reader.u32().ok_or(truncated)?;
+        let entries = self.list(offset + 16, count, 48)?;
+        entries.map(|mut entry| self.event(&mut entry).ok_or(truncated)?).collect()
     }
 
-    fn event(self, entry: &mut Reader<'_>) -> Option<Result<Event, Damage>> {
+    fn event(self, entry: &mut Reader<'_>) -> Option<Result<Event, CompiledManifestError>> {
         let (id, version) = (entry.u16()?, entry.u8()?);
         entry.skip(1)?;
         let (level, opcode, task, keywords) = (entry.u8()?, entry.u8()?, entry.u16()?, entry.u64()?);
         entry.skip(4)?;
         let items = match entry.u32()? {
             0 => Ok(Vec::new()),
-            template => self.items(usize_of(template)),
+            template => self.items(to_usize(template)),
         };
         Some(items.map(|items| Event { id, version, level, opcode, task, keywords, items }))
     }
 
-    fn items(self, place: usize) -> Result<Vec<Item>, Damage> {
-        let cut = Damage { what: "a template that is cut off", offset: place };
-        let (_, mut reader) = self.table(place, b"TEMP")?;
-        let count = reader.u32().ok_or(cut)?;
-        reader.skip(4).ok_or(cut)?;
-        let items = usize_of(reader.u32().ok_or(cut)?);
+    fn items(self, offset: usize) -> Result<Vec<Item>, CompiledManifestError> {
+        let truncated = CompiledManifestError { what: "truncated template", offset };
+        let (_, mut reader) = self.table(offset, b"TEMP")?;
+        let count = reader.u32().ok_or(truncated)?;
+        reader.skip(4).ok_or(truncated)?;
+        let items = to_usize(reader.u32().ok_or(truncated)?);
         if count == 0 {
             return Ok(Vec::new());
         }
-        self.list(items, count, 20)?.map(|mut entry| self.item(&mut entry).ok_or(cut)?).collect()
+        self.list(items, count, 20)?.map(|mut entry| self.item(&mut entry).ok_or(truncated)?).collect()
     }
 
-    fn item(self, entry: &mut Reader<'_>) -> Option<Result<Item, Damage>> {
+    fn item(self, entry: &mut Reader<'_>) -> Option<Result<Item, CompiledManifestError>> {
         let (flags, types, members) = (entry.u32()?, *entry.array()?, entry.u16()?);
         entry.skip(4)?;
         let (count, length, name) = (entry.u16()?, entry.u16()?, entry.u32()?);
         Some(self.text(name).map(|name| Item { flags, types, members, count, length, name }))
     }
 
-    /// The text at an offset; empty where there is none.
-    fn text(self, place: u32) -> Result<String, Damage> {
-        if place == 0 {
+    /// The text at an offset; empty if the offset is 0.
+    fn text(self, offset: u32) -> Result<String, CompiledManifestError> {
+        if offset == 0 {
             return Ok(String::new());
         }
-        let damage = Damage { what: "a text that is cut off", offset: usize_of(place) };
-        let bytes = self.bytes.get(usize_of(place)..).ok_or(damage)?;
-        let size = usize_of(Reader::new(bytes, 4).u32().ok_or(damage)?);
-        let units = bytes.get(4..size).ok_or(damage)?.chunks_exact(2);
+        let error = CompiledManifestError { what: "truncated text", offset: to_usize(offset) };
+        let bytes = self.bytes.get(to_usize(offset)..).ok_or(error)?;
+        let size = to_usize(Reader::new(bytes, 4).u32().ok_or(error)?);
+        let units = bytes.get(4..size).ok_or(error)?.chunks_exact(2);
         let units = units.map(|unit| u16::from_le_bytes([unit[0], unit[1]])).take_while(|&unit| unit != 0);
         let units = units.take(MAX_NAME_LEN);
         Ok(char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect())
     }
 }
 
-/// A number of the file as a place in memory; what does not fit is beyond any end.
-fn usize_of(number: u32) -> usize {
+/// Converts a number to `usize`. Numbers that do not fit become a value beyond any end.
+fn to_usize(number: u32) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }

@@ -1,11 +1,11 @@
-//! Schemas out of a provider's own DLL or EXE: its `WEVT_TEMPLATE` resource, a compiled manifest.
+//! Reads schemas from a provider's DLL or EXE, which contains a compiled manifest as a `WEVT_TEMPLATE` resource.
 //!
-//! The resource has names of tasks, opcodes and keywords but no symbols; messages and the names in maps are
-//! in another resource and left out.
+//! The resource has names of tasks, opcodes and keywords but no symbols. Messages and map names are in another
+//! resource, which is not read.
 //!
-//! Verified with four system binaries (wevtsvc.dll, lsasrv.dll, adtschema.dll, services.exe): events, names,
-//! types, and lengths told by another property (flag 4). None of them has a struct, an array or a fixed
-//! length; their flags follow the same order and are unverified.
+//! Verified with four system binaries (wevtsvc.dll, lsasrv.dll, adtschema.dll, services.exe): events, names, types, and
+//! lengths given by another property (flag 4). None of them has a struct, an array or a fixed length, so those flags
+//! are unverified.
 
 mod compiled;
 mod resource;
@@ -17,14 +17,14 @@ use compiled::{Event, Item, Named, Provider};
 use crate::schema::{Count, EventSchema, InType, Layout, Length, OutType, Property, ProviderSchema};
 use crate::standard;
 
-/// Why a provider's binary was not taken.
+/// Why a provider binary cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ProviderBinaryError {
-    /// It is no PE file, or a damaged one.
+    /// The file is not a PE file, or is damaged.
     #[error("not a valid PE file")]
     Pe,
-    /// It holds no compiled manifest.
-    #[error("no WEVT_TEMPLATE resource: the file describes no provider")]
+    /// The file contains no compiled manifest.
+    #[error("the file has no WEVT_TEMPLATE resource, so it describes no providers")]
     NoTemplates,
     /// The compiled manifest is damaged.
     #[error("the WEVT_TEMPLATE resource is malformed: {0}")]
@@ -40,10 +40,10 @@ pub(crate) fn read(pe: &[u8]) -> Result<Vec<ProviderSchema>, ProviderBinaryError
     if providers.is_empty() { Err(ProviderBinaryError::NoTemplates) } else { Ok(providers) }
 }
 
-/// Reads a compiled manifest, as the resource holds it.
+/// Reads a compiled manifest from the bytes of the resource.
 fn read_compiled(resource: &[u8]) -> Result<Vec<ProviderSchema>, ProviderBinaryError> {
     let providers = compiled::providers(resource);
-    let providers = providers.map_err(|damage| ProviderBinaryError::Manifest(damage.to_string()))?;
+    let providers = providers.map_err(|error| ProviderBinaryError::Manifest(error.to_string()))?;
     Ok(providers.iter().map(provider).collect())
 }
 
@@ -63,7 +63,7 @@ fn provider(provider: &Provider) -> ProviderSchema {
 fn event(provider: &Provider, event: &Event) -> EventSchema {
     let name = |named: Option<&Named>| named.map(|named| named.name.clone()).filter(|name| !name.is_empty());
     let task_name = name(provider.tasks.iter().find(|task| task.number == u64::from(event.task)));
-    // The high half of the number is the opcode; the low half is its task where it belongs to one.
+    // The high half of the number is the opcode; the low half is the task if it belongs to one, otherwise 0.
     let opcode = provider.opcodes.iter().find(|opcode| {
         let task = opcode.number & 0xffff;
         opcode.number >> 16 == u64::from(event.opcode) && (task == 0 || task == u64::from(event.task))
@@ -89,7 +89,7 @@ fn event(provider: &Provider, event: &Event) -> EventSchema {
 fn layout(items: &[Item]) -> Layout {
     let count = items.len();
     let properties: Vec<_> = items.iter().map(|item| property(item, count)).collect();
-    // Members of structs follow the top-level properties, beginning where the first struct says.
+    // Members of structs follow the top-level properties, starting at the first struct's first member.
     let top_level = properties
         .iter()
         .filter(|property| property.in_type == InType::Struct && property.members.1 > 0)
@@ -142,9 +142,9 @@ mod tests {
 
     use super::*;
 
-    fn put(at: usize, bytes: &mut [u8], value: usize) {
+    fn put(index: usize, bytes: &mut [u8], value: usize) {
         let value = u32::try_from(value).unwrap();
-        bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
+        bytes[index..index + 4].copy_from_slice(&value.to_le_bytes());
     }
 
     fn element(signature: &[u8; 4], count: u32, entries: &[u8]) -> Vec<u8> {
@@ -165,33 +165,33 @@ mod tests {
         item
     }
 
-    /// A compiled manifest of one provider: event 7 with a counted text, and a start opcode.
+    /// A compiled manifest of one provider, with event 7 (a counted text) and a start opcode.
     fn compiled() -> Vec<u8> {
-        let mut whole = b"CRIM\0\0\0\0\x03\0\x01\0\x01\0\0\0".to_vec();
-        whole.extend(Guid::from_u128(7).to_bytes_le());
+        let mut resource = b"CRIM\0\0\0\0\x03\0\x01\0\x01\0\0\0".to_vec();
+        resource.extend(Guid::from_u128(7).to_bytes_le());
         put(
-            whole.len(),
+            resource.len(),
             {
-                whole.extend([0; 4]);
-                &mut whole
+                resource.extend([0; 4]);
+                &mut resource
             },
             36,
         );
-        let provider = whole.len();
-        whole.extend(b"WEVT");
-        whole.extend([0; 4]);
-        whole.extend([0xff; 4]);
-        whole.extend([3, 0, 0, 0, 0, 0, 0, 0]);
-        let descriptors = whole.len();
-        whole.extend([0; 24]);
+        let provider = resource.len();
+        resource.extend(b"WEVT");
+        resource.extend([0; 4]);
+        resource.extend([0xff; 4]);
+        resource.extend([3, 0, 0, 0, 0, 0, 0, 0]);
+        let descriptors = resource.len();
+        resource.extend([0; 24]);
 
-        let opcodes = whole.len();
+        let opcodes = resource.len();
         let mut entry = vec![0, 0, 1, 0, 0xff, 0xff, 0xff, 0xff];
         entry.extend(u32::try_from(opcodes + 24).unwrap().to_le_bytes());
-        whole.extend(element(b"OPCO", 1, &entry));
-        whole.extend(name("win:Start"));
+        resource.extend(element(b"OPCO", 1, &entry));
+        resource.extend(name("win:Start"));
 
-        let table = whole.len();
+        let table = resource.len();
         let template = table + 12;
         let mut temp = b"TEMP\0\0\0\0\x02\0\0\0\x02\0\0\0\0\0\0\0\0\0\0\0".to_vec();
         temp.extend([9; 16]);
@@ -206,27 +206,27 @@ mod tests {
         temp.extend(second);
         let size = temp.len();
         put(4, &mut temp, size);
-        whole.extend(element(b"TTBL", 1, &temp));
+        resource.extend(element(b"TTBL", 1, &temp));
 
-        let events = whole.len();
+        let events = resource.len();
         let mut event = vec![7, 0, 2, 0, 4, 1, 0, 0];
         event.extend(0x10u64.to_le_bytes());
         event.extend([0xff; 4]);
         event.extend(u32::try_from(template).unwrap().to_le_bytes());
         event.resize(48, 0);
-        whole.extend(element(b"EVNT", 1, &[&[0; 4], &event[..]].concat()));
+        resource.extend(element(b"EVNT", 1, &[&[0; 4], &event[..]].concat()));
 
-        for (at, offset) in [opcodes, table, events].into_iter().enumerate() {
-            put(descriptors + at * 8, &mut whole, offset);
+        for (index, offset) in [opcodes, table, events].into_iter().enumerate() {
+            put(descriptors + index * 8, &mut resource, offset);
         }
-        let size = whole.len();
-        put(4, &mut whole, size);
-        put(provider + 4, &mut whole, size - provider);
-        whole
+        let size = resource.len();
+        put(4, &mut resource, size);
+        put(provider + 4, &mut resource, size - provider);
+        resource
     }
 
     #[test]
-    fn a_compiled_manifest_gives_its_events() {
+    fn reads_events_of_compiled_manifest() {
         let providers = read_compiled(&compiled()).unwrap();
         let [provider] = &providers[..] else { panic!("one provider") };
         assert_eq!(provider.guid, Guid::from_u128(7));
@@ -238,8 +238,9 @@ mod tests {
         assert_eq!((&*text.name, text.length), ("Text", Length::Of(0)));
     }
 
-    /// What another reader says of a compiled manifest: of each event id, version, level, opcode, task, keywords and its items.
-    fn by_another_reader(resource: &[u8]) -> Option<Vec<String>> {
+    /// The events of a compiled manifest as read by the `evtx` crate: id, version, level, opcode, task, keywords and
+    /// items.
+    fn events_by_evtx(resource: &[u8]) -> Option<Vec<String>> {
         let manifest = CrimManifest::parse(resource).ok()?;
         let mut events = Vec::new();
         for provider in &manifest.providers {
@@ -257,7 +258,7 @@ mod tests {
         Some(events)
     }
 
-    fn by_ours(resource: &[u8]) -> Option<Vec<String>> {
+    fn events_by_this_crate(resource: &[u8]) -> Option<Vec<String>> {
         let mut events = Vec::new();
         for provider in compiled::providers(resource).ok()? {
             for event in &provider.events {
@@ -274,27 +275,27 @@ mod tests {
     }
 
     #[test]
-    fn another_reader_finds_the_same_also_where_a_byte_is_another() {
-        let whole = compiled();
-        assert_eq!(by_ours(&whole), by_another_reader(&whole));
-        assert_eq!(by_ours(&whole).unwrap().len(), 1);
+    fn agrees_with_evtx_crate_even_on_changed_bytes() {
+        let resource = compiled();
+        assert_eq!(events_by_this_crate(&resource), events_by_evtx(&resource));
+        assert_eq!(events_by_this_crate(&resource).unwrap().len(), 1);
         let mut both = 0;
-        for at in 16..whole.len() {
-            let mut changed = whole.clone();
-            changed[at] ^= 1;
-            if let (Some(ours), Some(theirs)) = (by_ours(&changed), by_another_reader(&changed)) {
-                // Theirs finds a template by the list of templates alone; ours follows the event's pointer.
+        for index in 16..resource.len() {
+            let mut changed = resource.clone();
+            changed[index] ^= 1;
+            if let (Some(ours), Some(theirs)) = (events_by_this_crate(&changed), events_by_evtx(&changed)) {
+                // `evtx` finds templates only in the list of templates; this crate follows the offset in the event.
                 assert!(
                     ours == theirs || theirs.iter().all(|event| event.ends_with("[]")),
-                    "byte {at}: {ours:?}, {theirs:?}"
+                    "byte {index}: {ours:?}, {theirs:?}"
                 );
                 both += 1;
             }
         }
-        assert!(both > 150, "{both} of {} changes were read by both", whole.len());
+        assert!(both > 150, "{both} of {} changes were read by both", resource.len());
     }
 
-    /// A PE file of one section, which holds the resource: type, name and language, as the linker writes them.
+    /// A PE file with one section, which contains the resource tree (type, name, language).
     fn pe(resource: &[u8], is_64_bit: bool) -> Vec<u8> {
         const SECTION: u32 = 0x3000;
         const PLACE: u32 = 0x400;
@@ -349,21 +350,21 @@ mod tests {
     }
 
     #[test]
-    fn a_program_of_either_width_gives_its_resource_as_another_reader_finds_it() {
+    fn finds_resource_in_32_and_64_bit_programs() {
         let resource = compiled();
         for is_64_bit in [false, true] {
             let file = pe(&resource, is_64_bit);
             assert_eq!(read(&file).unwrap()[0].guid, Guid::from_u128(7));
             let theirs = extract_wevt_template_resources(&file).unwrap();
             assert_eq!(theirs.iter().map(|one| &one.data[..]).collect::<Vec<_>>(), [&resource[..]]);
-            for at in 0..file.len() {
+            for index in 0..file.len() {
                 let mut damaged = file.clone();
-                damaged[at] ^= 0xff;
+                damaged[index] ^= 0xff;
                 let _ = read(&damaged);
-                let _ = read(&file[..at]);
+                let _ = read(&file[..index]);
             }
         }
-        // A resource of another type in its place: the file describes nothing.
+        // With a resource of another type, the file describes no provider.
         let mut other = pe(&resource, true);
         let name = other.windows(2).rposition(|pair| pair == b"W\0").unwrap();
         other[name] = b'X';
@@ -371,31 +372,31 @@ mod tests {
     }
 
     #[test]
-    fn tables_that_point_at_one_another_take_bounded_work() {
-        // Every provider of the list points at the same table.
-        let mut whole = compiled();
-        let place = whole[32..36].to_owned();
+    fn limits_work_for_cyclic_tables() {
+        // All providers in the list refer to the same table.
+        let mut resource = compiled();
+        let place = resource[32..36].to_owned();
         let mut list = Vec::new();
         for _ in 0..40_000_u32 {
             list.extend([7; 16]);
             list.extend(&place);
         }
-        whole.extend(&list);
-        let size = whole.len();
-        put(4, &mut whole, size);
-        put(12, &mut whole, 40_000);
-        assert!(read_compiled(&whole).is_err());
+        resource.extend(&list);
+        let size = resource.len();
+        put(4, &mut resource, size);
+        put(12, &mut resource, 40_000);
+        assert!(read_compiled(&resource).is_err());
     }
 
     #[test]
-    fn a_cut_or_damaged_one_is_refused_or_read() {
-        let whole = compiled();
-        for cut in 0..whole.len() {
-            assert!(read_compiled(&whole[..cut]).is_err(), "cut at {cut}");
+    fn rejects_truncated_and_survives_damaged_manifests() {
+        let resource = compiled();
+        for length in 0..resource.len() {
+            assert!(read_compiled(&resource[..length]).is_err(), "truncated at {length}");
         }
-        for at in 0..whole.len() {
-            let mut damaged = whole.clone();
-            damaged[at] ^= 0xff;
+        for index in 0..resource.len() {
+            let mut damaged = resource.clone();
+            damaged[index] ^= 0xff;
             let _ = read_compiled(&damaged);
         }
         assert!(matches!(read(b"MZ"), Err(ProviderBinaryError::Pe)));

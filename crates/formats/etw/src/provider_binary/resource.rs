@@ -1,95 +1,98 @@
-//! The resources of a PE file (Portable Executable: programs and libraries of Windows) that hold compiled manifests.
+//! Finds the compiled manifests in the resources of a PE file (Portable Executable: programs and libraries of Windows).
 //!
 //! Layout: Microsoft's *PE Format*, sections "Optional Header Data Directories" and "The .rsrc Section".
 
 use crate::reader::Reader;
 
-/// The type of resource that compiled manifests have.
+/// Resource type of compiled manifests.
 const WEVT_TEMPLATE: &str = "WEVT_TEMPLATE";
-/// Entries of one level of the tree of resources, and resources of one file, that are looked at: real files have one of each.
-const MAX: usize = 256;
-/// Set in an entry whose name is a text, and in one that leads to another level.
+/// Maximum number of entries in one level of the resource tree, and of resources found. Real files have one of each.
+const MAX_ENTRIES: usize = 256;
+/// Set in entries whose name is a text, and in entries that refer to another level.
 const HIGH_BIT: u32 = 1 << 31;
 
-/// Sections of a PE file: where each is in memory, how long, and where in the file.
+/// Sections of a PE file: address in memory, size, offset in the file.
 struct Sections(Vec<[u32; 3]>);
 
 impl Sections {
-    /// The place in the file of what is at `address` once the file is loaded.
-    fn place(&self, address: u32) -> Option<usize> {
+    /// Converts an address in memory to an offset in the file.
+    fn file_offset(&self, address: u32) -> Option<usize> {
         let section =
-            self.0.iter().find(|[start, size, _]| address.checked_sub(*start).is_some_and(|at| at < *size))?;
-        let [start, _, place] = section;
-        usize::try_from(place.checked_add(address - start)?).ok()
+            self.0.iter().find(|[start, size, _]| address.checked_sub(*start).is_some_and(|offset| offset < *size))?;
+        let [start, _, file_offset] = section;
+        usize::try_from(file_offset.checked_add(address - start)?).ok()
     }
 }
 
-/// Every `WEVT_TEMPLATE` resource of a PE file; `None` where it is no PE file or a damaged one.
+/// All `WEVT_TEMPLATE` resources of a PE file; `None` if it is not a PE file or is damaged.
 pub(super) fn compiled_manifests(pe: &[u8]) -> Option<Vec<&[u8]>> {
-    let header = usize::try_from(at(pe.get(0x3c..)?).u32()?).ok()?;
+    let header = usize::try_from(reader(pe.get(0x3c..)?).u32()?).ok()?;
     if !pe.starts_with(b"MZ") || !pe.get(header..)?.starts_with(b"PE\0\0") {
         return None;
     }
-    let mut file_header = at(pe.get(header + 4..)?);
+    let mut file_header = reader(pe.get(header + 4..)?);
     file_header.skip(2)?;
     let section_count = usize::from(file_header.u16()?);
     file_header.skip(12)?;
     let optional_size = usize::from(file_header.u16()?);
     file_header.skip(2)?;
     let optional = file_header.take(optional_size)?;
-    // How far the directories are from the start hangs on the width of addresses.
-    let directories = match at(optional).u16()? {
+    // The offset of the directories depends on the width of addresses.
+    let directories = match reader(optional).u16()? {
         0x10b => 96,
         0x20b => 112,
         _ => return None,
     };
     let mut sections = Vec::new();
     for _ in 0..section_count {
-        let mut section = at(file_header.take(40)?);
+        let mut section = reader(file_header.take(40)?);
         section.skip(8)?;
-        let (memory_size, start, file_size, place) = (section.u32()?, section.u32()?, section.u32()?, section.u32()?);
-        sections.push([start, memory_size.max(file_size), place]);
+        let (memory_size, start, file_size, file_offset) =
+            (section.u32()?, section.u32()?, section.u32()?, section.u32()?);
+        sections.push([start, memory_size.max(file_size), file_offset]);
     }
     let sections = Sections(sections);
-    // The third directory is that of resources; a file without has none.
-    let Some(directory) = optional.get(directories + 16..).and_then(|rest| at(rest).u32()).filter(|&at| at != 0) else {
+    // The third directory is that of resources; its address is 0 if there are none.
+    let Some(directory) =
+        optional.get(directories + 16..).and_then(|rest| reader(rest).u32()).filter(|&address| address != 0)
+    else {
         return Some(Vec::new());
     };
-    let tree = pe.get(sections.place(directory)?..)?;
+    let tree = pe.get(sections.file_offset(directory)?..)?;
     let mut found = Vec::new();
     for (_, names) in entries(tree, 0)?.into_iter().filter(|&(name, _)| is_named(tree, name)) {
-        for (_, languages) in entries(tree, inner(names)?)? {
-            for (_, leaf) in entries(tree, inner(languages)?)? {
-                if leaf & HIGH_BIT != 0 || found.len() == MAX {
+        for (_, languages) in entries(tree, sublevel(names)?)? {
+            for (_, leaf) in entries(tree, sublevel(languages)?)? {
+                if leaf & HIGH_BIT != 0 || found.len() == MAX_ENTRIES {
                     return None;
                 }
-                let mut leaf = at(tree.get(usize::try_from(leaf).ok()?..)?);
+                let mut leaf = reader(tree.get(usize::try_from(leaf).ok()?..)?);
                 let (address, size) = (leaf.u32()?, usize::try_from(leaf.u32()?).ok()?);
-                found.push(pe.get(sections.place(address)?..)?.get(..size)?);
+                found.push(pe.get(sections.file_offset(address)?..)?.get(..size)?);
             }
         }
     }
     Some(found)
 }
 
-/// The entries of a level of the tree: name or number, and where each leads.
+/// The entries of a level of the tree: name or number, and reference.
 fn entries(tree: &[u8], level: usize) -> Option<Vec<(u32, u32)>> {
-    let mut reader = at(tree.get(level..)?);
-    reader.skip(12)?;
-    let count = usize::from(reader.u16()?) + usize::from(reader.u16()?);
-    (count <= MAX).then_some(())?;
-    (0..count).map(|_| Some((reader.u32()?, reader.u32()?))).collect()
+    let mut fields = reader(tree.get(level..)?);
+    fields.skip(12)?;
+    let count = usize::from(fields.u16()?) + usize::from(fields.u16()?);
+    (count <= MAX_ENTRIES).then_some(())?;
+    (0..count).map(|_| Some((fields.u32()?, fields.u32()?))).collect()
 }
 
-/// The level that an entry leads to; `None` of one that leads to data.
-fn inner(entry: u32) -> Option<usize> {
+/// The level to which an entry refers; `None` if it refers to data.
+fn sublevel(entry: u32) -> Option<usize> {
     (entry & HIGH_BIT != 0).then(|| usize::try_from(entry & !HIGH_BIT).ok()).flatten()
 }
 
-/// Whether an entry's name is that of compiled manifests.
+/// True if the entry's name is `WEVT_TEMPLATE`.
 fn is_named(tree: &[u8], name: u32) -> bool {
     let units = || {
-        let mut text = at(tree.get(inner(name)?..)?);
+        let mut text = reader(tree.get(sublevel(name)?..)?);
         let length = usize::from(text.u16()?);
         text.take(length * 2)
     };
@@ -99,6 +102,6 @@ fn is_named(tree: &[u8], name: u32) -> bool {
     })
 }
 
-fn at(bytes: &[u8]) -> Reader<'_> {
+fn reader(bytes: &[u8]) -> Reader<'_> {
     Reader::new(bytes, 4)
 }

@@ -1,4 +1,4 @@
-//! What another reader (PerfView) says about the same files: how many events of each kind there are.
+//! Event counts by kind, compared with those of another reader (PerfView).
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use onoff_etw::{SchemaSource, Schemas};
 
 use super::files;
 
-/// Its name of a kernel event, from ours. Its own processing joins or renames some kinds.
+/// PerfView's name of a kernel event. PerfView merges or renames some kinds.
 fn baseline_name(class: &str, event: &str) -> Option<String> {
     let class = match class {
         "DiskIo" => "DiskIO",
@@ -31,15 +31,15 @@ fn baseline_name(class: &str, event: &str) -> Option<String> {
         ("ImageId", "Info") => return Some("KernelTraceControl/ImageID".to_owned()),
         ("ImageId", event) => return Some(format!("KernelTraceControl/ImageID/{event}")),
         ("EventMetadata", event) => return Some(format!("KernelTraceControl/MetaData/{event}")),
-        // Attached to the events they belong to, or to files.
+        // PerfView attaches these to events or files.
         ("StackWalk" | "FileIo", _) => return None,
         (_, event) => event,
     };
     Some(format!("Windows Kernel/{class}/{event}"))
 }
 
-/// Kinds the other reader does not count: thread rundowns it only learns from, the others it does not know.
-const LEFT_OUT: [&str; 5] = [
+/// Kinds that PerfView does not count: it uses thread rundowns internally, and does not know the others.
+const NOT_COUNTED_BY_PERFVIEW: [&str; 5] = [
     "Windows Kernel/Image/HypercallPage",
     "Windows Kernel/SystemConfig/DPI",
     "Windows Kernel/SystemConfig/OpticalDisk",
@@ -65,7 +65,7 @@ fn compare(file: &str, baseline: &str, kinds: usize) {
     let mut counted: BTreeMap<String, u64> = BTreeMap::new();
     files::each(&bytes, |record| {
         let description = schemas.describe(record);
-        // It leaves out samples of idle processors.
+        // PerfView ignores samples of idle processors.
         let idle = SampledProfile::parse(record).is_some_and(|sample| sample.thread_id == 0 && !sample.in_dpc_or_isr());
         let name = match description.source {
             _ if idle => None,
@@ -88,18 +88,18 @@ fn compare(file: &str, baseline: &str, kinds: usize) {
             compared += 1;
         }
     }
-    for name in counted.keys().filter(|name| !LEFT_OUT.contains(&name.as_str())) {
+    for name in counted.keys().filter(|name| !NOT_COUNTED_BY_PERFVIEW.contains(&name.as_str())) {
         assert!(expected.contains_key(name), "{file}: {name} is not in the baseline");
     }
     assert_eq!(compared, kinds, "{file}: kinds compared");
 }
 
 #[test]
-fn kinds_of_a_windows_8_recording() {
+fn counts_match_for_windows_8_recording() {
     compare("net.4.5.2.x64.etl", "net.4.5.2.x64.baseline.txt", 70);
 }
 
 #[test]
-fn kinds_of_a_windows_7_recording() {
+fn counts_match_for_windows_7_recording() {
     compare("net.4.5.x86-2016.etl.xz", "net.4.5.x86-2016.baseline.txt", 67);
 }

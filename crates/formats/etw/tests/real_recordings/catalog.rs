@@ -1,5 +1,4 @@
-//! What the catalog says of events, against what Windows said of the same events: the schemas that it wrote into a merged
-//! recording.
+//! Compares the catalog with the schemas that Windows wrote into a merged recording.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +7,8 @@ use onoff_etw::{Fields, SchemaSource, Schemas};
 
 use super::files;
 
-/// The events of `provider` decoded by `schemas` and by the catalog alone; gives how many have the same fields with the same
-/// values, and the same name, and of each kind that has not, how many.
+/// Decodes the events of `provider` with `schemas` and with the catalog alone. Returns the number of events with equal
+/// fields, values and names, and the number of other events by kind.
 fn compared(bytes: &[u8], schemas: &Schemas, provider: Guid) -> (u64, BTreeMap<String, u64>) {
     let catalog = Schemas::new();
     let (mut same, mut others) = (0, BTreeMap::new());
@@ -45,12 +44,13 @@ const RUNTIME: Guid = Guid::from_u128(0xe13c0d23_ccbc_4e12_931b_d9cc2eee27e4);
 const RUNTIME_RUNDOWN: Guid = Guid::from_u128(0xa669021c_c450_4609_a035_5af59af4df18);
 
 #[test]
-fn dotnet_events_are_what_windows_wrote_of_them_into_the_recording() {
+fn dotnet_catalog_matches_schemas_in_recording() {
     let Some(bytes) = files::read("net.4.5.2.x64.etl") else {
         return;
     };
     let schemas = files::learn(&bytes);
-    // Of stacks Windows' schema, as the runtime's manifest, has the first two frames only; the catalog has them all.
+    // The schema of Windows, like the runtime's manifest, has only the first two frames of a stack; the catalog has
+    // all.
     let stacks = BTreeMap::from([("CLRStack/CLRStackWalk".to_owned(), 14_983)]);
     assert_eq!(compared(&bytes, &schemas, RUNTIME), (17_747, stacks));
     assert_eq!(compared(&bytes, &schemas, RUNTIME_RUNDOWN), (33_011, BTreeMap::new()));

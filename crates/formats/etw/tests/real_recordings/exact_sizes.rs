@@ -1,4 +1,4 @@
-//! Every event whose schema is known decodes to the exact size of its payload.
+//! Every event with a known schema decodes to the exact size of its payload.
 
 use std::collections::BTreeMap;
 
@@ -6,84 +6,84 @@ use onoff_etw::{Fields, SchemaLosses, SchemaSource, Status};
 
 use super::files;
 
-/// A file and what decoding its events gives: by source of the schema, how many to the exact size.
-struct Expected {
+/// ExpectedResult results of decoding a file: number of records, and of exactly decoded ones by schema source.
+struct ExpectedResult {
     file: &'static str,
     records: u64,
     exact: &'static [(SchemaSource, u64)],
-    /// Provider and event, how it ends, how many.
+    /// Provider and event, decoding status, count.
     exceptions: &'static [(&'static str, Status, u64)],
 }
 
 use SchemaSource::{Catalog, Embedded, Kernel, TraceLogging};
 
-const FILES: &[Expected] = &[
-    clean("AMSITrace.etl", 21, &[(Kernel, 2), (TraceLogging, 19)]),
-    clean("CldFlt0.etl", 17, &[(Kernel, 4)]),
-    clean("CldFlt1.etl", 7, &[(Kernel, 4)]),
-    clean("CldFlt2.etl", 2, &[(Kernel, 2)]),
-    clean("Process.etl", 10344, &[(Kernel, 1), (Catalog, 10343)]),
-    clean("SelfDescribingSingleEvent.etl", 23, &[(Kernel, 22), (TraceLogging, 1)]),
-    clean("ShutdownPerfDiagLogger.etl", 17078, &[(Kernel, 17078)]),
-    clean("TraceLoggingTester.etl.xz", 172_716, &[(Kernel, 125_156), (Embedded, 47490), (TraceLogging, 70)]),
-    clean("WindowsUpdate.20251008.140245.443.8.etl", 82, &[(Kernel, 2), (TraceLogging, 80)]),
-    clean("diagsession-diaghub.kernel.1.etl", 16335, &[(Kernel, 16334)]),
-    clean(
+const FILES: &[ExpectedResult] = &[
+    all_exact("AMSITrace.etl", 21, &[(Kernel, 2), (TraceLogging, 19)]),
+    all_exact("CldFlt0.etl", 17, &[(Kernel, 4)]),
+    all_exact("CldFlt1.etl", 7, &[(Kernel, 4)]),
+    all_exact("CldFlt2.etl", 2, &[(Kernel, 2)]),
+    all_exact("Process.etl", 10344, &[(Kernel, 1), (Catalog, 10343)]),
+    all_exact("SelfDescribingSingleEvent.etl", 23, &[(Kernel, 22), (TraceLogging, 1)]),
+    all_exact("ShutdownPerfDiagLogger.etl", 17078, &[(Kernel, 17078)]),
+    all_exact("TraceLoggingTester.etl.xz", 172_716, &[(Kernel, 125_156), (Embedded, 47490), (TraceLogging, 70)]),
+    all_exact("WindowsUpdate.20251008.140245.443.8.etl", 82, &[(Kernel, 2), (TraceLogging, 80)]),
+    all_exact("diagsession-diaghub.kernel.1.etl", 16335, &[(Kernel, 16334)]),
+    all_exact(
         "diagsession-diaghub.user_paged.1.etl.xz",
         22035,
         &[(Kernel, 1), (Catalog, 21757), (Embedded, 20), (TraceLogging, 256)],
     ),
-    Expected {
+    ExpectedResult {
         file: "gcevents.etl",
         records: 71,
         exact: &[(Kernel, 2), (Catalog, 51)],
         exceptions: &[
-            // A newer runtime: what these versions have more than those that the catalog knows.
+            // Events of a newer runtime, with more fields than the versions in the catalog.
             ("Microsoft-Windows-DotNETRuntime/GCAllocationTick_V3", Status::Trailing, 12),
             ("Microsoft-Windows-DotNETRuntime/GCGlobalHeapHistory_V2", Status::Trailing, 2),
             ("Microsoft-Windows-DotNETRuntime/GCHeapStats_V1", Status::Trailing, 2),
         ],
     },
-    clean("gcrundownevents.etl", 112, &[(Kernel, 2), (Catalog, 109)]),
-    clean("lxcore_kernel.etl", 4, &[(Kernel, 2), (TraceLogging, 2)]),
-    Expected {
+    all_exact("gcrundownevents.etl", 112, &[(Kernel, 2), (Catalog, 109)]),
+    all_exact("lxcore_kernel.etl", 4, &[(Kernel, 2), (TraceLogging, 2)]),
+    ExpectedResult {
         file: "net.4.5.2.x64.etl",
         records: 179_474,
         exact: &[(Kernel, 111_331), (Catalog, 1363), (Embedded, 51531)],
         exceptions: &[
-            // Declared as an array of two, and in truth open.
+            // Declared as an array of two elements, but of variable length.
             ("Microsoft-Windows-DotNETRuntime/CLRStack", Status::Trailing, 14983),
             GC_PER_HEAP_HISTORY_OF_X64,
             CLR_ENABLE_PARAMETERS,
         ],
     },
-    Expected {
+    ExpectedResult {
         file: "net.4.5.x86-2016.etl.xz",
         records: 185_961,
         exact: &[(Kernel, 63673), (Catalog, 121_095), (Embedded, 141)],
         exceptions: &[GC_PER_HEAP_HISTORY_OF_X86, CLR_ENABLE_PARAMETERS],
     },
-    clean("powershell.etl", 114, &[(Kernel, 2), (Catalog, 112)]),
-    clean("primitive-types.etl", 7, &[(Kernel, 2), (TraceLogging, 5)]),
-    clean("smallEtlFile.etl", 2, &[(Kernel, 1), (Catalog, 1)]),
-    clean("sawbuck/image_data_32_v0.etl", 27, &[(Kernel, 27)]),
-    clean("sawbuck/image_data_32_v2.etl", 27, &[(Kernel, 27)]),
-    clean("sawbuck/process_data_32_v1.etl", 3, &[(Kernel, 3)]),
-    clean("sawbuck/rel0671_image_data_32_v1.etl", 27, &[(Kernel, 27)]),
-    clean("sawbuck/test_data_32_v0.etl", 27, &[(Kernel, 27)]),
-    clean("sawbuck/test_data_32_v2.etl", 27, &[(Kernel, 27)]),
+    all_exact("powershell.etl", 114, &[(Kernel, 2), (Catalog, 112)]),
+    all_exact("primitive-types.etl", 7, &[(Kernel, 2), (TraceLogging, 5)]),
+    all_exact("smallEtlFile.etl", 2, &[(Kernel, 1), (Catalog, 1)]),
+    all_exact("sawbuck/image_data_32_v0.etl", 27, &[(Kernel, 27)]),
+    all_exact("sawbuck/image_data_32_v2.etl", 27, &[(Kernel, 27)]),
+    all_exact("sawbuck/process_data_32_v1.etl", 3, &[(Kernel, 3)]),
+    all_exact("sawbuck/rel0671_image_data_32_v1.etl", 27, &[(Kernel, 27)]),
+    all_exact("sawbuck/test_data_32_v0.etl", 27, &[(Kernel, 27)]),
+    all_exact("sawbuck/test_data_32_v2.etl", 27, &[(Kernel, 27)]),
 ];
 
-/// The manifest gives the event a field less than the program writes.
+/// The manifest declares one field fewer than the program writes.
 const CLR_ENABLE_PARAMETERS: (&str, Status, u64) = ("PerfView/ClrEnableParameters", Status::Trailing, 2);
 
-/// The manifest declares no field of this version.
+/// The manifest declares no fields for this version.
 const GC_PER_HEAP_HISTORY_OF_X64: (&str, Status, u64) = (GC_PER_HEAP_HISTORY, Status::Trailing, 264);
 const GC_PER_HEAP_HISTORY_OF_X86: (&str, Status, u64) = (GC_PER_HEAP_HISTORY, Status::Trailing, 1050);
 const GC_PER_HEAP_HISTORY: &str = "Microsoft-Windows-DotNETRuntimePrivate/GCPerHeapHistory";
 
-const fn clean(file: &'static str, records: u64, exact: &'static [(SchemaSource, u64)]) -> Expected {
-    Expected { file, records, exact, exceptions: &[] }
+const fn all_exact(file: &'static str, records: u64, exact: &'static [(SchemaSource, u64)]) -> ExpectedResult {
+    ExpectedResult { file, records, exact, exceptions: &[] }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The real recordings the tests read, where they are present.
+//! Loads the real recordings, if present.
 
 use std::io::Read as _;
 use std::ops::ControlFlow;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use onoff_etl::{Input, Record, Recording};
 use onoff_etw::Schemas;
 
-/// The folder of samples: `ONOFF_SAMPLES`, else beside the workspace.
+/// The folder of samples: `ONOFF_SAMPLES`, otherwise next to the workspace.
 pub fn folder() -> PathBuf {
     std::env::var_os("ONOFF_SAMPLES").map_or_else(
         || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../../shared/samples")),
@@ -15,11 +15,11 @@ pub fn folder() -> PathBuf {
     )
 }
 
-/// The bytes of a file of the samples, unpacked; `None`, and said so, when it is not there.
+/// The decompressed contents of a sample file. Prints a message and returns `None` if it is missing.
 pub fn read(name: &str) -> Option<Vec<u8>> {
     let path = folder().join("etl").join(name);
     let Ok(bytes) = std::fs::read(&path) else {
-        println!("skipped: {} is not there", path.display());
+        println!("skipped: {} not found", path.display());
         return None;
     };
     if !name.ends_with(".xz") {
@@ -30,7 +30,7 @@ pub fn read(name: &str) -> Option<Vec<u8>> {
     Some(unpacked)
 }
 
-/// Visits all records of a file, in time order. Returns how many there were.
+/// Visits all records of a file in time order. Returns their number.
 pub fn each(bytes: &[u8], mut visit: impl FnMut(&Record<'_>)) -> u64 {
     let recording = Recording::open(&[Input { name: "sample", bytes }]).expect("a recording");
     let mut count = 0;
@@ -42,7 +42,7 @@ pub fn each(bytes: &[u8], mut visit: impl FnMut(&Record<'_>)) -> u64 {
     count
 }
 
-/// The schemas a file teaches, beside those that come with the program.
+/// The schemas learned from a file, in addition to the built-in ones.
 pub fn learn(bytes: &[u8]) -> Schemas {
     let mut schemas = Schemas::new();
     each(bytes, |record| schemas.observe(record));

@@ -1,5 +1,5 @@
-//! `HTTP_Server.etl`, decoded by its manifest, against the event log Windows itself made of it: 2,041
-//! records, field for field.
+//! Compares `HTTP_Server.etl`, decoded with its manifest, field by field with the event log that Windows converted it
+//! to: 2,041 records.
 
 use std::ops::ControlFlow;
 
@@ -9,12 +9,12 @@ use serde_json::Value as Json;
 
 use super::files;
 
-/// Events whose last text has no terminator: Windows gives up on them and logs the bytes instead. This
-/// decoder takes such a text to end with the payload.
-const REFUSED_BY_WINDOWS: usize = 291;
+/// Number of events whose last text has no terminator. Windows does not decode them and logs their bytes instead. In
+/// this decoder, such a text ends with the payload.
+const NOT_DECODED_BY_WINDOWS: usize = 291;
 
 #[test]
-fn every_record_is_the_one_windows_made_of_it() {
+fn every_record_matches_event_log() {
     let Some(etl) = files::read("HTTP_Server.etl") else {
         return;
     };
@@ -33,24 +33,24 @@ fn every_record_is_the_one_windows_made_of_it() {
     let manifest = std::str::from_utf8(&man).expect("UTF-8");
     assert_eq!(schemas.add_manifest(manifest).expect("a manifest"), 1);
     every_record(&etl, &schemas, SchemaSource::User, &expected);
-    // The catalog knows them too.
+    // The catalog also has these events.
     every_record(&etl, &Schemas::new(), SchemaSource::Catalog, &expected);
 }
 
 fn every_record(etl: &[u8], schemas: &Schemas, source: SchemaSource, expected: &[Json]) {
     let recording = Recording::open(&[Input { name: "HTTP_Server.etl", bytes: etl }]).expect("a recording");
     let mut expected = expected.iter();
-    let mut refused = 0;
+    let mut not_decoded = 0;
     let _walk = recording.for_each(|record| {
         if record.descriptor().is_some() {
             let expected = &expected.next().expect("as many records")["Event"];
             header(record, schemas, source, recording.clock(), &expected["System"]);
-            refused += usize::from(!payload(record, schemas, expected));
+            not_decoded += usize::from(!payload(record, schemas, expected));
         }
         ControlFlow::<()>::Continue(())
     });
     assert!(expected.next().is_none());
-    assert_eq!(refused, REFUSED_BY_WINDOWS);
+    assert_eq!(not_decoded, NOT_DECODED_BY_WINDOWS);
 }
 
 fn header(record: &Record<'_>, schemas: &Schemas, source: SchemaSource, clock: &Clock, system: &Json) {
@@ -74,7 +74,7 @@ fn header(record: &Record<'_>, schemas: &Schemas, source: SchemaSource, clock: &
     assert_eq!(system["TimeCreated"]["#attributes"]["SystemTime"], time, "{context}");
 
     let execution = &system["Execution"]["#attributes"];
-    // The first record was logged before there was a process: the log has 0 for none.
+    // The first record was logged outside a process, which is 0 in the event log.
     assert_eq!(execution["ProcessID"], record.process_id().unwrap_or(0), "{context}");
     assert_eq!(execution["ThreadID"], record.thread_id().unwrap_or(0), "{context}");
     assert_eq!(execution["ProcessorID"], record.cpu(), "{context}");
@@ -93,7 +93,7 @@ fn guid(json: &Json) -> Option<Guid> {
     json.as_str().map(|text| Guid::parse_str(text).expect("a GUID"))
 }
 
-/// Whether Windows decoded the payload; if so, every field is compared.
+/// Compares all fields if Windows decoded the payload, and returns whether it did.
 fn payload(record: &Record<'_>, schemas: &Schemas, event: &Json) -> bool {
     let mut fields = Fields::new();
     let decoded = schemas.decode(record, &mut fields);
@@ -115,8 +115,8 @@ fn payload(record: &Record<'_>, schemas: &Schemas, event: &Json) -> bool {
     true
 }
 
-/// The log's values without their presentation: it has numbers as such whatever their out type, pointers
-/// in hexadecimal, and bytes as upper-case digits.
+/// Compares a value with the event log, which shows numbers in decimal independently of the out-type, pointers in
+/// hexadecimal, and bytes as upper-case digits.
 fn equal(expected: &Json, field: &Field<'_, '_>) -> bool {
     match (expected, field.value()) {
         (Json::Number(number), value) => number.as_u64() == value.as_u64(),

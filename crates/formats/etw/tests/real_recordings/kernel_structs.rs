@@ -1,5 +1,5 @@
-//! The typed kernel structs and the table of kernel layouts are two descriptions of the same payloads,
-//! written separately: on every real record they must agree.
+//! Compares the typed kernel structs with the table of kernel layouts on all real records. Both describe the same
+//! payloads but were written independently.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use onoff_etw::{Fields, Value};
 
 use super::files;
 
-/// Compares a struct's members with the fields of the table.
+/// Compares the members of a struct with fields decoded with the table.
 struct Check<'f, 'r> {
     fields: &'f Fields<'r>,
     what: &'static str,
@@ -32,7 +32,7 @@ impl Check<'_, '_> {
     }
 }
 
-/// Checks one record; the name of the struct, if there is one for it.
+/// Checks one record. Returns the name of its struct, if any.
 fn check(record: &Record<'_>, fields: &Fields<'_>) -> Option<&'static str> {
     let check = |what| Check { fields, what };
     if let Some(process) = Process::parse(record) {
@@ -354,7 +354,7 @@ fn merged(record: &Record<'_>, fields: &Fields<'_>) -> Option<&'static str> {
 }
 
 #[test]
-fn structs_and_table_agree() {
+fn structs_agree_with_table() {
     let mut seen: BTreeMap<&str, u64> = BTreeMap::new();
     let mut files_read = 0;
     for file in [
@@ -384,7 +384,7 @@ fn structs_and_table_agree() {
 }
 
 #[test]
-fn a_shutdown_ends_sixty_processes() {
+fn shutdown_ends_60_processes() {
     let Some(bytes) = files::read("ShutdownPerfDiagLogger.etl") else {
         return;
     };

@@ -1,5 +1,5 @@
-//! Real recordings, where they are present: everything decoded, and compared with what other readers say.
-#![allow(clippy::expect_used, clippy::print_stdout, reason = "a test that says what it skipped")]
+//! Decodes real recordings, if present, and compares the results with other readers.
+#![allow(clippy::expect_used, clippy::print_stdout, reason = "a test that reports what it skips")]
 
 mod baselines;
 mod catalog;

@@ -1,11 +1,11 @@
-//! Values of real events, as another reader (PerfView) prints them.
+//! Compares values of real events with the output of another reader (PerfView).
 
 use onoff_etl::ExtendedItem;
 use onoff_etw::{Fields, SchemaSource, Schemas, Value};
 
 use super::files;
 
-/// The fields of the nth event that `wanted` accepts, as text.
+/// Fields, as text, of the nth event accepted by `wanted`.
 fn fields_of(
     bytes: &[u8],
     schemas: &Schemas,
@@ -33,7 +33,7 @@ fn pairs(fields: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 #[test]
-fn every_primitive_type_of_trace_logging() {
+fn decodes_every_primitive_trace_logging_type() {
     let Some(bytes) = files::read("primitive-types.etl") else {
         return;
     };
@@ -47,12 +47,12 @@ fn every_primitive_type_of_trace_logging() {
         ("int32_type", "-58"),
         ("uint16_type", "29"),
         ("uint32_type", "58"),
-        // The program declares it unsigned; it means -116.
+        // Declared unsigned by the program; the intended value is -116.
         ("int64_type", "18446744073709551500"),
         ("uint64_type", "116"),
         ("guid_type", "0a922cee-67c1-4108-b"),
         ("file_time_type", "2021-09-09T14:59:37.04"),
-        // The other reader prints .03 whatever the milliseconds.
+        // PerfView always prints .03.
         ("system_time_type", "2021-09-09T14:59:37.04"),
     ]);
     assert_eq!(fields.len(), expected.len());
@@ -61,11 +61,11 @@ fn every_primitive_type_of_trace_logging() {
         assert!(value.starts_with(expected.as_str()), "{name}: {value} is not {expected}");
     }
     let provider = schemas.provider_name(onoff_etl::Guid::from_u128(0xd3dd3dd4_aac2_4e2a_8dd4_a8fb61b77615));
-    assert_eq!(provider, Some("solar_system"), "out of the provider traits");
+    assert_eq!(provider, Some("solar_system"), "from the provider traits");
 }
 
 #[test]
-fn kernel_events_of_a_windows_8_recording() {
+fn decodes_kernel_events_of_windows_8_recording() {
     let Some(bytes) = files::read("net.4.5.2.x64.etl") else {
         return;
     };
@@ -84,7 +84,7 @@ fn kernel_events_of_a_windows_8_recording() {
     assert_eq!((of("startime"), of("endtime")), (Some("1942"), Some("1942")));
 }
 
-/// Without the presentation only one of two schemas may know.
+/// Removes the formatting information that only one of two schemas may have.
 fn plain(value: Value<'_>) -> Value<'_> {
     match value {
         Value::Mapped(number, _) | Value::Hex(number) => Value::UInt(number),
@@ -93,12 +93,12 @@ fn plain(value: Value<'_>) -> Value<'_> {
 }
 
 #[test]
-fn event_sources_by_their_own_manifests_alone() {
+fn in_band_manifests_agree_with_merged_schemas() {
     let Some(bytes) = files::read("net.4.5.2.x64.etl") else {
         return;
     };
     let whole = files::learn(&bytes);
-    // Only what the event sources sent themselves; not what merging added.
+    // Only manifests sent by event sources; no schemas added by merging.
     let mut in_band = Schemas::new();
     files::each(&bytes, |record| {
         if record.descriptor().is_some_and(|descriptor| descriptor.id == 0xfffe) {
@@ -121,7 +121,7 @@ fn event_sources_by_their_own_manifests_alone() {
         assert!(value.starts_with(expected.as_str()), "{name}: {value} is not {expected}");
     }
 
-    // Both ways say the same about every event both know.
+    // Both schemas give the same values for all events known to both.
     let mut compared = 0;
     files::each(&bytes, |record| {
         let (mut by_manifest, mut by_metadata) = (Fields::new(), Fields::new());
@@ -136,12 +136,12 @@ fn event_sources_by_their_own_manifests_alone() {
         }
         compared += 1;
     });
-    println!("{compared} events alike by manifest and by metadata");
+    println!("{compared} events with equal values");
     assert!(compared > 100);
 }
 
 #[test]
-fn every_trace_logging_event_has_a_name_and_its_provider_too() {
+fn every_trace_logging_event_has_event_and_provider_name() {
     for file in ["AMSITrace.etl", "lxcore_kernel.etl", "TraceLoggingTester.etl.xz"] {
         let Some(bytes) = files::read(file) else {
             continue;

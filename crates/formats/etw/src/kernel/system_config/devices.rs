@@ -1,4 +1,4 @@
-//! Devices: Plug and Play, interrupt lines, displays, network adapters.
+//! Plug and Play devices, interrupt lines, display adapters and network adapters.
 
 use onoff_etl::Guid;
 
@@ -6,20 +6,19 @@ use crate::kernel::{KernelPayload, events, parse_from_record};
 use crate::reader::Reader;
 use crate::text::Utf16;
 
-/// A device. Hook 0x0B16.
+/// A Plug and Play device. Hook 0x0B16.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PlugAndPlayDevice<'b> {
     /// Device setup class; `None` before version 4.
     pub class_guid: Option<Guid>,
     /// Device instance path, such as `PCI\VEN_8086&…`.
     pub device_id: Utf16<'b>,
-    /// What it is.
     pub description: Utf16<'b>,
-    /// What people call it; often empty.
+    /// Often empty.
     pub friendly_name: Utf16<'b>,
-    /// Its physical device object; empty before version 3.
+    /// Physical device object; empty before version 3.
     pub pdo_name: Utf16<'b>,
-    /// Service that drives it; empty before version 4.
+    /// Service of the function driver; empty before version 4.
     pub service_name: Utf16<'b>,
     /// `DN_*` status; `None` before version 5.
     pub status: Option<u32>,
@@ -31,10 +30,9 @@ pub struct PlugAndPlayDevice<'b> {
 }
 
 impl<'b> PlugAndPlayDevice<'b> {
-    /// Its hook.
     pub const HOOK: u16 = 0x0b16;
 
-    /// Reads the payload.
+    /// Reads the payload; `None` for another hook or a payload that is too short.
     #[must_use]
     pub fn read(payload: KernelPayload<'b>) -> Option<Self> {
         (payload.hook == Self::HOOK).then_some(())?;
@@ -46,7 +44,7 @@ impl<'b> PlugAndPlayDevice<'b> {
             device.upper_filters = fields.u32()?;
             device.lower_filters = fields.u32()?;
         } else {
-            // Lengths of the three texts that follow; they are terminated all the same.
+            // Lengths of the three texts that follow, which are also terminated.
             fields.skip(12)?;
         }
         if version >= 5 {
@@ -66,57 +64,55 @@ impl<'b> PlugAndPlayDevice<'b> {
         Some(device)
     }
 
-    /// Drivers above the function driver, in the order recorded.
+    /// Drivers above the function driver, in recorded order.
     pub fn upper_filters(&self) -> impl Iterator<Item = Utf16<'b>> + 'b {
         Self::texts(Reader::new(self.filters, 4), self.upper_filters)
     }
 
-    /// Drivers below the function driver, in the order recorded.
+    /// Drivers below the function driver, in recorded order.
     pub fn lower_filters(&self) -> impl Iterator<Item = Utf16<'b>> + 'b {
         let mut filters = Reader::new(self.filters, 4);
-        for _ in Self::texts_of(&mut filters, self.upper_filters) {}
+        for _ in Self::texts_in(&mut filters, self.upper_filters) {}
         Self::texts(filters, self.lower_filters)
     }
 
     fn texts(mut from: Reader<'b>, count: u32) -> impl Iterator<Item = Utf16<'b>> + 'b {
-        let mut left = count;
-        std::iter::from_fn(move || Self::next_text(&mut from, &mut left))
+        let mut remaining = count;
+        std::iter::from_fn(move || Self::next_text(&mut from, &mut remaining))
     }
 
-    fn texts_of(from: &mut Reader<'b>, count: u32) -> impl Iterator<Item = Utf16<'b>> {
-        let mut left = count;
-        std::iter::from_fn(move || Self::next_text(from, &mut left))
+    fn texts_in(from: &mut Reader<'b>, count: u32) -> impl Iterator<Item = Utf16<'b>> {
+        let mut remaining = count;
+        std::iter::from_fn(move || Self::next_text(from, &mut remaining))
     }
 
-    // The count is not to be trusted: the texts end where the payload does.
-    fn next_text(from: &mut Reader<'b>, left: &mut u32) -> Option<Utf16<'b>> {
-        if *left == 0 || from.remaining() < 2 {
+    // The count is untrusted: the texts end at the end of the payload.
+    fn next_text(from: &mut Reader<'b>, remaining: &mut u32) -> Option<Utf16<'b>> {
+        if *remaining == 0 || from.remaining() < 2 {
             return None;
         }
-        *left -= 1;
+        *remaining -= 1;
         Some(from.utf16_z())
     }
 }
 parse_from_record!(PlugAndPlayDevice<'b>);
 
-/// The device on an interrupt line. Hook 0x0B15.
+/// The device of an interrupt line. Hook 0x0B15.
 #[derive(Clone, Copy, Debug)]
 pub struct InterruptLine<'b> {
-    /// Processors that may serve it.
+    /// Bit mask of the processors that may handle the interrupt.
     pub affinity: u64,
-    /// Processor group of the mask; 0 before version 3.
+    /// Processor group of `affinity`; 0 before version 3.
     pub group: u16,
-    /// Number of the line; message-signaled interrupts have large ones.
+    /// Interrupt line; message-signaled interrupts have large numbers.
     pub number: u32,
-    /// What the device is.
     pub device_description: Utf16<'b>,
 }
 
 impl<'b> InterruptLine<'b> {
-    /// Its hook.
     pub const HOOK: u16 = 0x0b15;
 
-    /// Reads the payload.
+    /// Reads the payload; `None` for another hook or a payload that is too short.
     #[must_use]
     pub fn read(payload: KernelPayload<'b>) -> Option<Self> {
         (payload.hook == Self::HOOK).then_some(())?;
@@ -145,19 +141,15 @@ events! {
         width: u32,
         /// Height in pixels.
         height: u32,
-        /// Bits in a pixel.
         bits_per_pixel: u32,
-        /// Refreshes per second.
         refresh_hz: u32,
-        /// Chip.
         chip_type: Utf16<'b> as utf16_array(256),
-        /// Digital-analog converter.
+        /// Digital-to-analog converter.
         dac_type: Utf16<'b> as utf16_array(256),
         /// Name of the adapter.
         adapter: Utf16<'b> as utf16_array(256),
-        /// Its firmware.
+        /// Firmware of the adapter.
         bios: Utf16<'b> as utf16_array(256),
-        /// Device it is.
         device_id: Utf16<'b> as utf16_array(256),
         /// `DISPLAY_DEVICE_*` flags.
         state_flags: u32,
@@ -167,23 +159,21 @@ events! {
 /// A network adapter. Hook 0x0B0D.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NetworkAdapter<'b> {
-    /// Hardware address: its first `physical_address_length` bytes count.
+    /// Hardware address, in the first `physical_address_length` bytes.
     pub physical_address: [u8; 8],
-    /// Bytes of the hardware address in use; at most 8 are kept.
+    /// Length of the hardware address in bytes; only the first 8 are recorded.
     pub physical_address_length: u32,
-    /// Name.
     pub description: Utf16<'b>,
-    /// IP addresses as text; empty before version 2.
+    /// Text; empty before version 2.
     pub ip_addresses: Utf16<'b>,
-    /// DNS servers as text; empty before version 2.
+    /// Text; empty before version 2.
     pub dns_servers: Utf16<'b>,
 }
 
 impl<'b> NetworkAdapter<'b> {
-    /// Its hook.
     pub const HOOK: u16 = 0x0b0d;
 
-    /// Reads the payload.
+    /// Reads the payload; `None` for another hook or a payload that is too short.
     #[must_use]
     pub fn read(payload: KernelPayload<'b>) -> Option<Self> {
         (payload.hook == Self::HOOK).then_some(())?;
@@ -192,7 +182,7 @@ impl<'b> NetworkAdapter<'b> {
             let description = fields.utf16_array(256)?;
             fields.skip(4)?;
             let physical_address_length = fields.u32()?;
-            // Eight UTF-16 units, of which the low bytes make the address.
+            // Eight UTF-16 units whose low bytes are the address.
             let units: &[u8; 16] = fields.array()?;
             return Some(Self {
                 physical_address: std::array::from_fn(|at| units[at * 2]),
@@ -224,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn device_filters_are_counted_texts() {
+    fn reads_device_filters() {
         let mut bytes = vec![7; 16];
         bytes.extend([2u32, 1, 0x180200a, 0].iter().flat_map(|v| v.to_le_bytes()));
         for text in ["PCI\\A", "Disk", "", "\\Device\\1", "disk", "up1", "up2", "low"] {
@@ -239,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn an_absurd_filter_count_ends_with_the_payload() {
+    fn filters_end_with_payload() {
         let mut bytes = vec![7; 16];
         bytes.extend([u32::MAX, u32::MAX].iter().flat_map(|v| v.to_le_bytes()));
         for text in ["a", "b", "c", "d", "e", "f"] {
@@ -251,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn interrupt_line_versions() {
+    fn reads_interrupt_line_version_2() {
         let mut bytes = 3u64.to_le_bytes().to_vec();
         bytes.extend([9u32, 10].iter().flat_map(|v| v.to_le_bytes()));
         bytes.extend(utf16_z("disk"));

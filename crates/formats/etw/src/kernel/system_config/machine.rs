@@ -8,21 +8,20 @@ use crate::text::Utf16;
 /// Processors and memory of the machine. Hook 0x0B0A.
 #[derive(Clone, Copy, Debug)]
 pub struct ProcessorConfiguration<'b> {
-    /// Clock of the processors in MHz.
+    /// Nominal clock rate.
     pub mhz: u32,
-    /// Logical processors.
+    /// Number of logical processors.
     pub processors: u32,
-    /// Memory in MiB.
+    /// Installed memory.
     pub memory_mib: u32,
     /// Size of a page in bytes.
     pub page_size: u32,
-    /// Granularity of allocations in bytes.
+    /// Allocation granularity in bytes.
     pub allocation_granularity: u32,
-    /// Name of the computer.
     pub computer_name: Utf16<'b>,
     /// Domain or workgroup.
     pub domain_name: Utf16<'b>,
-    /// Which logical processors share a core: bit mask.
+    /// Bit mask of logical processors that share a core.
     pub hyper_threading: u64,
     /// Memory clock in MHz; `None` before version 3.
     pub memory_speed: Option<u32>,
@@ -31,10 +30,9 @@ pub struct ProcessorConfiguration<'b> {
 }
 
 impl<'b> ProcessorConfiguration<'b> {
-    /// Its hook.
     pub const HOOK: u16 = 0x0b0a;
 
-    /// Reads the payload.
+    /// Reads the payload; `None` for another hook or a payload that is too short.
     #[must_use]
     pub fn read(payload: KernelPayload<'b>) -> Option<Self> {
         (payload.hook == Self::HOOK).then_some(())?;
@@ -64,9 +62,8 @@ impl<'b> ProcessorConfiguration<'b> {
 parse_from_record!(ProcessorConfiguration<'b>);
 
 events! {
-    /// One processor and what it is called. Hook 0x0B23.
+    /// Name and features of a processor. Hook 0x0B23.
     0x0b23 => ProcessorDescription<'b> {
-        /// Number of the processor.
         index: u32,
         /// `PF_*` features.
         feature_set: u32,
@@ -80,15 +77,12 @@ events! {
         identifier: Utf16<'b> as utf16_array(128),
     }
 
-    /// Maker and firmware of the machine. Hook 0x0B19.
+    /// Manufacturer and firmware of the machine. Hook 0x0B19.
     0x0b19 => Platform<'b> {
-        /// Who made it.
         manufacturer: Utf16<'b>,
-        /// What it is called.
         product_name: Utf16<'b>,
-        /// Date of the firmware, as the firmware writes it.
+        /// Date of the firmware, in the format of the vendor.
         bios_date: Utf16<'b>,
-        /// Version of the firmware.
         bios_version: Utf16<'b>,
     }
 }
@@ -96,25 +90,22 @@ events! {
 /// Sleep states the machine supports. Hook 0x0B10.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PowerConfiguration {
-    /// S1.
     pub s1: bool,
-    /// S2.
     pub s2: bool,
-    /// S3: suspend to memory.
+    /// Suspend to memory.
     pub s3: bool,
-    /// S4: hibernate.
+    /// Hibernate.
     pub s4: bool,
-    /// S5: off.
+    /// Off.
     pub s5: bool,
     /// Modern standby (always on, always connected); false before version 2.
     pub modern_standby: bool,
 }
 
 impl PowerConfiguration {
-    /// Its hook.
     pub const HOOK: u16 = 0x0b10;
 
-    /// Reads the payload.
+    /// Reads the payload; `None` for another hook or a payload that is too short.
     #[must_use]
     pub fn read(mut payload: KernelPayload<'_>) -> Option<Self> {
         (payload.hook == Self::HOOK).then_some(())?;
@@ -134,46 +125,42 @@ parse_from_record!(PowerConfiguration);
 events! {
     /// Limits of the TCP/IP stack. Hook 0x0B11.
     0x0b11 => NetworkConfiguration {
-        /// Partitions of the table of connections.
+        /// Number of partitions of the connection table.
         tcb_table_partitions: u32,
-        /// Largest size of the hash table.
         max_hash_table_size: u32,
-        /// Highest port given out.
+        /// Highest dynamic port.
         max_user_port: u32,
-        /// How long a closed connection is remembered, in seconds.
+        /// How long a closed connection stays in TIME_WAIT, in seconds.
         tcp_timed_wait_delay: u32,
     }
 }
 
-/// Class of the configuration records that merging adds.
+/// Class of the configuration records added by merging.
 pub const SYSTEM_CONFIG_EX_CLASS: Guid = Guid::from_u128(0x9b79ee91_b5fd_41c0_a243_4248e266e9d0);
 
-/// A configuration record that merging adds. FULL header, class [`SYSTEM_CONFIG_EX_CLASS`].
+/// A configuration record added by merging. FULL header, class [`SYSTEM_CONFIG_EX_CLASS`].
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum SystemConfigEx<'b> {
     /// Build and product (type 32).
     BuildInfo {
-        /// When the system was installed, as FILETIME.
+        /// Installation time as FILETIME.
         install_date: u64,
         /// Build, such as `18362.1.amd64fre.19h1_release.190318-1202`.
         build_lab: Utf16<'b>,
         /// Edition, such as `Windows 10 Pro`.
         product_name: Utf16<'b>,
     },
-    /// Folders of the system (type 33).
+    /// System directories (type 33).
     SystemPaths {
         /// Such as `C:\Windows\system32\`.
         system_directory: Utf16<'b>,
         /// Such as `C:\Windows\`.
         windows_directory: Utf16<'b>,
     },
-    /// A volume without a letter (type 34).
-    UnknownVolume {
-        /// Its name.
-        name: Utf16<'b>,
-    },
-    /// What a device path means in drive letters (type 35).
+    /// A volume without a drive letter (type 34).
+    UnknownVolume { name: Utf16<'b> },
+    /// Mapping from a device path to a drive letter (type 35).
     VolumeMapping {
         /// Such as `\Device\HarddiskVolume3\`.
         nt_path: Utf16<'b>,
@@ -183,7 +170,7 @@ pub enum SystemConfigEx<'b> {
 }
 
 impl<'b> SystemConfigEx<'b> {
-    /// Reads the event out of a record; `None` when it is another event or too short.
+    /// Reads the event from a record; `None` for another event or a payload that is too short.
     #[must_use]
     pub fn parse(record: &Record<'b>) -> Option<Self> {
         (record.class_guid()? == SYSTEM_CONFIG_EX_CLASS).then_some(())?;
@@ -207,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn processor_configuration_grew_twice() {
+    fn reads_processor_configuration_versions() {
         let mut bytes: Vec<u8> = [2400u32, 4, 8192, 4096, 65536].iter().flat_map(|v| v.to_le_bytes()).collect();
         let head = bytes.len();
         bytes.resize(head + 512, 0);

@@ -1,5 +1,5 @@
-//! Group 0x0B: the machine's configuration. Most of these records are written when a session stops, so a
-//! whole recording must be read before disk numbers and service tags can be resolved.
+//! Group 0x0B: configuration of the machine. Most of these records are written when a session stops, so a recording
+//! must be read to its end before disk numbers and service tags can be resolved.
 
 mod devices;
 mod machine;

@@ -1,22 +1,18 @@
-//! Services of the service control manager.
-
 use crate::kernel::{KernelPayload, parse_from_record};
 use crate::text::Utf16;
 
-/// A service and the process it runs in. Hook 0x0B0F.
+/// A service and its process. Hook 0x0B0F.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ServiceConfiguration<'b> {
-    /// Process the service runs in; 0 = none.
+    /// Process of the service; 0 means none.
     pub process_id: u32,
     /// `SERVICE_*` state, 1 stopped to 4 running (7 paused); `None` before version 2.
     pub state: Option<u32>,
-    /// Tag its threads carry, which tells services in a shared process apart; `None` before version 2.
+    /// Tag of the service's threads, which distinguishes services in a shared process; `None` before version 2.
     pub sub_process_tag: Option<u32>,
-    /// Name.
     pub service_name: Utf16<'b>,
-    /// Name shown to people.
     pub display_name: Utf16<'b>,
-    /// Executable, without its folder.
+    /// File name of the executable, without its directory.
     pub process_name: Utf16<'b>,
     /// Load-order group; empty before version 3.
     pub load_order_group: Utf16<'b>,
@@ -25,10 +21,9 @@ pub struct ServiceConfiguration<'b> {
 }
 
 impl<'b> ServiceConfiguration<'b> {
-    /// Its hook.
     pub const HOOK: u16 = 0x0b0f;
 
-    /// Reads the payload.
+    /// Reads the payload; `None` for another hook or a payload that is too short.
     #[must_use]
     pub fn read(payload: KernelPayload<'b>) -> Option<Self> {
         (payload.hook == Self::HOOK).then_some(())?;
@@ -68,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn service_version_3_has_its_groups() {
+    fn reads_service_groups_of_version_3() {
         let mut bytes: Vec<u8> = [700u32, 4, 9].iter().flat_map(|v| v.to_le_bytes()).collect();
         for text in ["PlugPlay", "Plug and Play", "svchost.exe", "PlugPlay", "DcomLaunch"] {
             bytes.extend(text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes));

@@ -6,31 +6,26 @@ use crate::text::Utf16;
 events! {
     /// A disk. Hook 0x0B0B.
     0x0b0b => PhysicalDisk<'b> {
-        /// Number that disk events name it by.
+        /// Disk number used by disk events.
         disk_number: u32,
-        /// Size of a sector in bytes.
         bytes_per_sector: u32,
-        /// Sectors in a track.
         sectors_per_track: u32,
-        /// Tracks in a cylinder.
         tracks_per_cylinder: u32,
-        /// Cylinders.
         cylinders: u64,
         /// SCSI port, path, target and unit.
         scsi: [u32; 4],
-        /// Who made it, and often the model.
+        /// Manufacturer, and often the model.
         manufacturer: Utf16<'b> as utf16_array(256),
-        /// Partitions on it.
         partition_count: u32,
-        /// Whether writes may stay in the disk's cache.
+        /// True if the disk may cache writes.
         write_cache_enabled: bool,
-        /// Letter of the volume the system boots from, where this disk holds it.
+        /// Drive letter of the boot volume if it is on this disk.
         boot_drive_letter: Utf16<'b> as utf16_array(3) [after 1],
     }
 }
 
 impl<'b> PhysicalDisk<'b> {
-    /// Size in bytes by the geometry; 0 when it is nonsense.
+    /// Size in bytes, computed from the geometry; 0 on overflow.
     #[must_use]
     pub fn size(&self) -> u64 {
         [self.tracks_per_cylinder, self.sectors_per_track, self.bytes_per_sector]
@@ -43,49 +38,41 @@ impl<'b> PhysicalDisk<'b> {
 events! {
     /// A partition or volume. Hook 0x0B0C.
     0x0b0c => LogicalDisk<'b> {
-        /// Where it begins on its disk, in bytes.
+        /// Offset from the start of the disk, in bytes.
         start_offset: u64,
         /// Size in bytes.
         partition_size: u64,
-        /// Disk it lies on.
         disk_number: u32,
         /// 1 partition, 2 volume, 4 extended partition.
         drive_type: u32 [after 4],
         /// Such as `C:`.
         drive_letter: Utf16<'b> as utf16_array(4),
-        /// Number of the partition.
         partition_number: u32 [after 4],
-        /// Sectors in a cluster.
         sectors_per_cluster: u32,
-        /// Size of a sector in bytes.
         bytes_per_sector: u32,
-        /// Clusters free.
         free_clusters: i64 [after 4],
-        /// Clusters in all.
         total_clusters: i64,
         /// Such as `NTFS`.
         file_system: Utf16<'b> as utf16_array(16),
-        /// Whether the volume extends over several partitions.
+        /// Not 0 if the volume spans several partitions.
         volume_extent: u32,
     }
 }
 
-/// An optical disk drive and the disc in it. Hook 0x0B12.
+/// An optical drive and its disc. Hook 0x0B12.
 #[derive(Clone, Copy, Debug)]
 pub struct OpticalDisk<'b> {
-    /// Number that disk events name it by.
+    /// Disk number used by disk events.
     pub disk_number: u16,
-    /// Letter of the drive.
     pub drive_letter: Utf16<'b>,
     /// File system of the disc.
     pub file_system: Utf16<'b>,
 }
 
 impl<'b> OpticalDisk<'b> {
-    /// Its hook.
     pub const HOOK: u16 = 0x0b12;
 
-    /// Reads the payload.
+    /// Reads the payload; `None` for another hook or a payload that is too short.
     #[must_use]
     pub fn read(mut payload: KernelPayload<'b>) -> Option<Self> {
         (payload.hook == Self::HOOK).then_some(())?;
@@ -115,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn logical_disk_places() {
+    fn logical_disk_is_112_bytes() {
         let mut bytes: Vec<u8> = [1_048_576u64, 500].iter().flat_map(|v| v.to_le_bytes()).collect();
         bytes.extend([2u32, 0, 1].iter().flat_map(|v| v.to_le_bytes()));
         bytes.extend([b'C', 0, b':', 0, 0, 0, 0, 0]);

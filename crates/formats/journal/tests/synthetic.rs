@@ -1,4 +1,4 @@
-//! Journals made for these tests.
+//! Synthetic journals.
 
 use onoff_journal::{Entry, JournalFile, Losses, read};
 use onoff_testkit::journal::{FieldPacking, JournalEntry};
@@ -19,17 +19,17 @@ fn lz4(bytes: &[u8]) -> Vec<u8> {
     packed
 }
 
-/// One frame that names its size, without which journald writes none.
+/// One frame with a content size, as journald always writes.
 fn zstandard(bytes: &[u8]) -> Vec<u8> {
-    /// In the frame header's descriptor: a size of 4 bytes, in one segment; whether there is a checksum.
+    /// Bits of the frame header descriptor: a 4-byte size in a single segment; a checksum is present.
     const SIZED: u8 = 0xa0;
     const CHECKSUM: u8 = 4;
     let packed = ruzstd::encoding::compress_to_vec(bytes, ruzstd::encoding::CompressionLevel::Fastest);
     let (magic, rest) = packed.split_at(4);
     let [descriptor, _window, blocks @ ..] = rest else {
-        panic!("a frame without a header");
+        panic!("frame without header");
     };
-    assert_eq!(descriptor & !CHECKSUM, 0, "a header without a size");
+    assert_eq!(descriptor & !CHECKSUM, 0, "header without size");
     let size = u32::try_from(bytes.len()).unwrap().to_le_bytes();
     [magic, &[SIZED | descriptor], &size, blocks].concat()
 }
@@ -56,8 +56,8 @@ pub fn entries(count: u64) -> Vec<JournalEntry> {
         .collect()
 }
 
-/// An entry as it was read.
-pub fn as_made(entry: &Entry<'_, '_>) -> JournalEntry {
+/// Converts an entry to the type of the test kit.
+pub fn to_journal_entry(entry: &Entry<'_, '_>) -> JournalEntry {
     JournalEntry {
         sequence_number: entry.sequence_number,
         realtime_us: entry.realtime_us,
@@ -70,19 +70,19 @@ pub fn as_made(entry: &Entry<'_, '_>) -> JournalEntry {
     }
 }
 
-/// What is read of `files`; fields in the order of their names.
+/// Reads all entries of `files`, with fields sorted by name.
 pub fn read_all(files: &[&[u8]]) -> (Vec<JournalEntry>, Losses) {
     let files: Vec<JournalFile<'_>> = files.iter().map(|bytes| JournalFile::open(bytes).unwrap()).collect();
     let mut found = Vec::new();
     let losses = read(&files, |entry| {
-        let mut entry = as_made(entry);
+        let mut entry = to_journal_entry(entry);
         entry.fields.sort();
         found.push(entry);
     });
     (found, losses)
 }
 
-/// `entries` with their fields in the order of their names.
+/// Sorts the fields of `entries` by name.
 pub fn sorted(mut entries: Vec<JournalEntry>) -> Vec<JournalEntry> {
     for entry in &mut entries {
         entry.fields.sort();

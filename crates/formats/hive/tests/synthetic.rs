@@ -1,4 +1,4 @@
-//! Hives that the tests' writer makes.
+//! Synthetic hives.
 
 use onoff_hive::{Error, Hive, ValueKind};
 use onoff_testkit::hive::{KeyFile, WRITTEN, interrupted};
@@ -17,7 +17,7 @@ fn services(count: u32) -> KeyFile {
 }
 
 #[test]
-fn keys_and_values_of_every_kind_are_read() {
+fn reads_keys_and_values_of_every_type() {
     let hive = Hive::read(services(3).hive(), &[]).unwrap();
     assert!(!hive.is_dirty());
     let key = hive.key(r"controlset001\SERVICES\service1").unwrap();
@@ -39,7 +39,7 @@ fn keys_and_values_of_every_kind_are_read() {
 }
 
 #[test]
-fn a_log_brings_the_hive_up_to_date_and_a_strange_one_does_not() {
+fn applies_matching_log_only() {
     let before = services(2);
     let mut after = before.clone();
     after.key(r"ControlSet001\Services\Service1").set("Start", 4_u32);
@@ -47,20 +47,20 @@ fn a_log_brings_the_hive_up_to_date_and_a_strange_one_does_not() {
     let start = |hive: &Hive| hive.key(r"ControlSet001\Services\Service1").unwrap().value("Start").unwrap().number();
     let read = Hive::read(hive.clone(), &[&log]).unwrap();
     assert_eq!((start(&read), read.log_use().applied, read.is_dirty()), (Some(4), 1, true));
-    // Without the log it is as it was, and says that it is behind.
+    // Without the log, the old value is read, and the hive is dirty.
     let read = Hive::read(hive.clone(), &[]).unwrap();
     assert_eq!((start(&read), read.is_dirty()), (Some(2), true));
     let mut broken = log.clone();
     *broken.last_mut().unwrap() ^= 1;
     let read = Hive::read(hive, &[&broken]).unwrap();
     assert_eq!((start(&read), read.log_use().applied, read.log_use().passed_over), (Some(2), 0, 1));
-    // A hive that was closed in order needs none.
+    // A hive that was closed properly does not use logs.
     let read = Hive::read(before.hive(), &[&log]).unwrap();
     assert_eq!((start(&read), read.log_use().applied), (Some(2), 0));
 }
 
 #[test]
-fn a_broken_list_of_subkeys_loses_none() {
+fn recovers_subkeys_of_damaged_list() {
     let mut bytes = services(5).hive();
     let at = bytes.windows(4).position(|four| four == b"lh\x05\0").unwrap();
     bytes[at..at + 2].copy_from_slice(b"??");
@@ -71,7 +71,7 @@ fn a_broken_list_of_subkeys_loses_none() {
 }
 
 #[test]
-fn a_broken_key_and_a_broken_value_are_counted() {
+fn counts_damaged_keys_and_values() {
     let mut bytes = services(5).hive();
     let name = bytes.windows(8).position(|eight| eight == b"Service3").unwrap();
     bytes[name - 76..name - 74].copy_from_slice(b"xx");
@@ -84,7 +84,7 @@ fn a_broken_key_and_a_broken_value_are_counted() {
 }
 
 #[test]
-fn what_is_no_hive_is_refused() {
+fn rejects_other_files() {
     assert_eq!(Hive::read(b"MZ".to_vec(), &[]).unwrap_err(), Error::NotAHive);
     assert_eq!(Hive::read(b"regf".to_vec(), &[]).unwrap_err(), Error::Cut { offset: 4 });
     let empty = Hive::read([b"regf".as_slice(), &[0; 5000]].concat(), &[]).unwrap_err();

@@ -1,4 +1,4 @@
-//! Files in either form and with every compression give what was put in, and what `journalctl` reads in them.
+//! Files of both formats and with every compression: reading returns the original entries, as `journalctl` does.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::process::Command;
 use onoff_journal::{Losses, State};
 use onoff_testkit::journal::JournalMaker;
 
-use crate::made::{LZ4, XZ, ZSTANDARD, entries, read_all, sorted};
+use crate::synthetic::{LZ4, XZ, ZSTANDARD, entries, read_all, sorted};
 
 fn makers() -> Vec<(String, JournalMaker)> {
     let mut makers = Vec::new();
@@ -20,24 +20,24 @@ fn makers() -> Vec<(String, JournalMaker)> {
 }
 
 #[test]
-fn every_form_and_compression_gives_what_was_put_in() {
-    let made = entries(100);
+fn reads_every_format_and_compression() {
+    let expected = entries(100);
     for (name, maker) in makers() {
-        let (found, losses) = read_all(&[&maker.file(&made)]);
-        assert_eq!(found, sorted(made.clone()), "{name}");
+        let (found, losses) = read_all(&[&maker.file(&expected)]);
+        assert_eq!(found, sorted(expected.clone()), "{name}");
         assert_eq!(losses, Losses::default(), "{name}");
     }
 }
 
 #[test]
-fn an_empty_journal_has_no_entries() {
+fn empty_journal_has_no_entries() {
     let (found, losses) = read_all(&[&JournalMaker::default().file(&[])]);
     assert!(found.is_empty());
     assert_eq!(losses, Losses::default());
 }
 
 #[test]
-fn the_header_is_read() {
+fn reads_header() {
     let maker = JournalMaker { state: 2, compact: true, ..JournalMaker::default() };
     let bytes = maker.file(&entries(3));
     let file = onoff_journal::JournalFile::open(&bytes).unwrap();
@@ -46,20 +46,20 @@ fn the_header_is_read() {
     assert_eq!((header.machine, header.sequence), (maker.machine, maker.sequence));
 }
 
-/// Another program's answer: `journalctl` reads the same entries in the files made here.
+/// `journalctl` reads the same entries from the synthetic files.
 #[test]
-fn journalctl_reads_the_same() {
+fn agrees_with_journalctl() {
     let folder = std::env::temp_dir().join(format!("onoff-journal-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    let made = entries(60);
+    let expected = entries(60);
     for (at, (name, maker)) in makers().into_iter().enumerate() {
         let path = folder.join(format!("{at}.journal"));
-        let bytes = maker.file(&made);
+        let bytes = maker.file(&expected);
         std::fs::write(&path, &bytes).unwrap();
         let output =
             Command::new("journalctl").args(["--quiet", "-o", "export", "--all", "--file"]).arg(&path).output();
         let Ok(output) = output else {
-            eprintln!("skipped: there is no journalctl here");
+            eprintln!("skipped: journalctl not found");
             break;
         };
         let theirs = export(&output.stdout);
@@ -67,12 +67,12 @@ fn journalctl_reads_the_same() {
         let ours: Vec<BTreeSet<(String, Vec<u8>)>> =
             found.into_iter().map(|entry| entry.fields.into_iter().collect()).collect();
         assert_eq!(theirs.len(), ours.len(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
-        assert!(theirs == ours, "{name}: other fields");
+        assert!(theirs == ours, "{name}: fields differ");
     }
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// The fields of each entry of an export, without those that it makes of the entry's head.
+/// The fields of each exported entry, without those derived from the head of the entry.
 fn export(mut bytes: &[u8]) -> Vec<BTreeSet<(String, Vec<u8>)>> {
     let mut entries = Vec::new();
     let mut entry = BTreeSet::new();

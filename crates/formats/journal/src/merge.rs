@@ -1,25 +1,25 @@
-//! Entries of several files in one order.
+//! Merges the entries of several files.
 
 use std::cmp::Ordering;
 
-use crate::entry::{Entry, FieldFaults};
+use crate::entry::{Entry, FieldErrors};
 use crate::file::JournalFile;
 use crate::losses::Losses;
 
-/// Bytes that the fields of all entries may expand to, for each byte of the files: many entries share one field, and text
-/// compresses a hundredfold at best.
-const EXPANSION: u64 = 256;
-/// Bytes that they may expand to however small the files are.
-const FREE: u64 = 64 << 20;
+/// Size budget of all decompressed fields per byte of the files. Many entries share one field, and text compresses by a
+/// factor of 100 at most.
+const BUDGET_PER_BYTE: u64 = 256;
+/// Size budget for small files, in bytes.
+const MIN_BUDGET: u64 = 64 << 20;
 
-/// Calls `take` with every entry of `files`: those of one file in the order in which they were written, those of several in the
-/// order of `journalctl`: by sequence number where files share a sequence, by the monotonic clock within a boot, by the wall
-/// clock otherwise. An entry that two files hold comes once.
-pub fn read<'f>(files: &[JournalFile<'f>], mut take: impl FnMut(&Entry<'_, 'f>)) -> Losses {
+/// Calls `visit` with every entry of `files`. Entries of one file are visited in written order. Several files are
+/// merged in the order of `journalctl`: by sequence number if they share a sequence, by monotonic time within a boot,
+/// otherwise by wall-clock time. Duplicate entries are visited once.
+pub fn read<'f>(files: &[JournalFile<'f>], mut visit: impl FnMut(&Entry<'_, 'f>)) -> Losses {
     let mut losses = Losses::default();
     let bytes: u64 = files.iter().map(JournalFile::length).sum();
-    let faults = FieldFaults::default();
-    faults.budget.set(bytes.saturating_mul(EXPANSION).saturating_add(FREE));
+    let errors = FieldErrors::default();
+    errors.budget.set(bytes.saturating_mul(BUDGET_PER_BYTE).saturating_add(MIN_BUDGET));
     let mut queues: Vec<Queue<'f>> = files
         .iter()
         .enumerate()
@@ -32,7 +32,7 @@ pub fn read<'f>(files: &[JournalFile<'f>], mut take: impl FnMut(&Entry<'_, 'f>))
         .collect();
     while let Some(first) = first_of(&queues) {
         let Some(entry) = queues.get(first).and_then(|queue| queue.next) else { break };
-        take(&Entry { faults: Some(&faults), ..entry });
+        visit(&Entry { errors: Some(&errors), ..entry });
         for queue in &mut queues {
             let same = |next: &Entry<'_, '_>| is_same(next, &entry);
             if queue.index == entry.file_index || queue.next.as_ref().is_some_and(same) {
@@ -41,15 +41,15 @@ pub fn read<'f>(files: &[JournalFile<'f>], mut take: impl FnMut(&Entry<'_, 'f>))
         }
         queues.retain(|queue| queue.next.is_some());
     }
-    losses.fields_unreadable = faults.unreadable.get();
-    losses.fields_beyond_budget = faults.beyond_budget.get();
-    if let Some(place) = faults.first.get() {
-        losses.at(place.file, place.offset);
+    losses.fields_unreadable = errors.unreadable.get();
+    losses.fields_beyond_budget = errors.beyond_budget.get();
+    if let Some(first_error) = errors.first.get() {
+        losses.at(first_error.file, first_error.offset);
     }
     losses
 }
 
-/// The entries of one file that were not given out.
+/// The entries of one file that have not been visited.
 #[derive(Debug)]
 struct Queue<'f> {
     file: JournalFile<'f>,
@@ -64,12 +64,12 @@ impl Queue<'_> {
     }
 }
 
-/// The queue whose next entry comes first; of equal ones that of the file given first.
+/// Index of the queue with the earliest next entry. If entries are equal, the first file wins.
 fn first_of(queues: &[Queue<'_>]) -> Option<usize> {
     let mut first: Option<(usize, &Entry<'_, '_>)> = None;
     for (at, queue) in queues.iter().enumerate() {
         if let Some(next) = &queue.next
-            && first.is_none_or(|(_, least)| order(next, least).is_lt())
+            && first.is_none_or(|(_, earliest)| order(next, earliest).is_lt())
         {
             first = Some((at, next));
         }
@@ -77,7 +77,7 @@ fn first_of(queues: &[Queue<'_>]) -> Option<usize> {
     first.map(|(at, _)| at)
 }
 
-/// The order of `journalctl`. It is no total order: a wall clock may say otherwise than a sequence.
+/// The order of `journalctl`. It is not a total order, because wall-clock times and sequence numbers may disagree.
 fn order(one: &Entry<'_, '_>, other: &Entry<'_, '_>) -> Ordering {
     let sequence = |entry: &Entry<'_, '_>| entry.file.header().sequence;
     let by_sequence = one.sequence_number.cmp(&other.sequence_number);
