@@ -22,7 +22,7 @@ OPENERS = {".xz": lzma.open, ".gz": gzip.open}
 
 def recordings():
     samples = os.environ.get("ONOFF_SAMPLES", ROOT.parent / "shared" / "samples")
-    folders = [ROOT / "samples", *sorted((ROOT / "crates").glob("*/tests/found")), pathlib.Path(samples) / "etl"]
+    folders = [ROOT / "samples", *sorted((ROOT / "crates").glob("*/*/tests/found")), pathlib.Path(samples) / "etl"]
     for folder in folders:
         for path in sorted(folder.rglob("*")):
             if path.is_file() and (".etl" in path.suffixes or folder.name == "found"):
