@@ -13,25 +13,25 @@ use crate::failure::Failure;
 use crate::invocation::Invocation;
 use crate::output::Destination;
 
-/// Settles what the arguments mean. The files are no recording of a system: who asks of them needs not be pointed here.
+/// The files are not a [`Recording`](crate::invocation::Recording), so errors do not suggest `onoff firmware` again.
 pub fn resolve(arguments: FirmwareArguments) -> Invocation {
     let output = arguments.output.clone();
     let named = [arguments.files.clone(), arguments.guids.clone()].concat();
     let (other, is_text) = (arguments.compare.clone(), arguments.format == FirmwareFormat::Text);
-    let invocation = Invocation::alone(output, move |destination| run(&arguments, destination));
+    let invocation = Invocation::without_recording(output, move |destination| run(&arguments, destination));
     invocation.text_if(is_text).reading(named).reading(other)
 }
 
 fn run(question: &FirmwareArguments, destination: &Destination) -> Result<(), Failure> {
     let (options, guids) = (&Options::default(), &question.guids);
     let report = match firmware(&question.files, options, guids, question.boot) {
-        // A program is better served by a document that says what is missing.
+        // JSON consumers get a document that lists the missing evidence instead of an error.
         Err(Refusal::Nothing(nothing))
             if question.format == FirmwareFormat::Json && !nothing.instead.tables.is_empty() =>
         {
             nothing.instead.into_report(nothing.inputs)
         }
-        answer => answer.map_err(Failure::without_an_answer)?,
+        answer => answer.map_err(Failure::from_refusal)?,
     };
     let Some(other) = &question.compare else {
         return destination.write(|out| {
@@ -43,7 +43,7 @@ fn run(question: &FirmwareArguments, destination: &Destination) -> Result<(), Fa
             Ok(())
         });
     };
-    let other = firmware(std::slice::from_ref(other), options, guids, 0).map_err(Failure::without_an_answer)?;
+    let other = firmware(std::slice::from_ref(other), options, guids, 0).map_err(Failure::from_refusal)?;
     let comparison = compare(&other, &report);
     destination.write(|out| {
         match question.format {
