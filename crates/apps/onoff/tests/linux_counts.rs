@@ -9,13 +9,13 @@ use onoff::answers::lists::{cpu, devices, processes};
 use onoff::answers::requests::{self, IoOptions};
 use onoff::answers::usage::storage::{Key, disk};
 use onoff::trace::Tables;
-use onoff::{EventQuestion, Session};
+use onoff::{EventQuery, Session};
 use onoff_testkit::linux::{LinuxDevice, LinuxMachine, LinuxSleepPlan, LinuxUnit};
 
 /// What `events` shows of which provider under which name, and that it comes by time.
 fn shown(name: &str, session: &Session) -> BTreeMap<(String, String), u64> {
     let mut kinds: BTreeMap<(String, String), u64> = BTreeMap::new();
-    let Ok(events) = session.events(&EventQuestion::default()) else {
+    let Ok(events) = session.events(&EventQuery::default()) else {
         return kinds;
     };
     let mut last_ns = i64::MIN;

@@ -23,7 +23,7 @@ use onoff::report::text::time_point::TimePoint;
 use onoff::sections::table::Order;
 use onoff::sources::Pattern;
 use onoff::trace::{TableName, Tables};
-use onoff::{Boot, Error, List, ListQuestion, NoList, OutOfRange, Refusal, Session, TransitionAnswer, Transitions};
+use onoff::{Boot, Error, List, ListError, ListQuery, RangeError, Refusal, Session, TransitionAnswer, Transitions};
 
 fn sample(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../samples").join(name)
@@ -122,35 +122,35 @@ fn written(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> String {
 #[test]
 fn lists_are_answers_of_the_library() {
     let session = session("slow-boot.etl");
-    let processes = session.list(&List::Processes, &ListQuestion::default()).unwrap();
+    let processes = session.list(&List::Processes, &ListQuery::default()).unwrap();
     let rows = written(|out| processes.write_csv(out));
     assert!(rows.starts_with("image,"), "{rows}");
     assert!(rows.contains("\nwinlogon.exe,"), "{rows}");
     // One row fewer is said to be left out.
     let order = Order { top: Some(rows.lines().count() - 2), ..Order::default() };
-    let cut = session.list(&List::Processes, &ListQuestion { order, ..ListQuestion::default() }).unwrap();
+    let cut = session.list(&List::Processes, &ListQuery { order, ..ListQuery::default() }).unwrap();
     assert!(written(|out| cut.write_text(out)).contains("and 1 more row;"));
 }
 
 #[test]
 fn a_list_that_cannot_be_says_why() {
     let session = session("slow-boot.etl");
-    let refused = |list: &List, question: &ListQuestion| match session.list(list, question) {
+    let refused = |list: &List, question: &ListQuery| match session.list(list, question) {
         Err(Refusal::Nothing(why)) => why,
         answer => panic!("{answer:?}"),
     };
     let sorted =
-        ListQuestion { order: Order { sort: Some("speed".to_owned()), ..Order::default() }, ..ListQuestion::default() };
-    assert!(matches!(refused(&List::Processes, &sorted), NoList::Column(_)));
+        ListQuery { order: Order { sort: Some("speed".to_owned()), ..Order::default() }, ..ListQuery::default() };
+    assert!(matches!(refused(&List::Processes, &sorted), ListError::Column(_)));
     let far = TimePoint::SinceStart(i64::MAX - 1);
-    let later = ListQuestion { range: Some((far, TimePoint::SinceStart(i64::MAX))), ..ListQuestion::default() };
+    let later = ListQuery { range: Some((far, TimePoint::SinceStart(i64::MAX))), ..ListQuery::default() };
     assert!(matches!(
         refused(&List::Processes, &later),
-        NoList::Range(OutOfRange::Range { start_ns: 0, end_ns: 1.., .. })
+        ListError::Range(RangeError::Range { start_ns: 0, end_ns: 1.., .. })
     ));
-    let chosen = ListQuestion { processes: vec![Pattern::new("nobody.exe")], ..ListQuestion::default() };
-    assert!(matches!(refused(&List::Processes, &chosen), NoList::Nothing(_)));
-    assert!(matches!(refused(&List::Devices, &chosen), NoList::OfNoProcess(_)));
+    let chosen = ListQuery { processes: vec![Pattern::new("nobody.exe")], ..ListQuery::default() };
+    assert!(matches!(refused(&List::Processes, &chosen), ListError::Nothing(_)));
+    assert!(matches!(refused(&List::Devices, &chosen), ListError::NotPerProcess(_)));
 }
 
 #[test]

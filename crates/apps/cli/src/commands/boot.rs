@@ -1,6 +1,6 @@
 //! `onoff boot`.
 
-use onoff::{Boot, Refusal, boot_axis_without_a_recording};
+use onoff::{Boot, Refusal, boot_axis_without_recording};
 use onoff_evidence::recording::Provenance;
 use onoff_report::text;
 use onoff_sections::json;
@@ -128,7 +128,7 @@ fn without_a_recording(
     (format, provenances): (TransitionFormat, &[Provenance]),
     destination: &Destination,
 ) -> Result<(), Failure> {
-    let Some(axis) = boot_axis_without_a_recording(options) else {
+    let Some(axis) = boot_axis_without_recording(options) else {
         return Err(Failure::no_data("pass a recording, or --firmware or --capture"));
     };
     destination.write(|out| {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use onoff::{
-    BadRecording, ConfigurationSource, ReadRuns, RunsQuestion, TransitionChoice, files_of_one_recording, read_study,
+    BadRecording, ConfigurationSource, ReadRuns, RunsQuery, TransitionChoice, read_study, split_recording_path,
 };
 use onoff_compare::table::TableSpecification;
 use onoff_compare::{CompareOptions, RunSubject, SetApart, SetApartReason, compare};
@@ -23,7 +23,7 @@ use crate::output::Destination;
 /// The runs to read, and how to compare them.
 #[derive(Debug)]
 pub struct ComparedRuns {
-    pub runs: RunsQuestion,
+    pub runs: RunsQuery,
     pub options: CompareOptions,
 }
 
@@ -31,7 +31,7 @@ impl ComparedRuns {
     /// All input files.
     pub fn paths(&self) -> Vec<PathBuf> {
         let named = self.runs.configurations.iter().flat_map(|configuration| &configuration.paths);
-        let files = named.flat_map(|path| files_of_one_recording(path));
+        let files = named.flat_map(|path| split_recording_path(path));
         self.runs.reading.manifests.iter().cloned().chain(files).collect()
     }
 }
@@ -127,7 +127,7 @@ pub fn reading(manifests: Vec<PathBuf>) -> Options {
 
 fn compared(arguments: SidesArguments, reading: Options, configurations: Vec<ConfigurationSource>) -> ComparedRuns {
     ComparedRuns {
-        runs: RunsQuestion { configurations, transition: TransitionChoice::default(), reading },
+        runs: RunsQuery { configurations, transition: TransitionChoice::default(), reading },
         options: CompareOptions {
             include: arguments.include,
             least_runs: usize::from(arguments.min_runs),
@@ -159,7 +159,7 @@ fn transition(text: Option<&str>) -> Result<TransitionChoice, Failure> {
 fn run(compared: &ComparedRuns, shown: OutputOptions, destination: &Destination) -> Result<(), Failure> {
     let OutputOptions { each_run, mut tables, format, top } = shown;
     let ReadRuns { configurations, provenances: recordings, .. } =
-        super::runs(&compared.runs, format == CompareFormat::Json, BadRecording::SetApart)?;
+        super::runs(&compared.runs, format == CompareFormat::Json, BadRecording::Exclude)?;
     let mut comparison =
         compare(&configurations, &compared.options).map_err(|answer| Failure::NoData(answer.to_string()))?;
     if tables.is_empty() && format == CompareFormat::Markdown {

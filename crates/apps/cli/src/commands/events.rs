@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
 
-use onoff::{EventQuestion, NoEvents, OutOfRange, Refusal, Session};
+use onoff::{EventQuery, EventsError, RangeError, Refusal, Session};
 use onoff_report::text::quantity::duration;
 use onoff_report::text::{self, losses};
 use onoff_sections::json::event::EventLines;
@@ -26,7 +26,7 @@ pub fn resolve(arguments: EventsArguments) -> Result<Invocation, Failure> {
         ..EventFilter::default()
     };
     let range = time_range(arguments.range.as_deref())?;
-    let question = EventQuestion { filter, range, phase: arguments.phase };
+    let question = EventQuery { filter, range, phase: arguments.phase };
     let format = arguments.format;
     Ok(Invocation::new(arguments.recording, arguments.output, move |recording, destination| {
         run(recording, &question, format, destination)
@@ -35,7 +35,7 @@ pub fn resolve(arguments: EventsArguments) -> Result<Invocation, Failure> {
 
 fn run(
     recording: Recording,
-    question: &EventQuestion,
+    question: &EventQuery,
     format: PlainFormat,
     destination: &Destination,
 ) -> Result<(), Failure> {
@@ -95,14 +95,14 @@ fn run(
     Ok(())
 }
 
-fn refused(refusal: Refusal<NoEvents>) -> Failure {
+fn refused(refusal: Refusal<EventsError>) -> Failure {
     match refusal {
-        Refusal::Nothing(NoEvents::Range(error @ OutOfRange::Order { .. })) => {
+        Refusal::Nothing(EventsError::Range(error @ RangeError::Order { .. })) => {
             Failure::usage(format!("--range: {error}"))
         }
         refusal => Failure::from_refusal_with(refusal, |reason| match reason {
-            NoEvents::Range(error) => format!("--range: {error}"),
-            NoEvents::Phase(error) => error.to_string(),
+            EventsError::Range(error) => format!("--range: {error}"),
+            EventsError::Phase(error) => error.to_string(),
         }),
     }
 }

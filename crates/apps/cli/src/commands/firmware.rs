@@ -1,6 +1,6 @@
 //! `onoff firmware`.
 
-use onoff::{Refusal, firmware, provenance_of_firmware};
+use onoff::{Refusal, firmware, firmware_provenance};
 use onoff_files::Options;
 use onoff_firmware_times::compare;
 use onoff_report::text;
@@ -26,10 +26,8 @@ fn run(question: &FirmwareArguments, destination: &Destination) -> Result<(), Fa
     let (options, guids) = (&Options::default(), &question.guids);
     let report = match firmware(&question.files, options, guids, question.boot) {
         // JSON consumers get a document that lists the missing evidence instead of an error.
-        Err(Refusal::Nothing(nothing))
-            if question.format == FirmwareFormat::Json && !nothing.instead.tables.is_empty() =>
-        {
-            nothing.instead.into_report(nothing.inputs)
+        Err(Refusal::Nothing(error)) if question.format == FirmwareFormat::Json && !error.found.tables.is_empty() => {
+            error.found.into_report(error.inputs)
         }
         answer => answer.map_err(Failure::from_refusal)?,
     };
@@ -37,7 +35,7 @@ fn run(question: &FirmwareArguments, destination: &Destination) -> Result<(), Fa
         return destination.write(|out| {
             match question.format {
                 FirmwareFormat::Text => text::firmware::write(&report, question.top, out)?,
-                FirmwareFormat::Json => json::document::write(&[provenance_of_firmware(&report.inputs)], &report, out)?,
+                FirmwareFormat::Json => json::document::write(&[firmware_provenance(&report.inputs)], &report, out)?,
                 FirmwareFormat::Csv => section::csv::write(&[csv::firmware::measured(&report)], out)?,
             }
             Ok(())
@@ -49,7 +47,7 @@ fn run(question: &FirmwareArguments, destination: &Destination) -> Result<(), Fa
         match question.format {
             FirmwareFormat::Text => text::firmware::write_comparison(&comparison, question.top, out)?,
             FirmwareFormat::Json => {
-                let recordings = [provenance_of_firmware(&other.inputs), provenance_of_firmware(&report.inputs)];
+                let recordings = [firmware_provenance(&other.inputs), firmware_provenance(&report.inputs)];
                 json::document::write(&recordings, &comparison, out)?
             }
             FirmwareFormat::Csv => section::csv::write(&[csv::firmware::changes(&comparison)], out)?,

@@ -69,7 +69,7 @@ fn run(question: &Question, destination: &Destination) -> Result<(), Failure> {
 
 fn answer(question: &Question, destination: &Destination) -> Result<(), Failure> {
     let ReadRuns { configurations, provenances: recordings, .. } =
-        super::runs(&question.compared.runs, question.format == GateFormat::Json, BadRecording::Refused)?;
+        super::runs(&question.compared.runs, question.format == GateFormat::Json, BadRecording::Fail)?;
     if let Some(path) = &question.save_baseline {
         let runs = configurations.first().map_or(&[][..], |it| &it.runs);
         save(path, runs)?;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use onoff::{ImageKnowledge, OpenedImage};
+use onoff::{ImageContext, OpenedImage};
 use onoff_findings::image::ImageAnswer;
 use onoff_image::{OverlayLimits, compare};
 use onoff_report::text;
@@ -71,7 +71,7 @@ fn run(
         let no_writes = "--trace: no disk writes in this recording; record the kernel flags DISK_IO and FILENAME";
         Some(growth.ok_or_else(|| Failure::no_data(no_writes))?)
     };
-    let knowledge = ImageKnowledge { needed, is_power_cut: question.power_cut };
+    let knowledge = ImageContext { needed, is_power_cut: question.power_cut };
     let audit = image.audit(&knowledge, overlay.as_ref());
     let answer = ImageAnswer { image: image.report, audit, overlay, unreadable: image.unreadable };
     destination.write(|out| {

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use onoff::{NoRequests, Refusal};
+use onoff::{Refusal, RequestsError};
 use onoff_evidence::recording::Provenance;
 use onoff_record::file_operations::{Tracer, record_command};
 use onoff_report::text;
@@ -185,11 +185,11 @@ fn run(recording: Recording, question: &Question, destination: &Destination) -> 
     })
 }
 
-pub fn refused(refusal: Refusal<NoRequests>) -> Failure {
+pub fn refused(refusal: Refusal<RequestsError>) -> Failure {
     Failure::from_refusal_with(refusal, |reason| match reason {
-        NoRequests::Range(error) => format!("--range: {error}"),
-        reason @ NoRequests::NoPhase => format!("--by phase: {reason}"),
-        NoRequests::Nothing(message) => message,
+        RequestsError::Range(error) => format!("--range: {error}"),
+        reason @ RequestsError::NoPhase => format!("--by phase: {reason}"),
+        RequestsError::Nothing(message) => message,
     })
 }
 

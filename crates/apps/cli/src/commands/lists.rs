@@ -1,6 +1,6 @@
 //! The list verbs: `onoff processes`, `services`, `cpu`, `disk` and so on.
 
-use onoff::{List, ListAnswer, ListQuestion, NoList, OutOfRange, Refusal, Session};
+use onoff::{List, ListAnswer, ListError, ListQuery, RangeError, Refusal, Session};
 use onoff_lists::cpu::CpuGroup;
 use onoff_lists::functions::{CodeGroup, TimeOf};
 use onoff_report::folded;
@@ -33,7 +33,7 @@ pub fn resolve(
 fn listed(
     list: List,
     recording: RecordingArguments,
-    (question, format): (ListQuestion, TableFormat),
+    (question, format): (ListQuery, TableFormat),
     output: OutputArguments,
 ) -> Invocation {
     let invocation =
@@ -126,7 +126,7 @@ fn list_or_functions<K: Copy + PartialEq>(
 fn run(
     recording: Recording,
     list: &List,
-    (question, format): (&ListQuestion, TableFormat),
+    (question, format): (&ListQuery, TableFormat),
     to: &Destination,
 ) -> Result<(), Failure> {
     let (session, answer) = super::ask(recording, |session| session.list(list, question))?;
@@ -138,7 +138,7 @@ fn run(
 fn run_functions(
     recording: Recording,
     (of, by): (TimeOf, &[CodeGroup]),
-    (question, format): (&ListQuestion, TableFormat),
+    (question, format): (&ListQuery, TableFormat),
     symbols: SymbolTask,
     to: &Destination,
 ) -> Result<(), Failure> {
@@ -179,16 +179,16 @@ fn write(session: &Session, answer: &ListAnswer, format: TableFormat, to: &Desti
     })
 }
 
-fn refused(refusal: Refusal<NoList>) -> Failure {
+fn refused(refusal: Refusal<ListError>) -> Failure {
     match refusal {
         Refusal::Unreadable(error) => error.into(),
-        Refusal::Nothing(NoList::Column(error)) => Failure::usage(format!("--sort: {error}")),
-        Refusal::Nothing(error @ NoList::OfNoProcess(_)) => Failure::usage(format!("--process: {error}")),
-        Refusal::Nothing(NoList::Phase(error)) => Failure::NoData(error.to_string()),
-        Refusal::Nothing(NoList::Range(error @ OutOfRange::Order { .. })) => {
+        Refusal::Nothing(ListError::Column(error)) => Failure::usage(format!("--sort: {error}")),
+        Refusal::Nothing(error @ ListError::NotPerProcess(_)) => Failure::usage(format!("--process: {error}")),
+        Refusal::Nothing(ListError::Phase(error)) => Failure::NoData(error.to_string()),
+        Refusal::Nothing(ListError::Range(error @ RangeError::Order { .. })) => {
             Failure::usage(format!("--range: {error}"))
         }
-        Refusal::Nothing(NoList::Range(error)) => Failure::no_data(format!("--range: {error}")),
-        Refusal::Nothing(NoList::Nothing(message)) => Failure::NoData(message),
+        Refusal::Nothing(ListError::Range(error)) => Failure::no_data(format!("--range: {error}")),
+        Refusal::Nothing(ListError::Nothing(message)) => Failure::NoData(message),
     }
 }

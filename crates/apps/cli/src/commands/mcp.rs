@@ -14,7 +14,7 @@ pub fn run(folders: &[PathBuf]) -> Result<(), Failure> {
     use onoff_mcp::folders::Folders;
     use onoff_mcp::{Assistant, server};
 
-    let folders = Folders::new(folders).map_err(|refused| Failure::Unreadable(refused.to_string()))?;
+    let folders = Folders::new(folders).map_err(|error| Failure::Unreadable(error.to_string()))?;
     // A panic fails one call, not the server.
     let verb = |arguments: Vec<OsString>| match catch_unwind(|| crate::answer(arguments)) {
         Ok(answer) => answer.map_err(|error| error.message),

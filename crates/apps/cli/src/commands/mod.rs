@@ -37,7 +37,7 @@ mod xperf;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use onoff::{BadRecording, List, Listener, ReadRuns, RunsQuestion, Session};
+use onoff::{BadRecording, List, Listener, ReadRuns, RunsQuery, Session};
 use onoff_files::Options;
 use onoff_sources::Files;
 use onoff_trace::{Tables, Trace};
@@ -149,7 +149,7 @@ fn open(recording: Recording, wanted: Tables) -> Result<(Session, Arc<Trace>), F
 }
 
 /// Reads the runs to compare, with a progress line.
-fn runs(question: &RunsQuestion, with_provenance: bool, bad: BadRecording) -> Result<ReadRuns, Failure> {
+fn runs(question: &RunsQuery, with_provenance: bool, bad: BadRecording) -> Result<ReadRuns, Failure> {
     let mut line = None;
     let mut progress = |number: usize, of: usize| -> Option<Listener> {
         // Clear the previous line first.

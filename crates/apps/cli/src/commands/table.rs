@@ -1,6 +1,6 @@
 //! Resolves the shared arguments of verbs that print a table.
 
-use onoff::ListQuestion;
+use onoff::ListQuery;
 use onoff_sections::table::{Order, TEXT_ROWS};
 use onoff_sources::Pattern;
 
@@ -8,13 +8,13 @@ use crate::arguments::table::{TableArguments, TableFormat};
 use crate::failure::Failure;
 use crate::invocation::time_range;
 
-pub fn resolve(arguments: TableArguments) -> Result<(ListQuestion, TableFormat), Failure> {
+pub fn resolve(arguments: TableArguments) -> Result<(ListQuery, TableFormat), Failure> {
     let top = match (arguments.top, arguments.format) {
         (None, TableFormat::Text) => Some(TEXT_ROWS),
         (Some(0) | None, _) => None,
         (top, _) => top,
     };
-    let question = ListQuestion {
+    let question = ListQuery {
         range: time_range(arguments.range.as_deref())?,
         phase: arguments.phase,
         processes: arguments.processes.iter().map(|text| Pattern::new(text)).collect(),

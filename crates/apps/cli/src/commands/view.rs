@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use onoff::{BadRecording, EventQuestion, ReadRuns, RunsQuestion, Session, firmware};
+use onoff::{BadRecording, EventQuery, ReadRuns, RunsQuery, Session, firmware};
 use onoff_compare::{CompareOptions, compare};
 use onoff_network::NetbootOptions;
 use onoff_requests::IoOptions;
@@ -176,7 +176,7 @@ fn shown(files: &[PathBuf], recording: &Recording, boot: BootOptions) -> Result<
 /// Calls `visit` with the events of a time range, in order.
 fn read_events(session: &Session, (from_ns, until_ns): (i64, i64), visit: Visit<'_>) -> Result<(), String> {
     let filter = EventFilter { from_ns: Some(from_ns), until_ns: Some(until_ns), ..EventFilter::default() };
-    let question = EventQuestion { filter, ..EventQuestion::default() };
+    let question = EventQuery { filter, ..EventQuery::default() };
     let events = session.events(&question).map_err(|refusal| refusal.to_string())?;
     let end = events.for_each(visit).map_err(|error| error.to_string())?;
     let _stopped_early = end.outcome;
@@ -185,11 +185,8 @@ fn read_events(session: &Session, (from_ns, until_ns): (i64, i64), visit: Visit<
 
 /// Compares two sides, and opens the run nearest to the median of each side, the candidate first. Runs without lanes, such as
 /// network boots and saved baselines, are only compared.
-fn compared(
-    question: &RunsQuestion,
-    options: &CompareOptions,
-) -> Result<(Vec<Shown>, Option<PageComparison>), Failure> {
-    let ReadRuns { configurations, files, .. } = super::runs(question, false, BadRecording::Refused)?;
+fn compared(question: &RunsQuery, options: &CompareOptions) -> Result<(Vec<Shown>, Option<PageComparison>), Failure> {
+    let ReadRuns { configurations, files, .. } = super::runs(question, false, BadRecording::Fail)?;
     let answer = compare(&configurations, options).map_err(|refusal| Failure::NoData(refusal.to_string()))?;
     let mut page = comparison(&configurations, &answer);
     let has_lanes = answer.transition.transition().is_some();

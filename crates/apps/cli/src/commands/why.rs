@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use onoff::{OutOfRange, Session};
+use onoff::{RangeError, Session};
 use onoff_blame::waits::{CriticalPath, PathOptions};
 use onoff_blame::why::{About, WhyQuestion, WhyReport};
 use onoff_evidence::Interval;
@@ -116,7 +116,7 @@ fn answer(session: &Session, mut task: Task) -> Result<WhyReport, Failure> {
     session.tables(Session::TABLES_OF_WAITS)?;
     if let Some(at) = task.at {
         let no_time =
-            |_: OutOfRange| "--at: the time is out of range, or the recording has no wall-clock time".to_owned();
+            |_: RangeError| "--at: the time is out of range, or the recording has no wall-clock time".to_owned();
         task.question.at_ns = Some(session.time(at).map_err(|refusal| Failure::from_refusal_with(refusal, no_time))?);
     }
     if let Some(name) = &task.phase {
