@@ -1,7 +1,7 @@
 //! `onoff boot` on Linux recordings: one made for the test, and the real ones against what `systemd-analyze` said of them.
 #![allow(clippy::unwrap_used)]
 
-use crate::running::{Folder, LINUX_BOOT};
+use crate::harness::{Folder, LINUX_BOOT};
 use serde_json::Value;
 
 fn json(folder: &Folder, arguments: &str) -> Value {
@@ -15,7 +15,7 @@ fn as_text() {
 }
 
 #[test]
-fn the_boots_of_a_journal_are_listed_and_chosen() {
+fn lists_and_selects_journal_boots() {
     let folder = Folder::linux_boot();
     let list = folder.answer("boot linux/journal.export --list-boots");
     insta::assert_snapshot!(list);
@@ -35,7 +35,7 @@ fn the_boots_of_a_journal_are_listed_and_chosen() {
 }
 
 #[test]
-fn each_part_alone_is_answered() {
+fn reads_each_part_alone() {
     for (name, text) in LINUX_BOOT {
         let folder = Folder::new();
         folder.file(name, text.as_bytes());
@@ -46,7 +46,7 @@ fn each_part_alone_is_answered() {
 }
 
 #[test]
-fn lines_of_several_computers_are_boots_of_each() {
+fn separates_boots_by_computer() {
     let folder = Folder::new();
     let line = |at: f64, host: &str, what: &str| (at, format!("2026-11-22T09:00:{at:09.6}+00:00 {host} {what}\n"));
     let boot = |host: &str, begin: f64, took: f64| {
@@ -78,7 +78,7 @@ fn lines_of_several_computers_are_boots_of_each() {
 }
 
 #[test]
-fn a_critical_chain_alone_is_a_bound_and_says_what_to_add() {
+fn critical_chain_alone_gives_bound() {
     let folder = Folder::new();
     let chain = "graphical.target @9.000s\n└─multi-user.target @9.000s\n  └─slow.service @2.000s +7.000s\n    └─basic.target @2.000s\n";
     folder.file("chain.txt", chain.as_bytes());
@@ -108,7 +108,7 @@ const FIGURES: [(&str, [i64; 6]); 6] = [
 ];
 
 #[test]
-fn the_figures_are_those_of_systemd_analyze() {
+fn matches_systemd_analyze() {
     let Some(samples) = onoff_testkit::real::samples("linux") else {
         return;
     };
@@ -145,7 +145,7 @@ fn way(report: &Value) -> Vec<(String, f64)> {
 }
 
 #[test]
-fn the_unit_that_sleeps_on_the_way_is_named_first() {
+fn names_sleeping_unit_first() {
     let Some(samples) = onoff_testkit::real::samples("linux") else {
         return;
     };
@@ -178,7 +178,7 @@ fn the_unit_that_sleeps_on_the_way_is_named_first() {
 }
 
 #[test]
-fn the_firmwares_table_agrees_with_the_service_manager() {
+fn firmware_table_agrees_with_systemd() {
     let Some(samples) = onoff_testkit::real::samples("linux") else {
         return;
     };
@@ -201,7 +201,7 @@ fn without_origin(mut answer: Value) -> Value {
 }
 
 #[test]
-fn the_archives_of_support_tools_hold_what_their_outputs_hold() {
+fn support_archives_match_their_outputs() {
     let folder = Folder::linux_boot();
     let [(_, manager), (_, units), _] = LINUX_BOOT;
     let plain = without_origin(json(&folder, "boot linux/manager.txt linux/units.txt --format json"));
@@ -246,7 +246,7 @@ fn the_archives_of_support_tools_hold_what_their_outputs_hold() {
 }
 
 #[test]
-fn boots_of_several_machines_have_their_names_in_the_list() {
+fn boot_list_shows_host_names() {
     let folder = Folder::new();
     let entry = |boot: u32, machine: u32, host: &str| {
         format!(
@@ -268,12 +268,12 @@ fn boots_of_several_machines_have_their_names_in_the_list() {
 /// The picture against the list that systemd-analyze printed of the same boot.
 #[cfg(target_os = "linux")]
 #[test]
-fn the_picture_of_a_start_has_the_units_and_lengths_of_blame() {
+fn plot_svg_matches_systemd_blame() {
     let Some(samples) = onoff_testkit::real::samples("linux") else {
         return;
     };
     let folder = Folder::new();
-    let part = |name: &str| crate::this_computer::member(&samples.join("boot-1.tar.xz"), &format!("boot-1/lab/{name}"));
+    let part = |name: &str| crate::local_machine::member(&samples.join("boot-1.tar.xz"), &format!("boot-1/lab/{name}"));
     folder.file("plot.svg", &part("plot.svg"));
     let report = json(&folder, "boot plot.svg --format json");
     // The parts are rounded to the ms one by one.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::running::Folder;
+use crate::harness::Folder;
 use serde_json::Value;
 
 const SCENARIO: &str = "table-7-slow-service-in-group.toml";
@@ -57,7 +57,7 @@ fn services_devices_and_policy_as_text() {
 /// In every phase of the boot, to the 100 ns tick: what each process and priority had of the processors, and that this,
 /// idle time and unknown time are all there was.
 #[test]
-fn processor_times_are_the_truth_and_close() {
+fn cpu_times_match_truth() {
     let (folder, truth) = Folder::boot_and_truth(SCENARIO);
     for phase in &truth.phases {
         let range = format!("--range {}ns {}ns", phase.start_ns, phase.end_ns);
@@ -105,7 +105,7 @@ fn processor_times_are_the_truth_and_close() {
 }
 
 #[test]
-fn services_and_devices_are_the_truth() {
+fn services_and_devices_match_truth() {
     let (folder, truth) = Folder::boot_and_truth(SCENARIO);
     let services = json(&folder, "services boot.etl");
     let listed: Vec<(String, i64, i64)> = services["services"]
@@ -130,7 +130,7 @@ fn services_and_devices_are_the_truth() {
 }
 
 #[test]
-fn a_table_is_sorted_turned_round_and_cut_as_asked() {
+fn sorts_reverses_and_limits_tables() {
     let folder = Folder::boot(SCENARIO);
     let all = json(&folder, "processes boot.etl --sort image");
     let images = texts(&all["processes"], "image");
@@ -145,7 +145,7 @@ fn a_table_is_sorted_turned_round_and_cut_as_asked() {
 }
 
 #[test]
-fn processes_are_chosen_by_pattern_and_range() {
+fn selects_processes_by_pattern_and_range() {
     let folder = Folder::boot(SCENARIO);
     let some = json(&folder, "processes boot.etl --process csrss.exe --process 4 --sort pid");
     let images = texts(&some["processes"], "image");
@@ -159,7 +159,7 @@ fn processes_are_chosen_by_pattern_and_range() {
 }
 
 #[test]
-fn what_cannot_be_answered_is_said_and_so_is_what_makes_no_sense() {
+fn rejects_empty_results_and_invalid_options() {
     let folder = Folder::boot(SCENARIO);
     for (arguments, expected, message) in [
         ("processes boot.etl --process nobody.exe", 2, "matches in that range"),

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use crate::running::Folder;
+use crate::harness::Folder;
 use onoff_testkit::capture::{Container, Link, TftpServer, TftpTransfer};
 use serde_json::Value;
 
@@ -83,7 +83,7 @@ fn seconds(ns: &Value) -> f64 {
 }
 
 #[test]
-fn transfers_are_those_of_the_ground_truth() {
+fn transfers_match_ground_truth() {
     let Some(samples) = onoff_testkit::real::samples("netboot") else {
         return;
     };
@@ -113,7 +113,7 @@ fn transfers_are_those_of_the_ground_truth() {
 }
 
 #[test]
-fn turns_are_those_of_the_ground_truth() {
+fn round_trips_match_ground_truth() {
     let Some(samples) = onoff_testkit::real::samples("netboot") else {
         return;
     };
@@ -132,7 +132,7 @@ fn turns_are_those_of_the_ground_truth() {
 }
 
 #[test]
-fn windows_grow_as_microsofts_client_asks() {
+fn windows_grow_for_microsoft_client() {
     let Some(samples) = onoff_testkit::real::samples("netboot") else {
         return;
     };
@@ -147,7 +147,7 @@ fn windows_grow_as_microsofts_client_asks() {
 }
 
 #[test]
-fn fragments_are_counted_and_advised_against() {
+fn counts_fragments_and_advises() {
     let Some(samples) = onoff_testkit::real::samples("netboot") else {
         return;
     };
@@ -165,7 +165,7 @@ fn rules(boot: &Value) -> Vec<String> {
 }
 
 #[test]
-fn the_model_fitted_to_one_capture_predicts_the_others() {
+fn model_predicts_other_captures() {
     let Some(samples) = onoff_testkit::real::samples("netboot") else {
         return;
     };
@@ -200,7 +200,7 @@ fn the_model_fitted_to_one_capture_predicts_the_others() {
 }
 
 #[test]
-fn the_firmwares_own_client_is_predicted_from_other_windows() {
+fn predicts_firmware_client_from_other_windows() {
     let Some(samples) = onoff_testkit::real::samples("netboot") else {
         return;
     };
@@ -236,7 +236,7 @@ fn the_firmwares_own_client_is_predicted_from_other_windows() {
 }
 
 #[test]
-fn the_firmwares_own_client_is_predicted_for_other_files_servers_and_delays() {
+fn predicts_firmware_client_for_other_files_servers_and_delays() {
     let Some(samples) = onoff_testkit::real::samples("netboot") else {
         return;
     };
@@ -281,7 +281,7 @@ fn the_firmwares_own_client_is_predicted_for_other_files_servers_and_delays() {
 }
 
 #[test]
-fn what_if_is_answered_and_own_settings_give_the_measurement() {
+fn what_if_with_own_settings_matches_measurement() {
     let folder = simulated();
     let ask = |options: &str| -> Value {
         let json = folder.answer(&format!("netboot boot.pcapng --client 10.0.0.2 --format json {options}"));
@@ -313,7 +313,7 @@ fn what_if_is_answered_and_own_settings_give_the_measurement() {
 }
 
 #[test]
-fn dhcp_is_told_message_by_message() {
+fn lists_dhcp_messages() {
     let Some(samples) = onoff_testkit::real::samples("netboot") else {
         return;
     };
@@ -339,7 +339,7 @@ fn dhcp_is_told_message_by_message() {
 }
 
 #[test]
-fn a_server_that_is_not_there_and_a_file_that_is_not_there() {
+fn missing_server_and_missing_file() {
     let Some(samples) = onoff_testkit::real::samples("netboot") else {
         return;
     };
@@ -425,7 +425,7 @@ fn as_text() {
 }
 
 #[test]
-fn clients_are_listed_and_chosen() {
+fn lists_and_selects_clients() {
     let folder = simulated();
     let text = folder.answer("netboot boot.pcapng");
     assert!(text.starts_with("2 network boots\n"), "{text}");
@@ -443,7 +443,7 @@ fn clients_are_listed_and_chosen() {
 }
 
 #[test]
-fn as_a_picture_and_as_rows() {
+fn writes_svg_and_csv() {
     let folder = simulated();
     let svg = folder.answer("netboot boot.pcapng --format svg");
     let picture = roxmltree::Document::parse(&svg).unwrap();
@@ -460,7 +460,7 @@ fn as_a_picture_and_as_rows() {
 }
 
 #[test]
-fn recordings_of_another_kind_are_named() {
+fn identifies_other_recordings() {
     let folder = simulated();
     folder.file("empty.pcap", &Container::Pcap.begin(1, 65_536).bytes);
     let (code, message) = folder.refusal("boot boot.pcapng");

@@ -4,7 +4,7 @@
 use onoff_testkit::capture::{Dhcp, DhcpFields, Scene, TcpFlags, TftpTransfer};
 use serde_json::Value;
 
-use crate::running::Folder;
+use crate::harness::Folder;
 
 const MS: u64 = 1_000_000;
 const US: u64 = 1_000;
@@ -43,14 +43,14 @@ fn says(finding: &Value, words: &str) -> bool {
 }
 
 #[test]
-fn nothing_is_advised_where_nothing_is_wrong() {
+fn healthy_boot_has_no_advice() {
     let boot = boot(begun().transfer(&TftpTransfer { window: 16, ..TftpTransfer::default() }).wait_ms(3_000).system());
     assert_eq!(boot["findings"].as_array().unwrap().len(), 0, "{}", boot["findings"]);
     assert_eq!(boot["outcome"]["reason"], "system_started");
 }
 
 #[test]
-fn an_offer_is_late_from_the_question_it_answers() {
+fn offer_delay_counts_from_its_request() {
     let fields = DhcpFields::default();
     let offered = |scene: Scene| {
         let scene = scene.dhcp(Dhcp::Offer, &fields).wait_ms(2).dhcp(Dhcp::Request, &fields).dhcp(Dhcp::Ack, &fields);
@@ -68,7 +68,7 @@ fn an_offer_is_late_from_the_question_it_answers() {
 }
 
 #[test]
-fn a_client_that_waits_for_the_address_server_does_not_dawdle() {
+fn waiting_for_dhcp_is_not_client_delay() {
     let fields = DhcpFields::default();
     let chosen = |offer_ms: u64, choice_ms: u64| {
         let proxy = DhcpFields { address: false, class: "PXEClient".into(), ..fields.clone() };
@@ -84,7 +84,7 @@ fn a_client_that_waits_for_the_address_server_does_not_dawdle() {
 }
 
 #[test]
-fn the_other_ip_version_cost_what_it_was_tried_for() {
+fn failed_ip_version_costs_its_attempts() {
     let solicits = Scene::default().solicit(1).wait_ms(1_000).solicit(1).wait_ms(2_000).solicit(1).wait_ms(4_000);
     let scene = solicits.lease(&DhcpFields::default()).file("boot.efi", 40, &Scene::program(0x8664));
     let both = boot(scene);
@@ -101,7 +101,7 @@ fn the_other_ip_version_cost_what_it_was_tried_for() {
 }
 
 #[test]
-fn fragments_and_jumbo_frames_are_two_things() {
+fn distinguishes_fragments_from_jumbo_frames() {
     let cut = boot(begun().fragmented_file("boot.efi", 30, 4_096));
     let fragmented = found(&cut, "block_fragmented").unwrap();
     assert!(
@@ -119,7 +119,7 @@ fn fragments_and_jumbo_frames_are_two_things() {
 }
 
 #[test]
-fn small_blocks_are_whose_they_are() {
+fn attributes_small_blocks() {
     let slow = TftpTransfer { block_size: 512, window: 1, server_turn_ns: 300 * US, ..TftpTransfer::default() };
     let own = of_transfer("block_small", &slow).unwrap();
     assert!(says(&own, "have the client ask for blksize 1468"), "{own}");
@@ -138,7 +138,7 @@ fn small_blocks_are_whose_they_are() {
 }
 
 #[test]
-fn a_larger_window_is_advised_only_where_both_readings_of_the_turn_gain() {
+fn advises_larger_window_only_if_both_estimates_gain() {
     let slow_server =
         TftpTransfer { window: 1, server_turn_ns: 500 * US, client_turn_ns: 50 * US, ..TftpTransfer::default() };
     let small = of_transfer("window_small", &slow_server).unwrap();
@@ -153,7 +153,7 @@ fn a_larger_window_is_advised_only_where_both_readings_of_the_turn_gain() {
 }
 
 #[test]
-fn a_window_is_refused_only_by_a_server_that_answers() {
+fn window_refusal_needs_server_reply() {
     let asked = [("blksize", "1468"), ("windowsize", "16")];
     let refused = boot(
         begun()
@@ -180,7 +180,7 @@ fn a_window_is_refused_only_by_a_server_that_answers() {
 }
 
 #[test]
-fn a_cable_is_suspected_only_where_blocks_came_again() {
+fn cable_advice_needs_retransmissions() {
     let lost =
         of_transfer("retransmissions", &TftpTransfer { lost: vec![80, 800], ..TftpTransfer::default() }).unwrap();
     assert!(says(&lost, "cable"), "{lost}");
@@ -196,7 +196,7 @@ fn a_cable_is_suspected_only_where_blocks_came_again() {
 }
 
 #[test]
-fn everything_sent_twice_is_the_apprentice_and_everything_captured_twice_is_not() {
+fn distinguishes_sorcerers_apprentice_from_double_capture() {
     let doubled = TftpTransfer { window: 1, doubled_from: Some(30), bytes: 200_000, ..TftpTransfer::default() };
     let finding = of_transfer("sorcerers_apprentice", &doubled).unwrap();
     assert!(finding["what"].as_str().unwrap().contains("from block 30 on, 108 blocks"), "{finding}");
@@ -206,7 +206,7 @@ fn everything_sent_twice_is_the_apprentice_and_everything_captured_twice_is_not(
 }
 
 #[test]
-fn a_client_is_slow_per_block_and_net_of_the_round_trip() {
+fn client_delay_excludes_round_trip() {
     let slow = TftpTransfer { window: 1, client_turn_ns: 5 * MS, ..TftpTransfer::default() };
     let with = |answer_ns: u64, transfer: &TftpTransfer| {
         found(&boot(begun().client_found_after(answer_ns).transfer(transfer)), "slow_client")
@@ -224,7 +224,7 @@ fn a_client_is_slow_per_block_and_net_of_the_round_trip() {
 }
 
 #[test]
-fn the_round_trip_is_bounded_by_the_far_end() {
+fn far_end_bounds_round_trip() {
     let of = |scene: Scene, transfer: &TftpTransfer| {
         let boot = boot(scene.transfer(transfer));
         let side = boot["capture_side"].as_str().unwrap().to_owned();
@@ -270,7 +270,7 @@ fn the_round_trip_is_bounded_by_the_far_end() {
 }
 
 #[test]
-fn handshakes_of_tcp_bound_the_round_trip() {
+fn tcp_handshakes_bound_round_trip() {
     let ack = TcpFlags { ack: true, ..TcpFlags::default() };
     let (syn, both) = (TcpFlags { syn: true, ..TcpFlags::default() }, TcpFlags { syn: true, ..ack });
     let request = b"GET /boot.efi HTTP/1.1\r\nHost: boot\r\nUser-Agent: UefiHttpBoot/1.0\r\n\r\n";
@@ -289,7 +289,7 @@ fn handshakes_of_tcp_bound_the_round_trip() {
 }
 
 #[test]
-fn files_that_are_not_there_matter_when_the_server_thinks_about_it() {
+fn missing_files_matter_if_server_is_slow() {
     let refusals = |wait_ms: u64| {
         let mut scene = begun().file("boot.efi", 40, &Scene::program(0x8664));
         for name in ["grub/a.lst", "grub/b.lst", "grub/c.lst"] {
@@ -338,7 +338,7 @@ fn download(between: impl Fn(Scene, u32) -> Scene) -> Value {
 }
 
 #[test]
-fn downloads_over_http_that_go_well_and_that_do_not() {
+fn http_downloads_with_and_without_problems() {
     let ack = TcpFlags { ack: true, ..TcpFlags::default() };
     let well = download(|scene, _| scene);
     assert_eq!(well["findings"].as_array().unwrap().len(), 0, "{}", well["findings"]);
@@ -364,7 +364,7 @@ fn downloads_over_http_that_go_well_and_that_do_not() {
 }
 
 #[test]
-fn an_error_of_the_http_server_that_stopped_nothing() {
+fn harmless_http_error() {
     let loads = |status: &str| {
         let scene = over_http().http("/boot.cfg", status, b"text").http("/boot.efi", "200 OK", &[7; 900]);
         boot(scene.wait_ms(1_000).system())

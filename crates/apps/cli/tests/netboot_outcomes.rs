@@ -1,7 +1,7 @@
 //! `onoff netboot`: whether a boot loaded, and if not why, on made captures of every outcome; and what it must not say.
 #![allow(clippy::unwrap_used)]
 
-use crate::running::Folder;
+use crate::harness::Folder;
 use onoff_testkit::capture::{Dhcp, DhcpFields, Scene, TcpFlags, outcomes};
 use serde_json::Value;
 
@@ -21,7 +21,7 @@ fn finding(boot: &Value, rule: &str) -> Option<Value> {
 }
 
 #[test]
-fn every_outcome_is_said_first_with_its_reason_and_cure() {
+fn headline_has_outcome_reason_and_fix() {
     for made in outcomes() {
         let (report, text) = report(&made.bytes);
         let boot = &report["boots"][0];
@@ -67,7 +67,7 @@ const CODES: [(&str, &str, &str); 12] = [
 ];
 
 #[test]
-fn the_codes_are_those_that_the_screen_shows() {
+fn codes_match_screen_messages() {
     let all = outcomes();
     for (reason, uefi, _) in CODES {
         let made = all.iter().find(|made| made.reason == reason).unwrap();
@@ -120,7 +120,7 @@ fn cover(name: &str, boot: &Value) {
 }
 
 #[test]
-fn what_the_capture_did_is_counted() {
+fn counts_capture_defects() {
     let all = outcomes();
     let of = |name: &str| report(&all.iter().find(|made| made.name == name).unwrap().bytes);
     let (once, _) = of("whole, and silence");
@@ -142,7 +142,7 @@ fn what_the_capture_did_is_counted() {
 }
 
 #[test]
-fn uploads_are_no_boots() {
+fn uploads_are_not_boots() {
     let folder = Folder::new();
     let scene = Scene::default().upload("switch.cfg").wait_ms(5_000).someone_else();
     folder.file("upload.pcapng", &scene.bytes());
@@ -152,7 +152,7 @@ fn uploads_are_no_boots() {
 }
 
 #[test]
-fn questions_that_were_answered_did_not_go_unheard() {
+fn answered_requests_are_not_unanswered() {
     let fields = DhcpFields::default();
     let asked = |answered: bool| {
         let mut scene = Scene::default().dhcp(Dhcp::Discover, &fields);
@@ -167,7 +167,7 @@ fn questions_that_were_answered_did_not_go_unheard() {
 }
 
 #[test]
-fn a_slow_address_server_is_found_behind_a_quick_proxy() {
+fn finds_slow_dhcp_behind_fast_proxy() {
     let fields = DhcpFields::default();
     let proxy = DhcpFields { address: false, class: "PXEClient".into(), ..fields.clone() };
     let nameless = DhcpFields { boot_file: None, ..fields.clone() };
@@ -185,7 +185,7 @@ fn a_slow_address_server_is_found_behind_a_quick_proxy() {
 }
 
 #[test]
-fn a_menu_with_time_out_0_is_no_menu() {
+fn menu_with_zero_timeout_is_ignored() {
     let menu = |seconds: u8| {
         let pxe = [&[9, 8, 0, 0, 5][..], b"Local", &[10, 5, seconds], b"Pick", &[255]].concat();
         let fields = DhcpFields { pxe, ..DhcpFields::default() };
@@ -197,7 +197,7 @@ fn a_menu_with_time_out_0_is_no_menu() {
 }
 
 #[test]
-fn plain_bootp_is_not_cut_off() {
+fn plain_bootp_is_complete() {
     let plain = DhcpFields { plain: true, ..DhcpFields::default() };
     let scene = Scene::default().dhcp(Dhcp::Discover, &plain).wait_ms(3).dhcp(Dhcp::Ack, &plain);
     let (report, text) = report(&scene.file("boot.0", 40, b"").bytes());
@@ -264,7 +264,7 @@ fn closed(scene: Scene) -> Scene {
 }
 
 #[test]
-fn what_came_over_https_was_loaded_and_who_asks_afterwards_is_the_system() {
+fn https_download_counts_as_loaded() {
     let loaded = ("loaded", "system_started");
     let https = boot(closed(over_tls(http_lease())).wait_ms(4_000).nameless_system());
     assert_eq!(outcome(&https), loaded, "{}", https["outcome"]["what"]);
@@ -290,7 +290,7 @@ fn what_came_over_https_was_loaded_and_who_asks_afterwards_is_the_system() {
 }
 
 #[test]
-fn a_handshake_that_comes_to_nothing_loads_nothing() {
+fn failed_tls_handshake_loads_nothing() {
     let nothing = |scene: Scene| boot(scene.wait_ms(9_000).nameless_system());
     // TLS 1.3 hides the alert that refuses a certificate, and the server's answer to it.
     let refused = handshake(http_lease(), &record(23, 19)).segment(false, (70, 94), ACK, &record(23, 19));
@@ -301,7 +301,7 @@ fn a_handshake_that_comes_to_nothing_loads_nothing() {
 }
 
 #[test]
-fn firmware_that_asks_again_is_no_system_and_a_system_from_a_disk_was_not_loaded() {
+fn repeated_firmware_request_is_not_a_system() {
     let again = closed(over_tls(http_lease())).wait_ms(4_000).lease(&http_fields(9)).wait_ms(9_000).someone_else();
     assert_eq!(outcome(&boot(again)), ("failed", "back_to_firmware"));
     // PXE gives up; the system on the disk asks under no name, and loads something for itself.
@@ -316,7 +316,7 @@ fn firmware_that_asks_again_is_no_system_and_a_system_from_a_disk_was_not_loaded
 }
 
 #[test]
-fn a_system_that_asks_over_ipv6_is_no_firmware() {
+fn ipv6_request_of_system_is_not_firmware() {
     let loaded = |scene: Scene| boot(scene.solicit(1).lease(&DhcpFields::default()).file("boot.efi", 40, b""));
     let system = loaded(Scene::default()).clone();
     assert_eq!(system["outcome"]["verdict"], "loaded");
@@ -329,7 +329,7 @@ fn a_system_that_asks_over_ipv6_is_no_firmware() {
 }
 
 #[test]
-fn a_lost_answer_that_is_given_again_from_another_port_is_one_transfer() {
+fn retransmission_from_other_port_is_one_transfer() {
     let options = [("blksize", "512"), ("tsize", "0")];
     let granted = [("blksize", "512"), ("tsize", "14851")];
     let begun = || Scene::default().lease(&DhcpFields::default());
@@ -369,7 +369,7 @@ fn a_lost_answer_that_is_given_again_from_another_port_is_one_transfer() {
 }
 
 #[test]
-fn a_machine_is_judged_by_its_last_attempt_that_has_ended() {
+fn outcome_comes_from_last_completed_attempt() {
     let (fields, http) = (DhcpFields::default(), http_fields(0x99));
     let refused = || {
         let scene = Scene::default().dhcp(Dhcp::Discover, &fields).dhcp(Dhcp::Offer, &fields);
@@ -429,7 +429,7 @@ fn a_machine_is_judged_by_its_last_attempt_that_has_ended() {
 }
 
 #[test]
-fn who_repeats_itself_asks_in_vain() {
+fn repeated_requests_are_unanswered() {
     let begun = || Scene::default().lease(&DhcpFields::default()).request("boot.efi", &[]).blocks(1..30, b"");
     let repeated = |scene: Scene, waits_ms: &[u64], again: fn(Scene) -> Scene| {
         waits_ms.iter().fold(scene, |scene, &wait_ms| again(scene.wait_ms(wait_ms)))

@@ -5,7 +5,7 @@ use onoff_testkit::prefetch::{PlanFile, ready_boot_trace};
 use onoff_testkit::real::samples;
 use serde_json::Value;
 
-use crate::running::Folder;
+use crate::harness::Folder;
 
 fn plan(executable: &str, files: &[(&str, u32)]) -> Vec<u8> {
     PlanFile {
@@ -40,7 +40,7 @@ fn volume() -> Folder {
 }
 
 #[test]
-fn a_volume_says_what_is_read_and_what_is_gone() {
+fn volume_lists_read_and_missing_files() {
     let text = volume().answer("prefetch c");
     for line in [
         "2 launch plans of at most 1,024 (Windows 8 or 8.1).",
@@ -55,7 +55,7 @@ fn a_volume_says_what_is_read_and_what_is_gone() {
 }
 
 #[test]
-fn the_formats_hold_the_same() {
+fn formats_agree() {
     let folder = volume();
     let report: Value = serde_json::from_str(&folder.answer("prefetch c --format json --program app.exe")).unwrap();
     assert_eq!(report["shared"]["plans"], 1);
@@ -71,7 +71,7 @@ fn the_formats_hold_the_same() {
 }
 
 #[test]
-fn five_boots_of_ready_boot_are_side_by_side() {
+fn shows_five_ready_boot_boots() {
     let folder = Folder::new();
     let block = 1 << 20;
     for at in 1..=5_u32 {
@@ -108,7 +108,7 @@ fn five_boots_of_ready_boot_are_side_by_side() {
 }
 
 #[test]
-fn a_recorded_boot_says_what_its_read_ahead_did() {
+fn recorded_boot_shows_read_ahead() {
     let folder = Folder::boot("services-later.toml");
     let output = folder.run("prefetch --trace boot.etl");
     let text = String::from_utf8(output.stdout).unwrap();
@@ -118,7 +118,7 @@ fn a_recorded_boot_says_what_its_read_ahead_did() {
 }
 
 #[test]
-fn the_registry_of_a_volume_says_when_too_few_boots_were_made() {
+fn registry_shows_too_few_boots() {
     let folder = volume();
     std::fs::remove_dir_all(folder.path("c/Windows/Prefetch/ReadyBoot")).unwrap();
     std::fs::create_dir_all(folder.path("c/Windows/System32/config")).unwrap();
@@ -139,7 +139,7 @@ fn the_registry_of_a_volume_says_when_too_few_boots_were_made() {
 }
 
 #[test]
-fn what_holds_no_plan_is_refused() {
+fn rejects_files_without_plans() {
     let folder = Folder::new();
     folder.file("notes.txt", b"nothing");
     let (code, error) = folder.refusal("prefetch notes.txt");
@@ -149,7 +149,7 @@ fn what_holds_no_plan_is_refused() {
 }
 
 #[test]
-fn real_plans_of_seven_windows_are_one_report() {
+fn reads_plans_of_seven_windows_versions() {
     let Some(samples) = samples("prefetch") else {
         return;
     };

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::running::Folder;
+use crate::harness::Folder;
 use onoff_evidence::missing_evidence::{for_boot, for_shutdown, for_suspend};
 use onoff_record::windows::providers::{LIGHT, PROVIDERS};
 use onoff_trace::{Tables, Trace};
@@ -64,7 +64,7 @@ fn everywhere_the_same(folder: &Folder, text: &str) -> String {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_dry_run_says_each_step() {
+fn dry_run_lists_steps() {
     let folder = computer();
     for (name, arguments) in [
         ("dry_run_boot", "record boot --runs 3 --train 1 --out out --dry-run --root computer"),
@@ -79,7 +79,7 @@ fn a_dry_run_says_each_step() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_check_says_what_is_there_and_what_is_lacking() {
+fn check_lists_available_and_missing() {
     let folder = computer();
     let output = folder.run("record --check --out out --root computer");
     let said = String::from_utf8(output.stdout).unwrap();
@@ -95,7 +95,7 @@ fn a_check_says_what_is_there_and_what_is_lacking() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn what_cannot_be_done_is_refused_with_what_to_do() {
+fn rejects_impossible_jobs_with_advice() {
     let folder = computer();
     std::fs::remove_dir_all(folder.path("computer/sys/firmware")).unwrap();
     let (code, said) = folder.refusal("record boot --dry-run --root computer");
@@ -115,7 +115,7 @@ fn what_cannot_be_done_is_refused_with_what_to_do() {
 }
 
 #[test]
-fn windows_is_planned_with_the_papers_commands_and_a_profile() {
+fn windows_plan_has_paper_commands_and_profile() {
     let folder = Folder::new();
     for what in ["boot", "shutdown", "suspend", "hibernate", "reboot-cycle"] {
         let own = folder.path("out").display().to_string();
@@ -129,7 +129,7 @@ fn windows_is_planned_with_the_papers_commands_and_a_profile() {
 
 /// The steps of Microsoft's paper on Windows Embedded Standard 7, "Using Superfetch with Write Filters", in its order.
 #[test]
-fn training_below_a_write_filter_is_planned_in_the_papers_order() {
+fn plan_trains_below_write_filter_in_paper_order() {
     let folder = Folder::new();
     let said = folder.answer("record boot --plan windows --train --out out");
     let mut from = 0;
@@ -167,7 +167,7 @@ fn training_below_a_write_filter_is_planned_in_the_papers_order() {
 
 /// The profile enables what the reports of a recording would otherwise name as lacking: an empty one lacks everything.
 #[test]
-fn the_profile_enables_what_the_analyses_read() {
+fn profile_enables_all_analyzed_events() {
     let trace = Trace { wanted: Tables::all(), ..Trace::default() };
     let mut providers = BTreeSet::new();
     let mut flags = BTreeSet::new();

@@ -79,7 +79,7 @@ fn download(folder: &TempDir, system: &str, version: &str) -> Output {
 }
 
 #[test]
-fn the_action_installs_the_release_that_its_checksum_names() {
+fn action_verifies_checksum() {
     let folder = release();
     let output = download(&folder, "Linux-X64", "9.8.7");
     assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
@@ -94,7 +94,7 @@ fn the_action_installs_the_release_that_its_checksum_names() {
 }
 
 #[test]
-fn the_action_refuses_a_package_that_is_not_the_released_one() {
+fn action_rejects_wrong_package() {
     let folder = release();
     bash(&folder, "printf x >>release/onoff-9.8.7-x86_64-unknown-linux-musl.tar.gz");
     let output = download(&folder, "Linux-X64", "9.8.7");
@@ -134,7 +134,7 @@ fn gate(baseline: &str, candidate: &str, limits: &str, without_verdict: &str) ->
 }
 
 #[test]
-fn the_action_fails_the_build_that_got_slower() {
+fn action_fails_slower_build() {
     // samples/README.md says what was changed between the runs: the service ProfSvc takes 2 s longer.
     let (output, summary, outputs) = gate("runs/before", "runs/after", "\n  boot.total 5% and 500ms  \n\n", "true");
     assert_eq!(output.status.code(), Some(1), "{}{}", text(&output.stdout), text(&output.stderr));
@@ -149,7 +149,7 @@ fn the_action_fails_the_build_that_got_slower() {
 }
 
 #[test]
-fn without_a_verdict_the_build_fails_unless_it_need_not() {
+fn action_without_verdict_fails_by_default() {
     let one = fs::read_dir(repository().join("samples/runs/before")).unwrap().next().unwrap().unwrap().file_name();
     let one = format!("runs/before/{}", one.to_str().unwrap());
     let (output, _, outputs) = gate(&one, &one, "boot.total 5% and 500ms", "true");
@@ -164,7 +164,7 @@ fn without_a_verdict_the_build_fails_unless_it_need_not() {
 }
 
 #[test]
-fn the_manifests_carry_the_checksums_of_the_release() {
+fn manifests_have_release_checksums() {
     let folder = tempfile::tempdir().unwrap();
     let packages = [
         ("aarch64-apple-darwin.tar.gz", 'a'),
@@ -202,7 +202,7 @@ fn the_manifests_carry_the_checksums_of_the_release() {
 
 /// What `tools/package` writes is what `action/download`, the formula, winget and `cargo binstall` look for.
 #[test]
-fn a_package_has_the_names_that_its_takers_expect() {
+fn package_has_expected_names() {
     let folder = tempfile::tempdir().unwrap();
     bash(
         &folder,

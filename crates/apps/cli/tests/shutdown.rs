@@ -1,7 +1,7 @@
 //! `onoff shutdown`: the simulated truth, the published documents, a real recording, and what is no shutdown.
 #![allow(clippy::unwrap_used)]
 
-use crate::running::Folder;
+use crate::harness::Folder;
 use onoff_simulator::Truth;
 use serde_json::Value;
 
@@ -40,7 +40,7 @@ fn activity(truth: &Truth, kind: &str, at: usize) -> (i64, Option<i64>) {
 }
 
 #[test]
-fn applications_are_the_truth() {
+fn applications_match_truth() {
     for scenario in SCENARIOS {
         let (folder, truth) = Folder::boot_and_truth(scenario);
         let report = report(&folder);
@@ -71,7 +71,7 @@ fn applications_are_the_truth() {
 }
 
 #[test]
-fn services_are_the_truth() {
+fn services_match_truth() {
     for scenario in SCENARIOS {
         let (folder, truth) = Folder::boot_and_truth(scenario);
         let report = report(&folder);
@@ -102,7 +102,7 @@ fn services_are_the_truth() {
 }
 
 #[test]
-fn phases_and_steps_are_the_truth() {
+fn phases_and_steps_match_truth() {
     for scenario in SCENARIOS {
         let (folder, truth) = Folder::boot_and_truth(scenario);
         let report = report(&folder);
@@ -139,7 +139,7 @@ fn phases_and_steps_are_the_truth() {
 }
 
 #[test]
-fn what_took_longest_and_why() {
+fn reports_longest_and_reason() {
     for (scenario, name, has_windows, because) in [
         ("shutdown-slow-console.toml", "slow_shutdown.exe", false, "console program, killed after its 5.00 s time-out"),
         ("shutdown-hung-window.toml", "unsaved.exe", true, "program with windows, killed after its 5.00 s time-out"),
@@ -166,7 +166,7 @@ fn what_took_longest_and_why() {
 }
 
 #[test]
-fn the_formats() {
+fn writes_all_formats() {
     let folder = Folder::boot("shutdown-slow-console.toml");
     insta::assert_snapshot!("shutdown_text", folder.answer("shutdown boot.etl"));
     insta::assert_snapshot!("shutdown_xml", folder.answer("shutdown boot.etl --format xml"));
@@ -177,7 +177,7 @@ fn the_formats() {
 
 /// The paper's own numbers in xperf's document: 13066 - 6642 - 2675 = 3749.
 #[test]
-fn the_papers_arithmetic_in_xperfs_document() {
+fn xml_matches_paper_arithmetic() {
     let xml = Folder::boot("shutdown-paper-arithmetic.toml").answer("xperf -i boot.etl -a shutdown");
     for line in [
         "<timing shutdownTime=\"13066\" servicesShutdownDuration=\"2675\">",
@@ -190,7 +190,7 @@ fn the_papers_arithmetic_in_xperfs_document() {
 
 /// The posted document, line by line as far as it goes, but for the times that the scenario cannot know.
 #[test]
-fn the_published_document_has_our_structure() {
+fn xml_matches_published_structure() {
     let Some(folder) = onoff_testkit::real::samples("xperf-output") else {
         return;
     };
@@ -224,7 +224,7 @@ fn the_published_document_has_our_structure() {
 }
 
 #[test]
-fn a_real_shutdown_without_the_shutdowns_providers() {
+fn real_shutdown_without_shutdown_providers() {
     let Some(folder) = onoff_testkit::real::samples("etl") else {
         return;
     };
@@ -260,7 +260,7 @@ fn a_real_shutdown_without_the_shutdowns_providers() {
 }
 
 #[test]
-fn a_boot_is_no_shutdown() {
+fn boot_is_not_a_shutdown() {
     let folder = Folder::boot("services-wes7.toml");
     let (code, told) = folder.refusal("shutdown boot.etl");
     assert_eq!(code, 2);

@@ -1,7 +1,7 @@
 //! The verbs and xperf's actions about disks, files and faults: what each says of recordings whose truth is known.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use crate::running::Folder;
+use crate::harness::Folder;
 use onoff_testkit::assemble::{EtlBuilder, Payload, Record, Session};
 use onoff_testkit::events::configuration;
 use onoff_testkit::events::kernel::{Moment, Process, Thread};
@@ -129,7 +129,7 @@ fn figure_3(folder: &Folder) {
 }
 
 #[test]
-fn the_disk_table_of_the_embedded_paper_is_one_call() {
+fn matches_disk_table_of_embedded_paper() {
     let folder = Folder::new();
     figure_3(&folder);
     // The call of the help: four processes, file by file.
@@ -189,7 +189,7 @@ fn the_disk_table_of_the_embedded_paper_is_one_call() {
 }
 
 #[test]
-fn sums_close_whatever_the_rows_are() {
+fn sums_agree_for_all_groupings() {
     let folder = Folder::boot("slow-boot.toml");
     for by in ["process", "path,operation", "extension,disk,priority", "file"] {
         let report = json(&folder, &format!("disk boot.etl --by {by}"));
@@ -216,7 +216,7 @@ fn sums_close_whatever_the_rows_are() {
 }
 
 #[test]
-fn lists_of_a_simulated_boot() {
+fn lists_simulated_boot() {
     let folder = Folder::boot("slow-boot.toml");
     insta::assert_snapshot!("disk_text", folder.answer("disk boot.etl --top 8"));
     insta::assert_snapshot!("disk_csv", folder.answer("disk boot.etl --by path --range 10s 20s --format csv --top 5"));
@@ -230,7 +230,7 @@ fn lists_of_a_simulated_boot() {
 }
 
 #[test]
-fn real_recordings_give_every_request_and_fault_they_hold() {
+fn real_recordings_list_all_requests_and_faults() {
     let Some(samples) = onoff_testkit::real::samples("etl") else {
         return;
     };
@@ -308,7 +308,7 @@ fn file_operations(folder: &Folder) {
 }
 
 #[test]
-fn file_operations_and_flushes() {
+fn counts_file_operations_and_flushes() {
     let folder = Folder::new();
     file_operations(&folder);
     let report = json(&folder, "files trace.etl --by path");
@@ -362,7 +362,7 @@ fn commas(row: &str, columns: usize) -> Vec<usize> {
 }
 
 #[test]
-fn the_posted_reports_of_diskio() {
+fn matches_published_diskio_reports() {
     let folder = Folder::boot("slow-boot.toml");
     let text = folder.answer("xperf -i boot.etl -a diskio -summary -detail -range 10s 20s");
     let (summary, detail) = text.split_once("\n\n").unwrap();
@@ -396,7 +396,7 @@ fn the_posted_reports_of_diskio() {
 }
 
 #[test]
-fn detail_and_summary_of_diskio_tell_the_same() {
+fn diskio_detail_and_summary_agree() {
     let folder = Folder::boot("slow-boot.toml");
     let detail = folder.answer("xperf -i boot.etl -a diskio -detail");
     let summary = folder.answer("xperf -i boot.etl -a diskio -summary");
@@ -415,7 +415,7 @@ fn detail_and_summary_of_diskio_tell_the_same() {
 }
 
 #[test]
-fn the_other_actions_about_disks_and_files() {
+fn other_disk_and_file_actions() {
     let folder = Folder::boot("slow-boot.toml");
     insta::assert_snapshot!(
         "xperf_diskio_util_counts_overlap",
@@ -447,7 +447,7 @@ fn the_other_actions_about_disks_and_files() {
 }
 
 #[test]
-fn page_faults_by_process_and_one_by_one() {
+fn lists_page_faults_by_process_and_individually() {
     let folder = Folder::new();
     let mut script = Script::new();
     script.process(600, "editor.exe");

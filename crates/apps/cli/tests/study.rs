@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::running::Folder;
+use crate::harness::Folder;
 use onoff_simulator::Scenario;
 use serde_json::Value;
 
@@ -236,7 +236,7 @@ fn later(name: &str, key: &str, was_ms: i64, by_ms: i64) -> String {
 }
 
 #[test]
-fn both_tables_of_the_write_filter_paper() {
+fn matches_write_filter_paper_tables() {
     // The filter, what makes its boots longer, and how long they take as they are, ms.
     let filters = [("on", "write-filter-on", "ready_at", 31_000), ("off", "write-filter-off", "read", 12_000)];
     let folder = Folder::new();
@@ -327,7 +327,7 @@ fn filters(folder: &Folder) -> [(&'static str, &'static str, &'static str, i64, 
 /// The study that lies with the samples: one recording for each of the paper's eight averages. With `ONOFF_WRITE_SAMPLES` they are made anew;
 /// `make samples` does so, and packs them.
 #[test]
-fn the_study_in_samples_gives_both_tables_of_the_write_filter_paper() {
+fn sample_study_matches_write_filter_paper_tables() {
     let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../samples/write-filter");
     let folder = Folder::new();
     if std::env::var_os("ONOFF_WRITE_SAMPLES").is_some() {
@@ -364,7 +364,7 @@ fn the_study_in_samples_gives_both_tables_of_the_write_filter_paper() {
 }
 
 #[test]
-fn a_study_that_makes_no_sense_says_where() {
+fn invalid_study_reports_location() {
     let folder = Folder::new();
     record(&folder, &scenario("services-wes7"), "1.etl");
     let two =

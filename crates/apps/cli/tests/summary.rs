@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::running::Folder;
+use crate::harness::Folder;
 
 fn sample(folder: &Folder, name: &str) {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../samples").join(name);
@@ -16,7 +16,7 @@ fn run(folder: &Folder, arguments: &str) -> (String, i32) {
 }
 
 #[test]
-fn each_transition_is_a_row_and_so_is_what_cannot_be_read() {
+fn rows_for_transitions_and_unreadable_files() {
     let folder = Folder::new();
     for name in ["slow-boot.etl", "slow-shutdown.etl", "slow-sleep.etl"] {
         sample(&folder, name);
@@ -65,7 +65,7 @@ fn each_transition_is_a_row_and_so_is_what_cannot_be_read() {
 }
 
 #[test]
-fn recordings_of_two_boots_are_not_read_as_one() {
+fn rejects_recordings_of_two_boots() {
     let folder = Folder::new();
     sample(&folder, "slow-boot.etl");
     sample(&folder, "slow-sleep.etl");
@@ -88,7 +88,7 @@ fn recordings_of_two_boots_are_not_read_as_one() {
 }
 
 #[test]
-fn logs_that_were_recorded_together_are_one_recording() {
+fn logs_recorded_together_are_one_recording() {
     let folder = Folder::new();
     let path =
         std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/simulator/scenarios/slow-boot.toml");

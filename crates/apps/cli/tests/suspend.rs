@@ -1,7 +1,7 @@
 //! `onoff suspend` on simulated transitions: every row is that of the truth, to the nanosecond.
 #![allow(clippy::unwrap_used)]
 
-use crate::running::Folder;
+use crate::harness::Folder;
 use onoff_simulator::Truth;
 use serde_json::Value;
 
@@ -56,7 +56,7 @@ fn rows<'a>(report: &'a Value, list: &str) -> Vec<&'a Value> {
 }
 
 #[test]
-fn kinds_phases_and_who_was_told_are_the_truth() {
+fn kinds_phases_and_notifications_match_truth() {
     for (scenario, kinds) in SCENARIOS {
         let (report, truth) = answer(scenario);
         let transitions = report["transitions"].as_array().unwrap();
@@ -109,7 +109,7 @@ fn spans(row: &Value, found: &mut Vec<(Option<i64>, Option<i64>)>) {
 }
 
 #[test]
-fn requests_to_devices_and_what_followed_the_resume_are_the_truth() {
+fn device_requests_and_resume_match_truth() {
     let (mut requests, mut settled) = (0, 0);
     for (scenario, _) in SCENARIOS {
         let (report, truth) = answer(scenario);
@@ -143,7 +143,7 @@ fn requests_to_devices_and_what_followed_the_resume_are_the_truth() {
 }
 
 #[test]
-fn the_slow_service_and_the_slow_driver_are_the_answer() {
+fn finds_slow_service_and_driver() {
     let text = |scenario: &str| {
         let (folder, _) = Folder::boot_and_truth(scenario);
         String::from_utf8(folder.run("suspend boot.etl").stdout).unwrap()
@@ -158,7 +158,7 @@ fn the_slow_service_and_the_slow_driver_are_the_answer() {
 }
 
 #[test]
-fn a_fast_startup_is_a_boot_and_a_boot_no_transition() {
+fn fast_startup_is_a_boot() {
     let (folder, _) = Folder::boot_and_truth("fast-startup-boot.toml");
     let output = folder.run("boot boot.etl");
     let text = String::from_utf8(output.stdout).unwrap();
@@ -173,7 +173,7 @@ fn a_fast_startup_is_a_boot_and_a_boot_no_transition() {
 
 /// The thread that leads a sleep keeps its processor; a machine that sleeps runs nobody. What every command says of it is one number.
 #[test]
-fn nobody_used_the_processors_of_a_machine_that_slept() {
+fn sleep_has_no_cpu_usage() {
     const SECOND: i64 = 1_000_000_000;
     // Scenario, how long it was asleep, how long the image was written and firmware ran before the first record, in seconds and processors.
     for (scenario, asleep_ns, unrecorded_ns, processors) in
@@ -216,14 +216,14 @@ fn nobody_used_the_processors_of_a_machine_that_slept() {
 
 /// A machine that works through is not asleep: a second without a switch is no sleep.
 #[test]
-fn a_machine_that_works_is_not_asleep() {
+fn running_computer_is_not_asleep() {
     let folder = Folder::boot("cpu-bound-logon.toml");
     let cpu: Value = serde_json::from_str(&folder.answer("cpu boot.etl --format json")).unwrap();
     assert_eq!(cpu["cpu"]["asleep_ns"], 0);
 }
 
 #[test]
-fn a_modern_standby_took_as_long_as_it_lasted() {
+fn modern_standby_has_full_duration() {
     let folder = Folder::boot("modern-standby.toml");
     let diagnosed = folder.answer("diagnose boot.etl");
     assert!(diagnosed.starts_with("Modern standby 1 lasted 20.0 s; modern standby 2 lasted 8.00 s."), "{diagnosed}");

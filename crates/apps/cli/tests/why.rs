@@ -4,8 +4,8 @@
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 
-use crate::running::Folder;
-use crate::running::symbols::{PDB_IDENTITY, pdb, with_symbols};
+use crate::harness::Folder;
+use crate::harness::symbols::{PDB_IDENTITY, pdb, with_symbols};
 use onoff_simulator::{Scenario, Truth};
 use serde_json::Value;
 
@@ -102,7 +102,7 @@ work = ["wait ask", "sleep 3s", "signal answer"]
 "#;
 
 #[test]
-fn what_the_service_manager_waited_for_is_the_service_that_was_starting() {
+fn service_manager_waits_for_starting_service() {
     let simulated = Scenario::from_toml(WITHOUT_READY_THREADS).unwrap().simulate().unwrap();
     let folder = Folder::new();
     folder.file("boot.etl", &simulated.files[0]);
@@ -172,7 +172,7 @@ fn symbol_server() -> String {
 }
 
 #[test]
-fn functions_are_named_from_a_folder_and_from_a_server() {
+fn names_functions_from_folder_and_server() {
     let folder = with_symbols();
     folder.file("driver.pdb", &pdb());
     let server = symbol_server();
@@ -202,7 +202,7 @@ fn functions_are_named_from_a_folder_and_from_a_server() {
 }
 
 #[test]
-fn an_answer_without_symbols_says_why() {
+fn reports_missing_symbols_reason() {
     let folder = with_symbols();
     let gone = {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -230,7 +230,7 @@ fn an_answer_without_symbols_says_why() {
 
 /// The paper's appendix A: thread 44 → 64 → 16 → 20 → timer expiration.
 #[test]
-fn the_paper_s_slow_driver_is_waited_for_through_three_threads() {
+fn paper_driver_blocks_through_three_threads() {
     let (folder, truth) = Folder::boot_and_truth("sleep-slow-driver.toml");
     let report = answer(&folder, r"--device ROOT\MSPIWDDEV\0000 --min 1000");
     let stretch = first(&report);
@@ -258,7 +258,7 @@ fn the_paper_s_slow_driver_is_waited_for_through_three_threads() {
 }
 
 #[test]
-fn a_service_waits_for_another_process_that_sleeps() {
+fn service_waits_for_sleeping_process() {
     let (folder, truth) = Folder::boot_and_truth("why-chains.toml");
     let report = answer(&folder, "--service Waiter");
     let stretch = first(&report);
@@ -288,7 +288,7 @@ fn a_service_waits_for_another_process_that_sleeps() {
 }
 
 #[test]
-fn a_reading_service_waits_for_its_file_and_a_starved_program_for_a_processor() {
+fn waits_for_files_and_processors() {
     let (folder, truth) = Folder::boot_and_truth("why-chains.toml");
     let report = answer(&folder, "--service Reader");
     // 200 requests of 64 KiB: 7 ms each, and 16 ms for each MiB; of the process, and of them all to one file.
@@ -311,7 +311,7 @@ fn a_reading_service_waits_for_its_file_and_a_starved_program_for_a_processor() 
 }
 
 #[test]
-fn what_cannot_be_answered_is_refused_with_a_reason() {
+fn rejects_unanswerable_queries_with_reason() {
     let folder = Folder::boot("why-chains.toml");
     for (question, reason) in [
         ("--process nobody.exe", "no thread of such a process"),
@@ -334,7 +334,7 @@ fn what_cannot_be_answered_is_refused_with_a_reason() {
 
 /// Every phase of every boot that the papers' tables tell: whatever the recording holds, sums are exact.
 #[test]
-fn shares_sum_to_the_phase_in_boots_shutdowns_and_sleeps() {
+fn shares_sum_to_phase() {
     for scenario in ["slow-boot", "shutdown-slow-console", "sleep-slow-service"] {
         let (folder, _) = Folder::boot_and_truth(&format!("{scenario}.toml"));
         let report = answer(&folder, "--min 0");
@@ -350,7 +350,7 @@ fn first_line(scenario: &str, phase: &str) -> String {
 }
 
 #[test]
-fn the_first_line_names_the_papers_driver_with_its_requests_and_the_papers_service() {
+fn headline_names_paper_driver_and_service() {
     // Tables 6 and A-1: Ramdisk's load, start and enumeration, 9.2 s + 3 s + 3 s, until it pends the last two.
     let none = first_line("table-6-no-pended-requests.toml", "PreSMSS");
     assert!(
@@ -367,7 +367,7 @@ fn the_first_line_names_the_papers_driver_with_its_requests_and_the_papers_servi
 }
 
 #[test]
-fn steps_of_one_kind_to_one_thing_are_one_line_and_hosts_name_their_services() {
+fn merges_similar_steps_and_names_hosted_services() {
     let folder = Folder::boot("slow-boot.toml");
     let text = folder.answer("why boot.etl --phase WinLogonInit");
     let reads = text.lines().find(|line| line.contains("profiles.db")).unwrap();
@@ -391,7 +391,7 @@ fn steps_of_one_kind_to_one_thing_are_one_line_and_hosts_name_their_services() {
 }
 
 #[test]
-fn disk_waits_of_a_phase_are_a_processs_first() {
+fn disk_waits_name_process_first() {
     let report = answer(&Folder::boot("slow-boot.toml"), "");
     let shares = report["stretches"].as_array().unwrap().iter().flat_map(|it| it["path"]["shares"].as_array().unwrap());
     let disk: Vec<&Value> = shares.filter(|share| share["kind"] == "disk").collect();
@@ -402,7 +402,7 @@ fn disk_waits_of_a_phase_are_a_processs_first() {
 }
 
 #[test]
-fn a_phase_without_a_name_is_the_longest_and_a_sleep_is_none() {
+fn phase_without_name_is_longest() {
     for (scenario, phase) in [("slow-boot.toml", "WinLogonInit"), ("table-6-no-pended-requests.toml", "PreSMSS")] {
         let folder = Folder::boot(scenario);
         let longest = answer(&folder, "--phase");
@@ -416,7 +416,7 @@ fn a_phase_without_a_name_is_the_longest_and_a_sleep_is_none() {
 }
 
 #[test]
-fn after_the_desktop_who_kept_it_busy_is_all_that_is_said() {
+fn post_boot_reports_only_busy_programs() {
     let folder = Folder::boot("startup-applications.toml");
     let text = folder.answer("why boot.etl --phase PostBoot");
     assert!(text.lines().next().unwrap().contains("kept the computer busy in PostBoot"), "{text}");

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::running::Folder;
+use crate::harness::Folder;
 use onoff_testkit::real::samples;
 use serde_json::{Value, json};
 
@@ -166,7 +166,7 @@ fn longest(stretch: &Value) -> &Value {
 }
 
 #[test]
-fn a_process_and_a_thread_wait_for_a_timer() {
+fn process_and_thread_wait_for_timer() {
     let folder = made();
     for question in ["--process sleep", "--thread 217", "--thread 217 --at 20s"] {
         let report = made_answer(&folder, question);
@@ -184,7 +184,7 @@ fn a_process_and_a_thread_wait_for_a_timer() {
 }
 
 #[test]
-fn a_function_of_the_kernel_waits_for_a_timer() {
+fn kernel_function_waits_for_timer() {
     let report = made_answer(&made(), "--device slow_init");
     let request = stretch(&report, "slow_init", "Initcall");
     assert_eq!(number(&request["duration_ns"]), 2_000 * MS);
@@ -195,7 +195,7 @@ fn a_function_of_the_kernel_waits_for_a_timer() {
 }
 
 #[test]
-fn the_kernel_ran_before_its_first_recorded_switch() {
+fn kernel_runs_before_first_switch() {
     let report = made_answer(&made(), "--phase kernel");
     let phase = stretch(&report, "kernel", "boot");
     assert_eq!(number(&phase["start_ns"]), 0);
@@ -206,7 +206,7 @@ fn the_kernel_ran_before_its_first_recorded_switch() {
 }
 
 #[test]
-fn a_service_s_start_and_the_wait_before_it_are_told() {
+fn reports_service_start_and_wait_before_it() {
     let folder = made();
     let report = made_answer(&folder, "--service slow.service");
     let start = stretch(&report, "slow.service", "start");
@@ -233,7 +233,7 @@ fn a_service_s_start_and_the_wait_before_it_are_told() {
 }
 
 #[test]
-fn process_1_s_own_timer_does_not_hide_the_unit_it_waits_for() {
+fn systemd_timer_does_not_hide_unit() {
     let report = made_answer(&made(), "--phase user_space");
     let phase = stretch(&report, "user_space", "boot");
     let services = phase["path"]["services"].as_array().unwrap();
@@ -243,7 +243,7 @@ fn process_1_s_own_timer_does_not_hide_the_unit_it_waits_for() {
 }
 
 #[test]
-fn the_slow_unit_of_a_real_boot_is_named() {
+fn names_slow_unit_of_real_boot() {
     let Some(report) = sample_answer("boot-2", "--service slowearly.service") else {
         return;
     };
@@ -270,7 +270,7 @@ fn the_slow_unit_of_a_real_boot_is_named() {
 }
 
 #[test]
-fn a_unit_that_is_slow_to_stop_is_explained_by_what_stops_it() {
+fn explains_slow_unit_stop() {
     let Some(report) = sample_answer("shutdown-slowstop", "") else {
         return;
     };
@@ -294,7 +294,7 @@ fn a_unit_that_is_slow_to_stop_is_explained_by_what_stops_it() {
 }
 
 #[test]
-fn the_phases_of_a_real_sleep_have_chains() {
+fn real_sleep_phases_have_paths() {
     let Some(report) = sample_answer("suspend-s3", "") else {
         return;
     };
@@ -317,7 +317,7 @@ fn phases_of(report: &Value) -> Vec<(String, i64)> {
 }
 
 #[test]
-fn the_phases_are_those_of_the_transition_and_the_account_of_each_sums_to_it() {
+fn phases_match_transition_and_shares_sum() {
     let Some(samples) = samples("linux") else {
         return;
     };
@@ -382,7 +382,7 @@ fn is_one(folder: &Folder, path: &Path, (verb, phase, name): (&str, &str, &str),
 }
 
 #[test]
-fn a_planted_unit_is_one_cause_in_every_verb() {
+fn verbs_agree_on_injected_unit() {
     let Some(samples) = samples("linux") else {
         return;
     };
@@ -398,7 +398,7 @@ fn a_planted_unit_is_one_cause_in_every_verb() {
 }
 
 #[test]
-fn a_boot_that_its_processors_bound_is_said_to_be_and_one_without_switches_is_not_known() {
+fn reports_cpu_bound_boot() {
     let Some(samples) = samples("linux") else {
         return;
     };
@@ -429,7 +429,7 @@ fn a_boot_that_its_processors_bound_is_said_to_be_and_one_without_switches_is_no
 }
 
 #[test]
-fn a_planted_function_of_the_kernel_is_named_with_its_seconds() {
+fn names_injected_kernel_function() {
     let folder = made();
     let found = culprits(&folder, "boot linux");
     // Process 1 had the processor for the first 5 ms of the unit's 6.075 s.

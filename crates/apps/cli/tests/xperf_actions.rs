@@ -2,7 +2,7 @@
 //! is known.
 #![allow(clippy::unwrap_used)]
 
-use crate::running::Folder;
+use crate::harness::Folder;
 use onoff_testkit::assemble::{EtlBuilder, ManifestEvent, Payload, Record, Session};
 use onoff_testkit::events::kernel::{Image, Moment, Process, Thread, mark};
 
@@ -120,7 +120,7 @@ fn lines(folder: &Folder, action: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_registry_is_counted_by_operation_and_key() {
+fn counts_registry_by_operation_and_key() {
     let folder = folder();
     assert_eq!(
         lines(&folder, "registry"),
@@ -151,7 +151,7 @@ fn the_registry_is_counted_by_operation_and_key() {
 }
 
 #[test]
-fn memory_is_what_was_allocated_and_not_given_back() {
+fn counts_outstanding_memory() {
     let folder = folder();
     assert_eq!(
         lines(&folder, "pool -pooltags -images"),
@@ -162,7 +162,7 @@ fn memory_is_what_was_allocated_and_not_given_back() {
 }
 
 #[test]
-fn locks_and_drivers_are_named_by_their_modules() {
+fn names_modules_of_locks_and_drivers() {
     let folder = folder();
     assert_eq!(lines(&folder, "spinlock")[1], "1, 1, 3, 500, 30, slow.sys");
     assert_eq!(
@@ -176,7 +176,7 @@ fn locks_and_drivers_are_named_by_their_modules() {
 }
 
 #[test]
-fn providers_are_told_as_work() {
+fn shows_provider_activity() {
     let folder = folder();
     assert_eq!(
         lines(&folder, "winlogon")[1],
@@ -206,7 +206,7 @@ fn providers_are_told_as_work() {
 }
 
 #[test]
-fn marks_modules_and_statistics_come_from_one_reading() {
+fn marks_modules_and_statistics_in_one_pass() {
     let folder = folder();
     assert_eq!(lines(&folder, "mark"), ["TimeStamp, Delta, Text", "160, 0, \"ready\"", "170, 10, \"ready\""]);
     assert_eq!(lines(&folder, "marks -summary")[1], "2, 160, 170, \"ready\"");
@@ -250,7 +250,7 @@ fn marks_modules_and_statistics_come_from_one_reading() {
 }
 
 #[test]
-fn what_was_not_recorded_is_said_with_what_would_tell_it() {
+fn reports_missing_evidence_and_flags() {
     let folder = Folder::boot("services-wes7.toml");
     for action in [
         "registry",
@@ -278,7 +278,7 @@ fn what_was_not_recorded_is_said_with_what_would_tell_it() {
 }
 
 #[test]
-fn the_read_ahead_of_a_boot_is_told_by_phase_and_disk() {
+fn shows_read_ahead_by_phase_and_disk() {
     let folder = Folder::boot("slow-boot.toml");
     let text = folder.answer("xperf -i boot.etl -quiet -a bootprefetch -summary -disktime");
     let rows: Vec<&str> = text.lines().map(|line| line.split(',').next().unwrap().trim()).collect();

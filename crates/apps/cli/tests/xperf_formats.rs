@@ -2,7 +2,7 @@
 //! same boot, the values.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use crate::running::Folder;
+use crate::harness::Folder;
 
 const PAPER: &str = "services-wes7.toml";
 
@@ -37,7 +37,7 @@ fn boot_xml() -> String {
 }
 
 #[test]
-fn the_document_is_well_formed_and_in_xperf_s_order() {
+fn xml_is_well_formed_in_xperf_order() {
     let text = boot_xml();
     let document = roxmltree::Document::parse(&text).unwrap();
     let children = |node: roxmltree::Node<'_, '_>| -> Vec<String> {
@@ -88,7 +88,7 @@ fn the_document_is_well_formed_and_in_xperf_s_order() {
 }
 
 #[test]
-fn elements_have_the_attributes_of_posted_documents() {
+fn elements_have_published_attributes() {
     let document = boot_xml();
     if let Some(posted) = excerpt("boot-processSummary.xml") {
         assert_eq!(document.lines().next(), posted.lines().nth(1));
@@ -125,7 +125,7 @@ fn elements_have_the_attributes_of_posted_documents() {
 }
 
 #[test]
-fn services_are_the_rows_of_the_paper() {
+fn services_match_paper_rows() {
     let Some(posted) = excerpt("boot-services-wes7-paper.xml") else {
         return;
     };
@@ -145,7 +145,7 @@ fn services_are_the_rows_of_the_paper() {
 }
 
 #[test]
-fn the_table_of_services_has_the_columns_and_sums_of_xperf() {
+fn services_table_has_xperf_columns_and_sums() {
     let table = Folder::boot(PAPER).answer("boot boot.etl --format csv");
     let mut lines = table.lines();
     let head: Vec<&str> = lines.by_ref().take(3).collect();
@@ -173,7 +173,7 @@ fn the_table_of_services_has_the_columns_and_sums_of_xperf() {
 }
 
 #[test]
-fn the_table_of_devices_has_the_columns_of_xperf() {
+fn devices_table_has_xperf_columns() {
     let table = Folder::boot("table-6-no-pended-requests.toml").answer("boot boot.etl --format csv --csv pnp");
     let mut blocks = table.split("\n\n");
     let rows = blocks.next().unwrap();
@@ -201,7 +201,7 @@ fn the_table_of_devices_has_the_columns_of_xperf() {
 }
 
 #[test]
-fn the_dump_s_columns_are_those_of_posted_dumps() {
+fn dump_has_published_columns() {
     let Some(posted) = excerpt("dumper.txt") else {
         return;
     };
@@ -266,7 +266,7 @@ fn fields(row: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_row_of_the_dump_has_the_columns_that_its_header_names() {
+fn dump_rows_match_header() {
     let dump = Folder::boot("slow-boot.toml").answer("xperf -i boot.etl -a dumper");
     let mut columns = std::collections::BTreeMap::new();
     let mut in_header = false;

@@ -1,7 +1,7 @@
 //! Actions that answer in text, beside lines of theirs that somebody posted.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use crate::running::Folder;
+use crate::harness::Folder;
 use onoff_testkit::assemble::{EtlBuilder, Payload, Record, Session};
 
 /// The posted lines of an action; none where the folder of samples is missing.
@@ -23,7 +23,7 @@ fn posted(action: &str) -> Option<Vec<String>> {
 }
 
 #[test]
-fn statistics_have_the_posted_names() {
+fn statistics_have_published_names() {
     let Some(posted) = posted("tracestats") else {
         return;
     };
@@ -42,7 +42,7 @@ fn statistics_have_the_posted_names() {
 }
 
 #[test]
-fn rows_of_symbols_have_the_posted_columns() {
+fn symbol_rows_have_published_columns() {
     let Some(posted) = posted("symcache") else {
         return;
     };
@@ -65,7 +65,7 @@ fn rows_of_symbols_have_the_posted_columns() {
 }
 
 #[test]
-fn pool_memory_has_the_posted_header() {
+fn pool_memory_has_published_header() {
     let Some(posted) = posted("pool") else { return };
     let session = Session::windows_10(1);
     let ticks = session.start_ticks + 10;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::running::Folder;
+use crate::harness::Folder;
 use onoff_simulator::Truth;
 
 const SCENARIO: &str = "table-7-slow-service-in-group.toml";
@@ -53,7 +53,7 @@ fn times(truth: &Truth) -> BTreeMap<i64, i64> {
 }
 
 #[test]
-fn processor_time_by_process_is_the_truth_in_microseconds() {
+fn cpu_time_matches_truth_in_microseconds() {
     let (folder, truth) = Folder::boot_and_truth(SCENARIO);
     for action in ["cswitch -process", "cpudisk"] {
         let text = folder.answer(&format!("xperf -i boot.etl -a {action}"));
@@ -76,7 +76,7 @@ fn processor_time_by_process_is_the_truth_in_microseconds() {
 }
 
 #[test]
-fn threads_make_up_their_process_and_nothing_is_taken_without_interrupts() {
+fn threads_sum_to_process() {
     let folder = sampled();
     let sum = |options: &str| -> i64 {
         let text = folder.answer(&format!("xperf -i boot.etl -a cswitch {options}"));
@@ -90,7 +90,7 @@ fn threads_make_up_their_process_and_nothing_is_taken_without_interrupts() {
 }
 
 #[test]
-fn availability_has_the_posted_layout() {
+fn availability_has_published_layout() {
     let folder = Folder::boot(SCENARIO);
     let text = folder.answer("xperf -i boot.etl -a cswitch");
     let mut lines = text.lines();
@@ -115,7 +115,7 @@ fn availability_has_the_posted_layout() {
 }
 
 #[test]
-fn interrupts_are_counted_as_recorded_and_laid_out_as_posted() {
+fn interrupts_match_recording_and_published_layout() {
     let (folder, truth) = Folder::boot_and_truth(SCENARIO);
     let text = folder.answer("xperf -i boot.etl -a dpcisr");
     let (dpcs, interrupts) = text.split_once("Interrupt Info").unwrap();
@@ -171,7 +171,7 @@ fn interrupts_are_counted_as_recorded_and_laid_out_as_posted() {
 }
 
 #[test]
-fn samples_by_process_and_module_have_the_posted_titles_and_sum_up() {
+fn samples_have_published_titles_and_sum() {
     let folder = sampled();
     let text = folder.answer("xperf -i boot.etl -a profile -detail");
     let header = text.lines().next().unwrap();
@@ -208,7 +208,7 @@ fn samples_by_process_and_module_have_the_posted_titles_and_sum_up() {
 }
 
 #[test]
-fn threads_made_ready_are_rows_of_the_dump() {
+fn dump_has_ready_thread_rows() {
     let folder = Folder::boot(SCENARIO);
     let text = folder.answer("xperf -i boot.etl -a readythread -range 10s 12s");
     let mut lines = text.lines();
@@ -225,7 +225,7 @@ fn threads_made_ready_are_rows_of_the_dump() {
 }
 
 #[test]
-fn processes_have_the_posted_fields() {
+fn processes_have_published_fields() {
     let (folder, truth) = Folder::boot_and_truth(SCENARIO);
     let text = folder.answer("xperf -i boot.etl -a process -withcmdline");
     // The posted row: start, end, kind, key, process, creator, session, page table, command line.
@@ -265,7 +265,7 @@ fn processes_have_the_posted_fields() {
 }
 
 #[test]
-fn stacks_have_the_posted_tables_and_each_ends_in_one_module() {
+fn stacks_have_published_tables() {
     let folder = sampled();
     let page = folder.answer("xperf -i boot.etl -a stack -butterfly");
     if let Some(posted) = excerpts() {
@@ -296,7 +296,7 @@ fn stacks_have_the_posted_tables_and_each_ends_in_one_module() {
 }
 
 #[test]
-fn what_was_not_recorded_is_said() {
+fn reports_missing_evidence() {
     use onoff_testkit::assemble::{EtlBuilder, Session};
     let folder = Folder::new();
     folder.file("idle.etl", &EtlBuilder::new(Session::windows_10(2)).finish());
@@ -315,7 +315,7 @@ fn what_was_not_recorded_is_said() {
 }
 
 #[test]
-fn for_machines_a_stack_is_one_row_with_the_frames_of_its_rows() {
+fn machine_readable_stack_is_one_row() {
     let folder = Folder::boot("slow-boot.toml");
     let stacks = |arguments: &str| -> Vec<Vec<String>> {
         let text = folder.answer(&format!("xperf -i boot.etl -a dumper -range 0 2s {arguments}"));
@@ -339,7 +339,7 @@ fn for_machines_a_stack_is_one_row_with_the_frames_of_its_rows() {
 }
 
 #[test]
-fn providers_and_help_on_recording_answer_without_a_recording() {
+fn providers_and_help_need_no_recording() {
     let folder = Folder::new();
     let listed = folder.answer("xperf -providers");
     // From Microsoft's manifest.

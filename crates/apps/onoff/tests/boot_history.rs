@@ -53,7 +53,7 @@ const UPGRADED: [(&str, &str); 3] = [
 ];
 
 #[test]
-fn a_change_is_found_where_it_was_put_in_with_its_unit_and_the_update_before() {
+fn finds_injected_change_with_unit_and_update() {
     let waits: Vec<i64> = (0..30).map(|at| if at < 12 { 1_000 } else { 4_100 }).collect();
     let (history, text) = asked(&waits, (11, &UPGRADED));
     let [change] = &history.changes[..] else { panic!("{:#?}", history.changes) };
@@ -79,7 +79,7 @@ fn a_change_is_found_where_it_was_put_in_with_its_unit_and_the_update_before() {
 }
 
 #[test]
-fn a_change_back_is_two_changes_and_without_an_update_none_is_named() {
+fn reverted_change_is_two_changes() {
     let waits: Vec<i64> = (0..30).map(|at| if (10..20).contains(&at) { 4_100 } else { 1_000 }).collect();
     let (history, text) = asked(&waits, (usize::MAX, &[]));
     let places: Vec<(i64, i64)> =
@@ -92,7 +92,7 @@ fn a_change_back_is_two_changes_and_without_an_update_none_is_named() {
 }
 
 #[test]
-fn a_steady_journal_says_nothing() {
+fn steady_journal_has_no_change() {
     let (history, text) = asked(&[1_000; 30], (usize::MAX, &[]));
     assert_eq!(history.changes, [], "{text}");
     assert!(text.starts_with("The last 30 finished boots of machine: no part of the start changed"), "{text}");
@@ -102,7 +102,7 @@ fn a_steady_journal_says_nothing() {
 }
 
 #[test]
-fn one_slow_boot_is_no_change_and_a_unit_that_nobody_waits_for_neither() {
+fn single_slow_boot_is_not_a_change() {
     for slow in [0, 14, 29] {
         let mut waits = [1_000; 30];
         waits[slow] = 40_000;
@@ -112,14 +112,14 @@ fn one_slow_boot_is_no_change_and_a_unit_that_nobody_waits_for_neither() {
 }
 
 #[test]
-fn few_boots_say_that_they_are_few() {
+fn reports_too_few_boots() {
     let (history, text) = asked(&[1_000, 1_000, 4_100, 4_100], (1, &UPGRADED));
     assert_eq!(history.changes, []);
     assert!(text.contains("too few to tell a change from chance"), "{text}");
 }
 
 #[test]
-fn boots_that_did_not_finish_are_listed_and_not_compared() {
+fn lists_incomplete_boots_without_comparing() {
     let mut played: Vec<Played> = (0..20).map(|at| boot(at, if at < 10 { 1_000 } else { 4_100 })).collect();
     let hangs = LinuxUnit::new("stuck.service").after("basic.target").ends(onoff_testkit::linux::Ending::Hangs);
     played.insert(10, LinuxMachine::healthy().wanted(hangs).boots());

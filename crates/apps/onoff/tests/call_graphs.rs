@@ -116,7 +116,7 @@ const EXPECTED: [(&str, u32, u64, i64, i64); 3] =
     [("driver_work", 0, 1, 60, 10), ("slow_register", 1, 1, 50, 5), ("wait_for_it", 2, 2, 44, 44)];
 
 #[test]
-fn a_slow_callback_says_what_it_called() {
+fn slow_callback_has_call_graph() {
     let (graphs, text) = graphs_of_sleep(with_lines(sleeping(), RESUME, |at| calls(at, &at.task)));
     let [graph] = &graphs[..] else { panic!("{graphs:?}") };
     assert_eq!((graph.subject, graph.name.as_str()), (CallGraphSubject::DeviceCallback, "sda"));
@@ -132,7 +132,7 @@ fn a_slow_callback_says_what_it_called() {
 }
 
 #[test]
-fn a_slow_initialization_function_says_what_it_called() {
+fn slow_initcall_has_call_graph() {
     let boot = |files: Vec<(String, Vec<u8>)>| {
         let session = Session::from_bytes(files).unwrap();
         let answer = session.boot(&BootOptions::default()).unwrap();
@@ -153,13 +153,13 @@ fn a_slow_initialization_function_says_what_it_called() {
 }
 
 #[test]
-fn without_calls_nothing_is_said() {
+fn no_call_graph_without_calls() {
     let (graphs, text) = graphs_of_sleep(sleeping());
     assert!(graphs.is_empty() && !text.contains("Call graphs"), "{graphs:?} {text}");
 }
 
 #[test]
-fn calls_of_another_thread_at_the_same_time_are_not_the_callbacks() {
+fn ignores_calls_of_other_threads() {
     // One runs on the same processor, and one has the same name.
     for other in ["kworker/u4:9-4321", "SAME-4321"] {
         let (graphs, text) = graphs_of_sleep(with_lines(sleeping(), RESUME, |at| {
@@ -177,7 +177,7 @@ fn calls_of_another_thread_at_the_same_time_are_not_the_callbacks() {
 }
 
 #[test]
-fn a_graph_without_an_end_says_so() {
+fn marks_unfinished_call_graph() {
     let (graphs, text) = graphs_of_sleep(with_lines(sleeping(), RESUME, |at| {
         let mut calls = calls(at, &at.task);
         // The end of `slow_register` was lost.
@@ -198,7 +198,7 @@ fn a_graph_without_an_end_says_so() {
 }
 
 #[test]
-fn a_hostile_graph_is_bounded_and_what_is_left_out_is_counted() {
+fn bounds_hostile_call_graph() {
     let files = with_lines(sleeping(), RESUME, |at| {
         let mut lines = Vec::new();
         for depth in 0..300_usize {
@@ -222,7 +222,7 @@ fn a_hostile_graph_is_bounded_and_what_is_left_out_is_counted() {
 
 /// A suspend with one callback, as the tracer and `trace-cmd` write it.
 #[test]
-fn every_text_of_a_trace_has_the_same_graph() {
+fn trace_formats_give_same_call_graph() {
     const EVENTS: [(i64, &str, &str); 13] = [
         (0, "suspend_resume", "suspend_enter[3] begin"),
         (1_000, "suspend_resume", "dpm_suspend[2] begin"),

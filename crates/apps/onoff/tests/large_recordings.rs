@@ -59,7 +59,7 @@ fn simulate(path: &Path, records: u64) {
 }
 
 #[test]
-fn tables_in_a_file_give_the_same_answers_as_in_memory() {
+fn spilled_tables_give_same_results() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("boot.etl");
     simulate(&path, 0);
@@ -83,7 +83,7 @@ fn tables_in_a_file_give_the_same_answers_as_in_memory() {
 }
 
 #[test]
-fn what_a_longer_recording_holds_besides_changes_no_answer() {
+fn extra_events_do_not_change_results() {
     let folder = tempfile::tempdir().unwrap();
     let (short, long) = (folder.path().join("short.etl"), folder.path().join("long.etl"));
     simulate(&short, 0);

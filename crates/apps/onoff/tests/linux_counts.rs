@@ -88,7 +88,7 @@ fn counts_are_one(name: &str, session: &Session) -> u64 {
 }
 
 #[test]
-fn every_verb_counts_the_same_in_real_recordings() {
+fn verbs_agree_on_counts_in_real_recordings() {
     let Some(folder) = onoff_testkit::real::samples("linux") else { return };
     let mut read = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -103,7 +103,7 @@ fn every_verb_counts_the_same_in_real_recordings() {
 }
 
 #[test]
-fn every_verb_counts_the_same_in_made_recordings() {
+fn verbs_agree_on_counts_in_synthetic_recordings() {
     let boot =
         LinuxMachine::healthy().wanted(LinuxUnit::new("slow.service").after("basic.target").sleeps(3_000)).boots();
     let plan = LinuxSleepPlan {

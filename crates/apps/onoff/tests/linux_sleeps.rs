@@ -26,7 +26,7 @@ fn sleep(files: Vec<(String, Vec<u8>)>) -> (LinuxSleep, String) {
 }
 
 #[test]
-fn a_suspend_to_idle_has_its_share_of_the_low_power_state() {
+fn suspend_to_idle_has_low_power_share() {
     for (form, files) in [
         ("all", played(|plan| plan.to_idle = Some(Some(15_000))).files.all()),
         ("without a trace", played(|plan| plan.to_idle = Some(Some(15_000))).files.without_trace()),
@@ -53,7 +53,7 @@ fn a_suspend_to_idle_has_its_share_of_the_low_power_state() {
 }
 
 #[test]
-fn a_log_with_a_wall_clock_says_that_the_machine_slept_and_not_how_long_the_ways_took() {
+fn wall_clock_log_gives_sleep_without_phases() {
     let line = |time: &str, what: &str| format!("Nov 02 {time} laptop kernel: {what}\n");
     let mut text =
         line("09:00:00", "Linux version 6.12.38+deb13-amd64") + &line("09:10:00", "PM: suspend entry (deep)");
@@ -78,7 +78,7 @@ fn a_log_with_a_wall_clock_says_that_the_machine_slept_and_not_how_long_the_ways
 }
 
 #[test]
-fn a_battery_that_was_read_before_and_after_says_what_it_gave() {
+fn reports_battery_drain() {
     let (sleep, text) = sleep(played(|plan| plan.battery_uwh = Some(50_000)).files.all());
     let [battery] = &sleep.details.batteries[..] else { panic!("{:?}", sleep.details.batteries) };
     assert_eq!((battery.name.as_str(), battery.used_uwh), ("BAT0", 50_000));
@@ -93,7 +93,7 @@ fn a_battery_that_was_read_before_and_after_says_what_it_gave() {
 }
 
 #[test]
-fn the_network_is_part_of_a_resume() {
+fn resume_includes_network() {
     let played = played(|plan| plan.wireless_ms = Some((1_800, 700)));
     for files in [played.files.all(), played.files.without_trace()] {
         let (sleep, text) = sleep(files);
@@ -126,7 +126,7 @@ const STARTED: &str = "39f53479d3a045ac8e11786248231fbf";
 const FAILED: &str = "be02cf6855d2428ba40df7e9d022f03d";
 
 #[test]
-fn units_of_users_are_named_apart_from_the_systems() {
+fn distinguishes_user_units() {
     let boot = |journal: Vec<u8>| {
         let session = Session::from_bytes([("journal.export".to_owned(), journal)]).unwrap();
         let answer = session.boot(&BootOptions::default()).unwrap();
@@ -185,7 +185,7 @@ fn of_system(ms: i64, unit: &str, id: &str, message: &str) -> String {
 }
 
 #[test]
-fn units_of_containers_are_named_and_what_runs_containers_is_the_systems() {
+fn distinguishes_container_units() {
     let boot = |journal: Vec<u8>| {
         let session = Session::from_bytes([("journal.export".to_owned(), journal)]).unwrap();
         let answer = session.boot(&BootOptions::default()).unwrap();

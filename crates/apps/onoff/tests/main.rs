@@ -34,7 +34,7 @@ fn session(name: &str) -> Session {
 }
 
 #[test]
-fn a_recording_holds_the_transition_it_was_made_of_and_no_other() {
+fn finds_only_recorded_transition() {
     for (name, expected) in [
         ("slow-boot.etl", Transitions { boot: true, ..Transitions::default() }),
         ("slow-shutdown.etl", Transitions { shutdown: true, ..Transitions::default() }),
@@ -45,7 +45,7 @@ fn a_recording_holds_the_transition_it_was_made_of_and_no_other() {
 }
 
 #[test]
-fn bytes_answer_as_their_file_does() {
+fn bytes_and_file_give_same_results() {
     let path = sample("slow-boot.etl");
     let text = |session: &Session| {
         let mut text = Vec::new();
@@ -60,7 +60,7 @@ fn bytes_answer_as_their_file_does() {
 }
 
 #[test]
-fn provenance_is_of_the_content_however_it_is_packed() {
+fn provenance_ignores_compression() {
     let path = sample("slow-boot.etl");
     let bytes = std::fs::read(&path).unwrap();
     let mut packed = Vec::new();
@@ -79,7 +79,7 @@ fn provenance_is_of_the_content_however_it_is_packed() {
 }
 
 #[test]
-fn tables_that_are_there_are_not_read_again() {
+fn reuses_cached_tables() {
     let session = session("slow-boot.etl");
     let wanted = Tables::of(&[TableName::Processes, TableName::Milestones]);
     let first = session.tables(wanted).unwrap();
@@ -92,7 +92,7 @@ fn tables_that_are_there_are_not_read_again() {
 }
 
 #[test]
-fn a_refusal_says_what_there_is() {
+fn errors_describe_recording() {
     let boot = session("slow-boot.etl");
     assert!(matches!(boot.shutdown(&ShutdownOptions::default()), Err(Refusal::Nothing(_))));
     assert!(matches!(boot.sleeps(&SuspendOptions::default()), Err(Refusal::Nothing(_))));
@@ -103,7 +103,7 @@ fn a_refusal_says_what_there_is() {
 }
 
 #[test]
-fn runs_are_of_the_first_transition_that_there_is() {
+fn runs_use_first_transition() {
     let runs = |name| session(name).runs(name.to_owned(), None, None).unwrap();
     assert_eq!(runs("slow-boot.etl").transition, RunSubject::Boot);
     assert_eq!(runs("slow-shutdown.etl").transition, RunSubject::Shutdown);
@@ -120,7 +120,7 @@ fn written(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> String {
 }
 
 #[test]
-fn lists_are_answers_of_the_library() {
+fn library_lists_rows() {
     let session = session("slow-boot.etl");
     let processes = session.list(&List::Processes, &ListQuery::default()).unwrap();
     let rows = written(|out| processes.write_csv(out));
@@ -133,7 +133,7 @@ fn lists_are_answers_of_the_library() {
 }
 
 #[test]
-fn a_list_that_cannot_be_says_why() {
+fn list_errors_have_reasons() {
     let session = session("slow-boot.etl");
     let refused = |list: &List, question: &ListQuery| match session.list(list, question) {
         Err(Refusal::Nothing(why)) => why,
@@ -154,7 +154,7 @@ fn a_list_that_cannot_be_says_why() {
 }
 
 #[test]
-fn sections_are_the_tables_of_the_text_with_all_their_rows() {
+fn sections_have_all_rows() {
     let session = session("slow-boot.etl");
     let boot = session.boot(&BootOptions::default()).unwrap();
     let text = written(|out| boot.write_text(out));
@@ -169,7 +169,7 @@ fn sections_are_the_tables_of_the_text_with_all_their_rows() {
 }
 
 #[test]
-fn a_lane_shows_what_its_pixels_can_and_counts_the_rest() {
+fn lane_fits_pixels_and_counts_rest() {
     use onoff::answers::lanes::DrawnLane;
     const PIXELS: u32 = 40;
 

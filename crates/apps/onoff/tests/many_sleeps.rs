@@ -39,7 +39,7 @@ fn sleeps(session: &Session, transition: Option<u32>) -> Vec<PowerTransition> {
 }
 
 #[test]
-fn the_last_of_many_sleeps_is_looked_at_as_if_it_were_alone() {
+fn last_of_many_sleeps_equals_single_query() {
     let played = scenario().simulate().unwrap().files.remove(0);
     let session = Session::from_bytes([("sleeps.etl".to_owned(), played)]).unwrap();
     let all = sleeps(&session, None);

@@ -168,7 +168,7 @@ fn parts_sum(file: &FileTransfer, backwards: bool) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
     #[test]
-    fn of_any_capture(steps in prop::collection::vec(step(), 0..14)) {
+    fn invariants_hold_for_any_capture(steps in prop::collection::vec(step(), 0..14)) {
         let backwards = steps.iter().any(|step| matches!(step, Step::Back(_)));
         let scene = steps.iter().fold(Scene::default(), play);
         for boot in boots(scene.bytes()) {
@@ -184,7 +184,7 @@ fn said(boot: &NetworkBoot) -> (String, usize, u64, Vec<&'static str>) {
 }
 
 #[test]
-fn a_boot_is_the_same_in_the_midst_of_other_traffic() {
+fn other_traffic_does_not_change_boot() {
     let alone = Scene::default().lease(&DhcpFields::default()).file("boot.efi", 40, &Scene::program(0x8664));
     let alone = boots(alone.wait_ms(200).someone_else().bytes());
     for flood in [Flood::Syns, Flood::Connections(443), Flood::Connections(22)] {
@@ -200,7 +200,7 @@ fn a_boot_is_the_same_in_the_midst_of_other_traffic() {
 
 /// More boots of one client than are kept: those that are kept are whole, what is left out is counted, and nothing else is said to be lost.
 #[test]
-fn boots_beyond_what_is_kept_are_counted() {
+fn counts_boots_beyond_limit() {
     let session = Session::from_bytes([("boot.pcapng".to_owned(), Flood::Boots.capture(400_000))]).unwrap();
     let report = session.netboot(&NetbootOptions::default()).unwrap();
     assert!(report.boots.len() > 10_000, "{}", report.boots.len());

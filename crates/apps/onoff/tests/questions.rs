@@ -29,7 +29,7 @@ fn times(question: &EventQuery) -> Vec<i64> {
 }
 
 #[test]
-fn events_of_a_phase_are_those_between_its_times() {
+fn selects_events_by_phase() {
     let session = session("slow-boot.etl");
     let phase = session.phase("WinLogonInit").unwrap();
     let of_phase = times(&EventQuery { phase: Some("WinLogonInit".to_owned()), ..EventQuery::default() });
@@ -48,7 +48,7 @@ fn events_of_a_phase_are_those_between_its_times() {
 }
 
 #[test]
-fn events_are_filtered_and_visited_until_who_visits_has_enough() {
+fn filters_events_and_stops_on_break() {
     let session = session("slow-boot.etl");
     let filter = EventFilter { events: vec![Pattern::new("Process/Start")], ..EventFilter::default() };
     let question = EventQuery { filter, ..EventQuery::default() };
@@ -74,7 +74,7 @@ fn boots_in(paths: Vec<PathBuf>) -> RunsQuery {
 }
 
 #[test]
-fn a_folder_of_recordings_is_known_by_their_content() {
+fn finds_recordings_in_folder_by_content() {
     let folder = tempfile::tempdir().unwrap();
     let runs = sample("runs/after");
     let mut copies = 0;
@@ -112,7 +112,7 @@ fn a_folder_of_recordings_is_known_by_their_content() {
 }
 
 #[test]
-fn a_baseline_that_is_kept_is_read_again_and_nothing_else_is() {
+fn reads_saved_baseline_only() {
     let question = boots_in(vec![sample("slow-boot.etl")]);
     let read = read_runs(&question, false, BadRecording::Fail, &mut |_, _| None).unwrap();
     assert!(read.provenances.is_empty(), "nobody wanted them");
@@ -127,7 +127,7 @@ fn a_baseline_that_is_kept_is_read_again_and_nothing_else_is() {
 }
 
 #[test]
-fn what_is_no_recording_of_a_system_says_what_it_is() {
+fn identifies_non_system_files() {
     let capture = [sample("netboot-slow-link.pcap.xz")];
     assert!(other_kind(&capture).is_some_and(|kind| kind.read_by.contains("netboot")));
     assert!(other_kind(&[sample("slow-boot.etl")]).is_none());
@@ -137,7 +137,7 @@ fn what_is_no_recording_of_a_system_says_what_it_is() {
 }
 
 #[test]
-fn the_front_end_of_twenty_lines_prints_a_boot() {
+fn example_prints_boot() {
     // Cargo builds the examples with the tests.
     let tests = std::env::current_exe().unwrap();
     let example =

@@ -45,7 +45,7 @@ fn summary(plans: &[LinuxSleepPlan]) -> (Summary, String) {
 }
 
 #[test]
-fn runs_of_sleeps_have_their_median_extremes_worst_device_and_failures() {
+fn sleep_statistics_have_median_extremes_and_failures() {
     // The third is slow, the fifth is given up.
     let plans = [sleep(60, false), sleep(80, false), sleep(900, false), sleep(70, false), sleep(75, true)];
     let (summary, text) = summary(&plans);
@@ -70,7 +70,7 @@ fn runs_of_sleeps_have_their_median_extremes_worst_device_and_failures() {
 }
 
 #[test]
-fn one_sleep_has_no_statistics() {
+fn single_sleep_has_no_statistics() {
     let (summary, text) = summary(&[sleep(60, false)]);
     assert!(summary.sleeps.is_empty() && !text.contains("median"), "{text}");
 }

@@ -1,7 +1,7 @@
 //! `onoff xperf`: the line that scripts written for xperf pass.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use crate::running::Folder;
+use crate::harness::Folder;
 
 /// Services only.
 const PAPER: &str = "services-wes7.toml";
@@ -9,7 +9,7 @@ const PAPER: &str = "services-wes7.toml";
 const SLOW: &str = "slow-boot.toml";
 
 #[test]
-fn its_documents_are_those_of_the_plain_verbs() {
+fn xperf_output_matches_verbs() {
     let folder = Folder::boot(SLOW);
     assert_eq!(folder.answer("xperf -i boot.etl -a services"), folder.answer("boot boot.etl --format csv"));
     assert_eq!(folder.answer("xperf -i boot.etl -a pnp"), folder.answer("boot boot.etl --format csv --csv pnp"));
@@ -34,7 +34,7 @@ fn its_documents_are_those_of_the_plain_verbs() {
 }
 
 #[test]
-fn a_range_may_be_the_name_of_a_phase() {
+fn range_accepts_phase_name() {
     let (folder, truth) = Folder::boot_and_truth(SLOW);
     let phase = truth.phases.iter().find(|phase| phase.name == "WinLogonInit").unwrap();
     let by_times = format!("{}ns {}ns", phase.start_ns, phase.end_ns);
@@ -53,7 +53,7 @@ fn a_range_may_be_the_name_of_a_phase() {
 }
 
 #[test]
-fn the_options_of_boot_leave_out_what_they_say() {
+fn boot_options_omit_sections() {
     let folder = Folder::boot(SLOW);
     folder.file("expected.txt", b"\xef\xbb\xbfSMSS.exe\r\n\r\ncsrss.exe\r\n");
     let whole = folder.answer("xperf -i boot.etl -a boot");
@@ -78,7 +78,7 @@ fn the_options_of_boot_leave_out_what_they_say() {
 }
 
 #[test]
-fn rows_of_a_range_are_those_of_the_whole_in_it() {
+fn range_rows_match_full_dump() {
     let folder = Folder::boot(PAPER);
     let rows = |text: &str| -> Vec<String> { text.lines().map(str::to_owned).collect() };
     let whole = rows(&folder.answer("xperf -i boot.etl -a services"));
@@ -90,7 +90,7 @@ fn rows_of_a_range_are_those_of_the_whole_in_it() {
 }
 
 #[test]
-fn long_parts_of_services_are_listed_when_asked_for() {
+fn lists_long_service_parts_on_request() {
     let folder = Folder::boot(PAPER);
     let text = folder.answer("xperf -i boot.etl -a services -poiThreshold_ContainerInit 100ms");
     let points: Vec<&str> = text.lines().filter(|line| line.starts_with("PointOfInterest")).collect();
@@ -101,7 +101,7 @@ fn long_parts_of_services_are_listed_when_asked_for() {
 }
 
 #[test]
-fn an_action_that_cannot_answer_leaves_the_others_and_the_files_alone() {
+fn failing_action_does_not_affect_others() {
     let folder = Folder::boot(PAPER);
     folder.file("shutdown.xml", b"before");
     let output =
@@ -115,7 +115,7 @@ fn an_action_that_cannot_answer_leaves_the_others_and_the_files_alone() {
 }
 
 #[test]
-fn a_recording_without_what_is_asked_for_has_exit_code_2() {
+fn missing_data_exits_with_2() {
     let folder = Folder::boot(PAPER);
     let output = folder.run("xperf -i boot.etl -a dumper -provider Nobody");
     let said = String::from_utf8_lossy(&output.stderr);
@@ -130,7 +130,7 @@ fn a_recording_without_what_is_asked_for_has_exit_code_2() {
 }
 
 #[test]
-fn lost_events_are_refused_without_tle() {
+fn rejects_lost_events_without_tle() {
     let Some(samples) = onoff_testkit::real::samples("etl") else {
         return;
     };
@@ -156,7 +156,7 @@ fn lost_events_are_refused_without_tle() {
 
 #[cfg(unix)]
 #[test]
-fn a_pipe_which_can_be_read_only_once_is_enough_for_several_actions() {
+fn several_actions_share_one_pipe() {
     use std::io::Write as _;
     use std::process::Stdio;
 
@@ -188,7 +188,7 @@ fn two_sessions() -> Folder {
 }
 
 #[test]
-fn merged_files_say_what_they_say_together() {
+fn merged_file_equals_both_files() {
     let folder = two_sessions();
     let said = folder.run("xperf -merge user.etl kernel.etl merged.etl -compress");
     assert_eq!(said.status.code(), Some(0));
@@ -215,7 +215,7 @@ fn merged_files_say_what_they_say_together() {
 }
 
 #[test]
-fn what_is_read_is_never_merged_over() {
+fn merge_never_overwrites_input() {
     let folder = two_sessions();
     let kernel = std::fs::read(folder.path("kernel.etl")).unwrap();
     std::fs::hard_link(folder.path("kernel.etl"), folder.path("other-name.etl")).unwrap();

@@ -6,7 +6,7 @@ use std::fs;
 use std::io::Read;
 use std::path::Path;
 
-use crate::running::{Folder, LINUX_BOOT};
+use crate::harness::{Folder, LINUX_BOOT};
 use onoff_testkit::journal::{JournalEntry, JournalMaker, entries_of_export};
 use serde_json::Value;
 
@@ -49,7 +49,7 @@ fn assert_same(one: &str, other: &str) {
 }
 
 #[test]
-fn the_answers_are_those_of_the_same_journal_as_a_file() {
+fn matches_same_journal_as_file() {
     let folder = Folder::new();
     let (_, export) = LINUX_BOOT.iter().find(|(name, _)| *name == "journal.export").unwrap();
     folder.file("journal.export", export.as_bytes());
@@ -85,7 +85,7 @@ pub fn member(archive: &Path, member: &str) -> Vec<u8> {
 }
 
 #[test]
-fn a_real_shutdown_is_that_of_the_boot_before() {
+fn shutdown_reads_previous_boot() {
     let Some(samples) = onoff_testkit::real::samples("linux") else {
         return;
     };
@@ -111,7 +111,7 @@ fn a_real_shutdown_is_that_of_the_boot_before() {
 }
 
 #[test]
-fn what_cannot_be_read_is_named_with_what_to_do() {
+fn reports_unreadable_sources_with_advice() {
     let folder = Folder::new();
     fs::create_dir_all(folder.path("root/etc")).unwrap();
     let output = folder.run("boot --root root");
@@ -136,7 +136,7 @@ fn members(folder: &Folder, name: &str) -> String {
 }
 
 #[test]
-fn what_is_collected_is_answered_like_the_computer_itself_redacted_or_not() {
+fn collected_file_gives_same_results() {
     let Some(samples) = onoff_testkit::real::samples("linux") else {
         return;
     };
@@ -162,7 +162,7 @@ fn what_is_collected_is_answered_like_the_computer_itself_redacted_or_not() {
 }
 
 #[test]
-fn nothing_to_collect_leaves_no_file() {
+fn empty_collection_leaves_no_file() {
     let folder = Folder::new();
     fs::create_dir_all(folder.path("root")).unwrap();
     assert_eq!(folder.run("collect --root root -o none.tar.gz").status.code(), Some(2));

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::running::Folder;
+use crate::harness::Folder;
 use onoff_testkit::real::samples;
 use serde_json::Value;
 
@@ -115,7 +115,7 @@ fn phase<'a>(sleep: &'a Value, name: &str) -> &'a Value {
         .unwrap_or_else(|| panic!("no {name}"))
 }
 
-fn the_phases_are_the_traces(sample: &Sample, sleep: &Value) {
+fn assert_phases_match_trace(sample: &Sample, sleep: &Value) {
     let trace = sample.text("sleep.trace.txt");
     let traced = traced_phases(&trace);
     let mut compared = 0;
@@ -145,7 +145,7 @@ fn logged_ms(sample: &Sample, what: &str) -> f64 {
 }
 
 #[test]
-fn a_suspend_to_memory_is_as_the_trace_the_log_and_the_clocks_say() {
+fn suspend_to_ram_matches_trace_log_and_clocks() {
     let Some(sample) = Sample::open("suspend-s3") else {
         return;
     };
@@ -156,7 +156,7 @@ fn a_suspend_to_memory_is_as_the_trace_the_log_and_the_clocks_say() {
     assert_eq!(sleep["way"], "deep");
     assert_eq!(sleep["outcome"], "slept");
     assert_eq!(sleep["asked_by"], "labcap");
-    the_phases_are_the_traces(&sample, sleep);
+    assert_phases_match_trace(&sample, sleep);
     // The kernel's own account in its log is of the same devices, its lines a little later.
     for (what, name) in [
         ("suspend", "devices_suspend"),
@@ -190,7 +190,7 @@ fn a_suspend_to_memory_is_as_the_trace_the_log_and_the_clocks_say() {
 }
 
 #[test]
-fn every_path_leads_from_a_phases_end_back_without_a_step_beside_it() {
+fn paths_lead_back_from_phase_end() {
     for name in ["suspend-s3", "hibernate-s4"] {
         let Some(sample) = Sample::open(name) else {
             return;
@@ -215,14 +215,14 @@ fn every_path_leads_from_a_phases_end_back_without_a_step_beside_it() {
 }
 
 #[test]
-fn a_hibernation_has_the_phases_that_only_the_log_tells_and_bounds_its_image() {
+fn hibernation_uses_log_and_bounds_image() {
     let Some(sample) = Sample::open("hibernate-s4") else {
         return;
     };
     let report = sample.json("suspend");
     let sleep = &report["transitions"][0];
     assert_eq!(sleep["variant"], "hibernate");
-    the_phases_are_the_traces(&sample, sleep);
+    assert_phases_match_trace(&sample, sleep);
     let image = &sleep["image"];
     assert_eq!(image["pages"], 94_948);
     // From `Preallocating image memory`, 92.545439, to `Allocated … kbytes`, 93.363078.
@@ -235,7 +235,7 @@ fn a_hibernation_has_the_phases_that_only_the_log_tells_and_bounds_its_image() {
 }
 
 #[test]
-fn a_log_alone_tells_a_sleep_with_the_kernels_own_lengths() {
+fn log_alone_gives_sleep_with_kernel_durations() {
     let Some(sample) = Sample::open("suspend-s3") else {
         return;
     };
@@ -267,7 +267,7 @@ fn unit<'a>(report: &'a Value, name: &str) -> &'a Value {
 }
 
 #[test]
-fn the_unit_that_takes_five_seconds_to_stop_is_named_first() {
+fn names_slow_stopping_unit_first() {
     let Some(sample) = Sample::open("shutdown-slowstop") else {
         return;
     };
@@ -313,7 +313,7 @@ fn the_unit_that_takes_five_seconds_to_stop_is_named_first() {
 }
 
 #[test]
-fn a_journal_alone_tells_the_same_units() {
+fn journal_alone_gives_same_units() {
     let Some(sample) = Sample::open("shutdown-slowstop") else {
         return;
     };
@@ -328,7 +328,7 @@ fn a_journal_alone_tells_the_same_units() {
 }
 
 #[test]
-fn what_is_not_in_a_recording_is_said_with_what_it_holds_and_exit_code_2() {
+fn missing_transition_exits_with_2() {
     for (name, verb) in
         [("boot-2", "shutdown"), ("boot-2", "suspend"), ("suspend-s3", "shutdown"), ("shutdown-slowstop", "suspend")]
     {
@@ -344,7 +344,7 @@ fn what_is_not_in_a_recording_is_said_with_what_it_holds_and_exit_code_2() {
 }
 
 #[test]
-fn the_shutdown_of_another_boot_of_a_journal_is_pointed_at_and_told() {
+fn suggests_boot_with_shutdown() {
     let (Some(stopped), Some(running)) = (Sample::open("shutdown-slowstop"), Sample::open("suspend-s3")) else {
         return;
     };
@@ -383,7 +383,7 @@ const CRUMBS: &str = "[    0.000000] Linux version 6.1.0\n[  100.000000] PM: sus
     [  103.000000] OOM killer enabled.\n[  103.000500] Restarting tasks ... done.\n[  103.010000] PM: suspend exit\n";
 
 #[test]
-fn the_longest_known_crumb_of_a_plain_log_is_not_the_answer() {
+fn small_known_part_is_not_headline() {
     let folder = Folder::new();
     folder.file("crumbs.txt", CRUMBS.as_bytes());
     let answer = folder.answer("suspend crumbs.txt");
@@ -406,7 +406,7 @@ fn the_longest_known_crumb_of_a_plain_log_is_not_the_answer() {
 }
 
 #[test]
-fn a_trace_of_a_running_computer_begins_where_it_begins() {
+fn trace_of_running_computer_starts_at_first_event() {
     // One processor, from 100 s after the kernel's start: 3 s of work, 1 s idle.
     let trace = "# tracer: nop\n\
         <idle>-0 [000] d..2. 100.000000: sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=work next_pid=7 next_prio=120\n\

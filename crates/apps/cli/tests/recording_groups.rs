@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::running::{Folder, LINUX_BOOT};
+use crate::harness::{Folder, LINUX_BOOT};
 
 fn json(folder: &Folder, arguments: &str) -> (Value, i32) {
     let output = folder.run(arguments);
@@ -36,7 +36,7 @@ fn kernel_log(host: &str, boot: u32) -> String {
 }
 
 #[test]
-fn a_kernel_and_a_user_log_are_one_recording_on_the_page_and_among_runs() {
+fn kernel_and_user_log_are_one_recording() {
     let folder = Folder::new();
     let logs = two_logs();
     folder.file("kernel.etl", &logs[0]).file("user.etl", &logs[1]);
@@ -50,7 +50,7 @@ fn a_kernel_and_a_user_log_are_one_recording_on_the_page_and_among_runs() {
 }
 
 #[test]
-fn a_folder_with_two_boots_is_two_pages_and_never_one() {
+fn folder_with_two_boots_is_two_recordings() {
     let folder = Folder::new();
     for (name, host, boot) in [("logs/a.txt", "web1", 1), ("logs/b.txt", "web2", 2)] {
         write(&folder, name, kernel_log(host, boot).as_bytes());
@@ -73,7 +73,7 @@ fn a_folder_with_two_boots_is_two_pages_and_never_one() {
 }
 
 #[test]
-fn no_file_of_a_folder_vanishes() {
+fn no_file_in_folder_is_ignored() {
     let folder = Folder::new();
     write(&folder, "runs/good.txt", kernel_log("web1", 1).as_bytes());
     write(&folder, "runs/a/b/c/d/e/f/g/h/i/j/deep.txt", kernel_log("web2", 2).as_bytes());
@@ -98,7 +98,7 @@ fn no_file_of_a_folder_vanishes() {
 }
 
 #[test]
-fn an_unpacked_sosreport_answers_as_a_packed_one() {
+fn unpacked_sosreport_equals_packed() {
     let folder = Folder::new();
     let [(_, manager), (_, units), _] = LINUX_BOOT;
     let members: Vec<(&str, &[u8])> = vec![

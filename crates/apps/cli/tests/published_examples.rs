@@ -31,7 +31,7 @@ fn attribute<'x>(line: &'x str, name: &str) -> &'x str {
 }
 
 #[test]
-fn the_services_excerpt_of_the_embedded_paper() {
+fn matches_services_excerpt_of_embedded_paper() {
     let folder = tempfile::tempdir().unwrap();
     let xml = onoff(&["boot", "--format", "xml"], &recorded(folder.path(), "services-wes7"));
     let rows: Vec<&str> = xml.lines().filter(|line| line.trim_start().starts_with("<serviceTransition ")).collect();
@@ -58,7 +58,7 @@ fn the_services_excerpt_of_the_embedded_paper() {
 }
 
 #[test]
-fn the_timing_node_of_table_5() {
+fn matches_timing_node_of_table_5() {
     let folder = tempfile::tempdir().unwrap();
     for run in ["table-5-run-1", "table-5-run-2"] {
         let expect = scenario(run).expect;
@@ -84,7 +84,7 @@ fn the_timing_node_of_table_5() {
 }
 
 #[test]
-fn the_program_answers_about_the_sample() {
+fn analyzes_sample() {
     let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../samples/slow-boot.etl");
     let text = onoff(&["boot"], &sample);
     for fact in ["SoundShaper", "LegacyScan", "never pended", "CloudBox", "WinLogonInit"] {

@@ -3,7 +3,7 @@
 use onoff_simulator::Scenario;
 use serde_json::Value;
 
-use crate::running::Folder;
+use crate::harness::Folder;
 
 const MS: i64 = 1_000_000;
 
@@ -26,7 +26,7 @@ const LONG: [u64; 5] = [0, 12_609, 12_621, 12_986, 12_990];
 const SHORT: [u64; 5] = [0, 4_166, 4_247, 5_817, 5_818];
 
 #[test]
-fn every_answer_says_how_long_the_firmware_took() {
+fn all_verbs_show_firmware_time() {
     let folder = Folder::new();
     boot_with(&folder, "long.etl", Some(LONG));
     let text = folder.answer("boot long.etl");
@@ -59,7 +59,7 @@ fn every_answer_says_how_long_the_firmware_took() {
 }
 
 #[test]
-fn firmware_that_took_less_is_no_finding() {
+fn fast_firmware_has_no_finding() {
     let folder = Folder::new();
     boot_with(&folder, "short.etl", Some(SHORT));
     let diagnosed = folder.answer("diagnose short.etl");
@@ -69,7 +69,7 @@ fn firmware_that_took_less_is_no_finding() {
 
 /// Machines without such a record, and those that record zeros, say nothing of their firmware.
 #[test]
-fn what_the_firmware_took_is_not_known_without_its_times() {
+fn firmware_time_unknown_without_times() {
     for (name, times) in [("none.etl", None), ("zeros.etl", Some([0; 5]))] {
         let folder = Folder::new();
         boot_with(&folder, name, times);
@@ -84,7 +84,7 @@ fn what_the_firmware_took_is_not_known_without_its_times() {
 
 /// Some firmware stores a counter as the end of reset; the other times are good.
 #[test]
-fn a_counter_is_no_time() {
+fn rejects_raw_counter_values() {
     let folder = Folder::new();
     let [_, rest @ ..] = LONG;
     let [load, start, begin, end] = rest;
