@@ -141,16 +141,16 @@ fn runs() -> Vec<(String, String)> {
 fn sample_runs_match_simulator() {
     let samples = Path::new(ROOT).join("samples/runs");
     for (name, text) in runs() {
-        let played = Scenario::from_toml(&text).unwrap().simulate().unwrap().files.remove(0);
+        let simulated = Scenario::from_toml(&text).unwrap().simulate().unwrap().files.remove(0);
         let path = samples.join(&name);
         if std::env::var_os("ONOFF_WRITE_SAMPLES").is_some() {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path.with_extension(""), &played).unwrap();
+            std::fs::write(path.with_extension(""), &simulated).unwrap();
             continue;
         }
         let mut kept = Vec::new();
         let file = std::fs::File::open(&path).unwrap();
         std::io::Read::read_to_end(&mut lzma_rust2::XzReader::new(file, false), &mut kept).unwrap();
-        assert!(kept == played, "samples/runs/{name} differs from its scenario; `make samples` makes it again");
+        assert!(kept == simulated, "samples/runs/{name} differs from its scenario; `make samples` makes it again");
     }
 }

@@ -151,7 +151,7 @@ fn reports_why_runs_cannot_be_compared() {
     for (arguments, code, part) in [
         ("compare --baseline boot.etl", 64, "--candidate"),
         ("compare --baseline boot.etl --candidate absent.etl", 1, "absent.etl"),
-        ("compare --baseline boot.etl --candidate empty", 2, "no recording in this folder"),
+        ("compare --baseline boot.etl --candidate empty", 2, "no recordings in this folder"),
         ("compare --baseline boot.etl --candidate off.etl", 2, "off.etl: the recording holds no boot"),
         ("compare --baseline boot.etl --candidate boot.etl --transition sleep", 64, "--transition"),
     ] {
@@ -243,8 +243,8 @@ fn tables_6_and_a_1_name_driver_and_pends() {
     }
     let text = folder.answer("compare --baseline no.etl --candidate both.etl");
     let second = text.lines().nth(1).unwrap();
-    let said = "-9.34 s in PreSMSS: Ramdisk no longer blocks, -15.2 s (its requests until they were pended: 601 µs, was 15.2 s)";
-    assert!(second.starts_with(said), "{second}");
+    let printed = "-9.34 s in PreSMSS: Ramdisk no longer blocks, -15.2 s (its requests until they were pended: 601 µs, was 15.2 s)";
+    assert!(second.starts_with(printed), "{second}");
 }
 
 #[test]
@@ -345,7 +345,7 @@ fn accepts_old_and_new() {
     assert_eq!(folder.answer("compare 1.etl 2.etl"), by_name);
     let (code, message) = folder.refusal("compare 1.etl");
     assert_eq!(code, 64);
-    assert!(message.contains("1.etl: give a second recording"), "{message}");
+    assert!(message.contains("1.etl: pass two recordings or folders"), "{message}");
     assert_eq!(folder.run("compare 1.etl 2.etl --baseline 1.etl").status.code(), Some(64));
 }
 
@@ -414,8 +414,8 @@ fn headline_separates_person_from_system() {
     let answer = |name: &str| json(&folder.answer(&format!("boot {name} --format json")));
     assert!(answer("alone.etl")["logon"]["to_desktop_ns"].is_null());
     let boot = answer("person.etl");
-    let asked = &boot["logon"]["credential_requests"][0];
+    let request = &boot["logon"]["credential_requests"][0];
     let ready_ns = boot["main_path_boot"]["end_ns"].as_i64().unwrap();
-    assert_eq!(boot["logon"]["to_desktop_ns"].as_i64().unwrap(), ready_ns - asked["end_ns"].as_i64().unwrap());
+    assert_eq!(boot["logon"]["to_desktop_ns"].as_i64().unwrap(), ready_ns - request["end_ns"].as_i64().unwrap());
     assert!(folder.answer("boot person.etl").contains(" from logon to desktop)"));
 }

@@ -40,7 +40,7 @@ fn check(folder: &Folder, transition: &str, diagnosis: &Value, faults: &mut Vec<
     let found = findings
         .iter()
         .find(|one| one["phase"].is_string() && (one["transition"] == transition || one["phase"] == phase));
-    let said = found.map(|one| (one["subject"]["name"].as_str(), one["cost_ns"].as_i64(), one["phase"].as_str()));
+    let culprit = found.map(|one| (one["subject"]["name"].as_str(), one["cost_ns"].as_i64(), one["phase"].as_str()));
     // A consistently slow disk is one finding, with what waited for it in each phase.
     let kind = first["entry"]["kind"].as_str().unwrap();
     let of_disk = |one: &&Value| {
@@ -50,8 +50,8 @@ fn check(folder: &Folder, transition: &str, diagnosis: &Value, faults: &mut Vec<
         one["subject"]["kind"] == "disk" && one["subject"]["name"] == disk && is_told
     };
     let is_of_disk = ["file", "disk"].contains(&kind) && findings.iter().any(|one| of_disk(&one));
-    if said != Some((Some(name), Some(ns), Some(phase))) && !is_of_disk {
-        fault(format!("diagnose says {said:?}"));
+    if culprit != Some((Some(name), Some(ns), Some(phase))) && !is_of_disk {
+        fault(format!("diagnose says {culprit:?}"));
     }
 
     let printed = format!("for {}", Duration::from_ns(ns));
@@ -105,18 +105,18 @@ fn check(folder: &Folder, transition: &str, diagnosis: &Value, faults: &mut Vec<
 #[test]
 fn verbs_agree_on_first_culprit() {
     let mut faults = Vec::new();
-    let mut held = 0;
+    let mut checked = 0;
     for name in expectations::all().into_keys() {
         let folder = Folder::boot(&format!("{name}.toml"));
         let diagnosis = json(&folder, "diagnose boot.etl --format json").unwrap();
         for transition in diagnosis["transitions"].as_array().unwrap() {
             let before = faults.len();
-            held += u32::from(check(&folder, transition["name"].as_str().unwrap(), &diagnosis, &mut faults));
+            checked += u32::from(check(&folder, transition["name"].as_str().unwrap(), &diagnosis, &mut faults));
             for fault in faults.iter_mut().skip(before) {
                 *fault = format!("{name}: {fault}");
             }
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
-    assert!(held >= 30, "{held}");
+    assert!(checked >= 30, "{checked}");
 }

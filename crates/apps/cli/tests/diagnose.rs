@@ -4,7 +4,7 @@
 use crate::expectations;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::expectations::{image, put_in_ns};
+use crate::expectations::{image, injected_ns};
 use crate::harness::Folder;
 use serde_json::Value;
 
@@ -68,33 +68,33 @@ fn every_scenario_lists_expected_findings() {
 #[test]
 fn first_finding_costs_injected_time() {
     let mut faults = Vec::new();
-    let mut held = 0;
+    let mut checked = 0;
     for (name, truth) in expectations::all() {
         let Some(cost) = truth.cost else { continue };
-        let put_in = put_in_ns(&expectations::scenario(&name), &cost.put_in);
+        let put_in = injected_ns(&expectations::scenario(&name), &cost.put_in);
         let diagnosis = diagnosis(&name);
         let first = &diagnosis["findings"][0];
         let found = first["cost_ns"].as_i64().unwrap();
-        let said = (first["subject"]["name"].as_str(), first["cost_basis"].as_str());
+        let actual = (first["subject"]["name"].as_str(), first["cost_basis"].as_str());
         let wanted = (Some(cost.subject.as_str()), Some(cost.basis.as_str()));
-        if said != wanted || (found - put_in).abs() > cost.within_ms * MS {
-            faults.push(format!("{name}: {said:?}, not {wanted:?}; {found} ns of {put_in} ({})", cost.because));
+        if actual != wanted || (found - put_in).abs() > cost.within_ms * MS {
+            faults.push(format!("{name}: {actual:?}, not {wanted:?}; {found} ns of {put_in} ({})", cost.because));
         }
-        held += 1;
+        checked += 1;
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
-    assert!(held >= 7, "{held}");
+    assert!(checked >= 7, "{checked}");
 }
 
 #[test]
 fn chain_ends_with_injected_cause() {
     let mut faults = Vec::new();
-    let mut held = 0;
+    let mut checked = 0;
     for (name, expected) in expectations::all() {
         let Some(chain) = expected.chain else {
             continue;
         };
-        let put_in = put_in_ns(&expectations::scenario(&name), &chain.put_in);
+        let put_in = injected_ns(&expectations::scenario(&name), &chain.put_in);
         let (folder, truth) = Folder::boot_and_truth(&format!("{name}.toml"));
         let answer = folder.answer(&format!("why boot.etl {} --format json", chain.question));
         let answer: Value = serde_json::from_str(&answer).unwrap();
@@ -134,10 +134,10 @@ fn chain_ends_with_injected_cause() {
                 chain.because
             ));
         }
-        held += 1;
+        checked += 1;
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
-    assert!(held >= 9, "{held}");
+    assert!(checked >= 9, "{checked}");
 }
 
 #[test]
@@ -305,8 +305,8 @@ fn commands_in_advice_are_runnable() {
                 let line = format!("{} {command}", env!("CARGO_BIN_EXE_onoff"));
                 let output = shell.arg("-c").arg(&line).current_dir(folder.path(".")).output().unwrap();
                 if output.status.code() != Some(0) {
-                    let said = String::from_utf8_lossy(&output.stderr);
-                    faults.push(format!("{scenario}, {}: onoff {command}: {said}", finding["code"]));
+                    let printed = String::from_utf8_lossy(&output.stderr);
+                    faults.push(format!("{scenario}, {}: onoff {command}: {printed}", finding["code"]));
                 }
             }
         }

@@ -128,7 +128,7 @@ fn sums_of_rows(dump: &str) -> Sums {
 struct Tables {
     sums: Sums,
     /// The sums for which the tables have all owners.
-    told: BTreeSet<&'static str>,
+    available: BTreeSet<&'static str>,
 }
 
 impl Tables {
@@ -145,7 +145,7 @@ impl Tables {
                 let of = &row[place(whom)];
                 let of = if of.is_empty() && whom == "pid" { "-1" } else { of };
                 *self.sums.entry((what, of.to_owned())).or_default() += if by.is_empty() { 0 } else { number(by) };
-                self.told.insert(what);
+                self.available.insert(what);
             }
         }
     }
@@ -171,7 +171,7 @@ fn differences(rows: &Sums, tables: &Tables) -> Vec<String> {
     for key @ (what, whom) in all {
         // CPU tables omit idle time, which is process 0 here.
         let is_idle = whom == "0" && matches!(*what, "ran" | "switches" | "samples");
-        if !tables.told.contains(what) || is_idle {
+        if !tables.available.contains(what) || is_idle {
             continue;
         }
         let (row, table) = (rows.get(key).copied().unwrap_or(0), tables.sums.get(key).copied().unwrap_or(0));
@@ -240,8 +240,9 @@ fn simulated_rows_sum_to_lists() {
     let folder = simulated();
     let dump = folder.answer("xperf -i boot.etl -a dumper");
     let tables = tables(&folder, "boot.etl");
-    let told = ["DPCs", "bytes faulted", "bytes read", "bytes written", "flushes", "interrupts", "ran", "switches"];
-    assert!(told.iter().all(|what| tables.told.contains(what)), "{:?}", tables.told);
+    let available =
+        ["DPCs", "bytes faulted", "bytes read", "bytes written", "flushes", "interrupts", "ran", "switches"];
+    assert!(available.iter().all(|what| tables.available.contains(what)), "{:?}", tables.available);
     let rows = sums_of_rows(&dump);
     assert_eq!(differences(&rows, &tables), Vec::<String>::new());
     // Removing any row must cause a difference.

@@ -83,7 +83,7 @@ fn usage_errors_exit_with_64() {
     assert!(message.contains("--format csv"), "{message}");
     let (code, message) = folder.refusal("events x.etl --range 1s soon");
     assert_eq!(code, 64);
-    assert!(message.contains("'soon' is no time"), "{message}");
+    assert!(message.contains("'soon' is not a time"), "{message}");
 }
 
 #[test]
@@ -182,8 +182,8 @@ fn unwritable_output_fails() {
         let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
         let output = folder.command(arguments).stdout(full).output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{arguments}");
-        let said = String::from_utf8(output.stderr).unwrap();
-        assert!(said.contains("cannot write the answer"), "{arguments}: {said}");
+        let printed = String::from_utf8(output.stderr).unwrap();
+        assert!(printed.contains("cannot write the output"), "{arguments}: {printed}");
     }
 }
 
@@ -210,7 +210,7 @@ fn failure_leaves_output_file_unchanged() {
     assert_eq!(std::fs::read_to_string(folder.path("answer.txt")).unwrap(), written);
     let (code, message) = folder.refusal("info boot.etl -o no/such/folder/answer.txt");
     assert_eq!(code, 1);
-    assert!(message.contains("no/such/folder/answer.txt: cannot write the answer"), "{message}");
+    assert!(message.contains("no/such/folder/answer.txt: cannot write the output"), "{message}");
 }
 
 #[test]
@@ -314,7 +314,12 @@ fn sleep_without_wake_timer_needs_confirmation() {
     let folder = Folder::new();
     let (code, message) = folder.refusal("record suspend");
     assert_eq!(code, 2);
-    assert!(message.contains("nothing would wake this computer; add '--wake-after SECONDS', or '--yes'"), "{message}");
+    assert!(
+        message.contains(
+            "no wake-up timer is set, so this computer has to be woken manually; add '--wake-after SECONDS', or '--yes'"
+        ),
+        "{message}"
+    );
 }
 
 #[test]

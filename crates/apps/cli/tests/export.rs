@@ -231,7 +231,7 @@ fn svgs_load_no_external_resources() {
 #[test]
 fn writes_sorted_tables_to_new_folder() {
     let (folder, truth) = Folder::boot_and_truth("slow-boot.toml");
-    let said = folder.answer("export boot.etl --format csv -o tables");
+    let printed = folder.answer("export boot.etl --format csv -o tables");
     let of_table = |name: &str| std::fs::read_to_string(folder.path(&format!("tables/{name}.csv"))).unwrap();
     let services = of_table("service_transitions");
     let (names, rows) = services.split_once('\n').unwrap();
@@ -245,7 +245,7 @@ fn writes_sorted_tables_to_new_folder() {
     let times: Vec<i64> =
         switches.lines().skip(1).map(|line| line.split(',').next().unwrap().parse().unwrap()).collect();
     assert!(times.len() > 100 && times.is_sorted());
-    let line = said.lines().find(|line| line.starts_with("context_switches.csv ")).unwrap();
+    let line = printed.lines().find(|line| line.starts_with("context_switches.csv ")).unwrap();
     let count: String = line.split_whitespace().nth(1).unwrap().chars().filter(char::is_ascii_digit).collect();
     assert_eq!(count, times.len().to_string(), "{line}");
     let recording: Value =

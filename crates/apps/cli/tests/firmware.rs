@@ -290,7 +290,7 @@ fn headline_keeps_known_loader_time() {
         ("ExitBootServicesExit", 40_365),
     ];
     let folder = Folder::new();
-    for (missing, said) in [
+    for (missing, printed) in [
         ("ResetEnd", "From reset to the operating system it took 40.4 s, the loader 33.3 s of it"),
         ("OsLoaderLoadImageStart", "the loader ran for 20.1 s until it called ExitBootServices"),
         ("OsLoaderStartImageStart", "The firmware took 7.02 s, the loader 33.3 s: 40.4 s from reset"),
@@ -302,7 +302,7 @@ fn headline_keeps_known_loader_time() {
             kept.map(|(name, ms)| format!("FPDT: Boot Performance - {name} = {}\n", ms * 1_000_000)).collect();
         folder.file("serial.log", log.as_bytes());
         let text = folder.answer("firmware serial.log");
-        assert!(text.lines().next().unwrap().contains(said), "without {missing}: {text}");
+        assert!(text.lines().next().unwrap().contains(printed), "without {missing}: {text}");
     }
 }
 
@@ -733,8 +733,8 @@ fn view_rejects_pointer_table() {
     table.extend(0x2522_6000_u64.to_le_bytes());
     table[9] = table.iter().fold(0_u8, |sum, byte| sum.wrapping_sub(*byte));
     folder.file("FPDT", &table);
-    let (_, said) = folder.refusal("view FPDT -o page.html");
-    assert!(said.contains("only holds the addresses of the tables with times: FBPT at 0x25226000"), "{said}");
+    let (_, printed) = folder.refusal("view FPDT -o page.html");
+    assert!(printed.contains("only holds the addresses of the tables with times: FBPT at 0x25226000"), "{printed}");
     assert!(!folder.path("page.html").exists());
     // With times, the page opens.
     let Some(times) = sample("fpdt/FBPT_reconstructed.bin") else { return };

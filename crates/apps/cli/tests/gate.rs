@@ -91,7 +91,7 @@ fn unwritable_report_is_not_a_pass() {
         command.args(["--limit", "boot.total 5% and 500ms"]).stdout(full);
         let output = command.output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{candidate}");
-        assert!(String::from_utf8(output.stderr).unwrap().contains("cannot write the answer"));
+        assert!(String::from_utf8(output.stderr).unwrap().contains("cannot write the output"));
     }
 }
 
@@ -150,10 +150,10 @@ fn validates_foreign_baselines() {
         (|it| it["format"] = json!("other"), "format is 'other'"),
         (|it| it["runs"] = json!([]), "no run"),
         (|it| it["runs"][0]["measures"][0]["value"] = json!(-1), "cannot be"),
-        (|it| it["runs"][0]["measures"][0]["value"] = json!(1e300), "no baseline"),
+        (|it| it["runs"][0]["measures"][0]["value"] = json!(1e300), "not an onoff baseline"),
         (|it| it["runs"][0]["measures"][0]["key"] = json!("x"), "no key"),
-        (|it| it["runs"][0]["surprise"] = json!(1), "no baseline"),
-        (|it| *it = json!([1, 2]), "no baseline"),
+        (|it| it["runs"][0]["surprise"] = json!(1), "not an onoff baseline"),
+        (|it| *it = json!([1, 2]), "not an onoff baseline"),
     ];
     for (spoil, part) in cases {
         let mut spoilt = good.clone();

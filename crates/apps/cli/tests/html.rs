@@ -21,8 +21,11 @@ fn missing(text: &str, page: &str) -> Vec<String> {
     let all = words(document.root_element());
     let parts = text.lines().flat_map(|line| line.split("  ")).map(str::trim).filter(|part| !part.is_empty());
     // Bars and rules are drawn.
-    let said = parts.filter(|part| part.chars().any(char::is_alphanumeric));
-    said.map(|part| part.split_whitespace().collect::<Vec<_>>().join(" ")).filter(|part| !all.contains(part)).collect()
+    let visible = parts.filter(|part| part.chars().any(char::is_alphanumeric));
+    visible
+        .map(|part| part.split_whitespace().collect::<Vec<_>>().join(" "))
+        .filter(|part| !all.contains(part))
+        .collect()
 }
 
 #[test]

@@ -169,7 +169,7 @@ fn lists_startup_folders_and_tasks() {
     assert_eq!(answer["image"]["start_tasks_of_windows"], 1);
     assert_eq!(answer["image"]["unreadable_tasks"][0], "Broken");
     let text = folder.answer("image c");
-    assert!(text.contains("not read: Broken: no scheduled task"), "{text}");
+    assert!(text.contains("not read: Broken: not a scheduled task"), "{text}");
 }
 
 #[test]
@@ -244,5 +244,5 @@ fn rejects_non_installations() {
     let (code, error) = folder.refusal("image notes.txt");
     assert!(code == 2 && error.contains("no registry hive"), "{error}");
     let (code, error) = folder.refusal("image other");
-    assert!(code == 2 && error.contains("none of SYSTEM"), "{error}");
+    assert!(code == 2 && error.contains("but not SYSTEM"), "{error}");
 }

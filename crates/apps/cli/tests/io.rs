@@ -333,7 +333,7 @@ fn recording_replaces_no_file_and_follows_no_link() {
     for (name, tracer) in [("precious.etl", "strace"), ("link", "ftrace"), ("dangling", "strace")] {
         let (code, message) = folder.refusal(&format!("io record --tracer {tracer} --keep {name} -- true"));
         assert_eq!(code, 64, "{message}");
-        assert!(message.contains(name) && message.contains("is not replaced"), "{message}");
+        assert!(message.contains(name) && message.contains("already exists"), "{message}");
     }
     assert_eq!(std::fs::read(folder.path("precious.etl")).unwrap(), b"a recording");
     assert!(!folder.path("nowhere").exists());

@@ -1,4 +1,4 @@
-//! The verbs that list rows of any range: what each says of a simulated boot, and how they are asked.
+//! The list verbs on a simulated boot, and their options.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
@@ -54,8 +54,8 @@ fn services_devices_and_policy_as_text() {
     insta::assert_snapshot!("policy_text", folder.answer("policy boot.etl"));
 }
 
-/// In every phase of the boot, to the 100 ns tick: what each process and priority had of the processors, and that this,
-/// idle time and unknown time are all there was.
+/// In every phase of the boot, to the 100 ns tick: the CPU time of each process and priority, which together with
+/// idle and unknown time adds up to all CPU time.
 #[test]
 fn cpu_times_match_truth() {
     let (folder, truth) = Folder::boot_and_truth(SCENARIO);
@@ -95,7 +95,7 @@ fn cpu_times_match_truth() {
             total("busy_ns") + total("idle_ns") + total("unknown_ns"),
             (phase.end_ns - phase.start_ns) * total("processors")
         );
-        // However it is told apart, it is the same time.
+        // The total is the same for every grouping.
         for by in ["thread", "processor", "process,priority"] {
             let rows = ask(&format!("cpu --by {by}"));
             let sum: i64 = rows["rows"].as_array().unwrap().iter().map(|row| row["cpu_ns"].as_i64().unwrap()).sum();
@@ -151,7 +151,7 @@ fn selects_processes_by_pattern_and_range() {
     let images = texts(&some["processes"], "image");
     assert_eq!(images.first().map(String::as_str), Some("System"));
     assert!(images[1..].iter().all(|image| image == "csrss.exe"));
-    // Nothing but the system lives in the first millisecond.
+    // Only System exists in the first millisecond.
     let early = json(&folder, "processes boot.etl --range 0 1ms");
     for process in early["processes"].as_array().unwrap() {
         assert!(process["start_ns"].is_null(), "{process}");
@@ -164,14 +164,22 @@ fn rejects_empty_results_and_invalid_options() {
     for (arguments, expected, message) in [
         ("processes boot.etl --process nobody.exe", 2, "matches in that range"),
         ("processes boot.etl --sort weight", 64, "--sort: there is no column 'weight'; there are image,"),
-        ("processes boot.etl --range 5000s 6000s", 2, "is outside of the recording"),
-        ("processes boot.etl --range 1s soon", 64, "'soon' is no time"),
+        ("processes boot.etl --range 5000s 6000s", 2, "is outside the recording"),
+        ("processes boot.etl --range 1s soon", 64, "'soon' is not a time"),
         ("cpu boot.etl --by module", 2, "nothing tells who ran; missing: profile samples"),
-        ("interrupts boot.etl --process System", 64, "--process: an interrupt belongs to no process"),
-        ("devices boot.etl --process System", 64, "--process: work on a device belongs to no process"),
+        (
+            "interrupts boot.etl --process System",
+            64,
+            "--process: cannot select processes: interrupts are not attributed to processes",
+        ),
+        (
+            "devices boot.etl --process System",
+            64,
+            "--process: cannot select processes: device operations are not attributed to processes",
+        ),
     ] {
-        let (code, told) = folder.refusal(arguments);
+        let (code, printed) = folder.refusal(arguments);
         assert_eq!(code, expected, "{arguments}");
-        assert!(told.contains(message), "{arguments}: {told}");
+        assert!(printed.contains(message), "{arguments}: {printed}");
     }
 }

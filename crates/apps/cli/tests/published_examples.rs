@@ -1,4 +1,4 @@
-//! The program on simulated boots: xperf's documents hold the rows that papers print.
+//! xperf XML of simulated boots has the rows printed in papers.
 #![allow(clippy::unwrap_used)]
 
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ fn onoff(arguments: &[&str], recording: &Path) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The value of an attribute in a line of XML.
+/// The value of an attribute on a line of XML.
 fn attribute<'x>(line: &'x str, name: &str) -> &'x str {
     let after = line.split_once(&format!(" {name}=\"")).unwrap().1;
     after.split_once('"').unwrap().0
@@ -42,7 +42,7 @@ fn matches_services_excerpt_of_embedded_paper() {
         assert_eq!(attribute(row, "group"), expected.group);
         assert_eq!(attribute(row, "transition"), "start");
         assert_eq!(Some(attribute(row, "container")), expected.container.as_deref());
-        // The paper's tool cut milliseconds, later ones round them: a row may be 1 ms off.
+        // The paper's tool truncated ms, later ones round: rows may differ by 1 ms.
         for (name, published) in [
             ("totalTransitionTimeDelta", Some(expected.total_ms)),
             ("firstCheckpointTimeDelta", expected.first_checkpoint_ms),

@@ -1,4 +1,4 @@
-//! The README's picture is what the program prints.
+//! The README example matches the program's output.
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;

@@ -1,11 +1,11 @@
-//! `onoff shutdown`: the simulated truth, the published documents, a real recording, and what is no shutdown.
+//! `onoff shutdown` compared with simulated truth, published documents and a real recording.
 #![allow(clippy::unwrap_used)]
 
 use crate::harness::Folder;
 use onoff_simulator::Truth;
 use serde_json::Value;
 
-/// Every scenario with a shutdown to its end or to the recording's.
+/// The scenarios with a complete or truncated shutdown.
 const SCENARIOS: [&str; 6] = [
     "shutdown-paper-arithmetic.toml",
     "shutdown-slow-console.toml",
@@ -32,7 +32,7 @@ fn phase<'v>(report: &'v Value, name: &str) -> &'v Value {
     phases.clone().find(|phase| phase["name"] == name).unwrap()
 }
 
-/// Begin and end of the truth's activity of a kind, by number of occurrence.
+/// The interval of the nth simulated activity of a kind.
 fn activity(truth: &Truth, kind: &str, at: usize) -> (i64, Option<i64>) {
     let rows = &truth.transitions.activities;
     let row = rows.iter().filter(|row| row.kind == kind).nth(at).unwrap();
@@ -45,7 +45,7 @@ fn applications_match_truth() {
         let (folder, truth) = Folder::boot_and_truth(scenario);
         let report = report(&folder);
         type Row = (i64, Option<u64>, Option<i64>, Option<u64>, Option<u64>);
-        let mut told: Vec<Row> = list(&report, "sessions")
+        let mut actual: Vec<Row> = list(&report, "sessions")
             .iter()
             .flat_map(|session| list(session, "applications"))
             .map(|row| {
@@ -54,7 +54,7 @@ fn applications_match_truth() {
                 (start, number("pid"), ns(row, "end_ns"), number("level"), number("flags"))
             })
             .collect();
-        told.sort_unstable();
+        actual.sort_unstable();
         let mut expected: Vec<Row> = truth
             .transitions
             .notifications
@@ -66,7 +66,7 @@ fn applications_match_truth() {
             })
             .collect();
         expected.sort_unstable();
-        assert_eq!(told, expected, "{scenario}");
+        assert_eq!(actual, expected, "{scenario}");
     }
 }
 
@@ -188,7 +188,7 @@ fn xml_matches_paper_arithmetic() {
     }
 }
 
-/// The posted document, line by line as far as it goes, but for the times that the scenario cannot know.
+/// The published document, line by line, except for times that the scenario cannot know.
 #[test]
 fn xml_matches_published_structure() {
     let Some(folder) = onoff_testkit::real::samples("xperf-output") else {
@@ -219,7 +219,7 @@ fn xml_matches_published_structure() {
     for (posted, ours) in posted.iter().zip(&ours) {
         assert_eq!(shape(posted), shape(ours));
     }
-    // What the scenario was made after is the same to the last digit.
+    // The values that the scenario was modeled on match exactly.
     assert_eq!(posted[..5], ours[..5]);
 }
 
@@ -234,7 +234,7 @@ fn real_shutdown_without_shutdown_providers() {
     let report = report(&here);
     assert!(report["total_ns"].is_null());
     let exits = &report["exits"];
-    // 60 processes end, as the events themselves count; the first and the last of them.
+    // 60 processes end, according to the events; the first and the last of them.
     let ended = list(exits, "processes");
     assert_eq!(ended.len(), 60);
     assert_eq!(ended[0]["image"], "SecurityHealthSystray.exe");
@@ -262,8 +262,8 @@ fn real_shutdown_without_shutdown_providers() {
 #[test]
 fn boot_is_not_a_shutdown() {
     let folder = Folder::boot("services-wes7.toml");
-    let (code, told) = folder.refusal("shutdown boot.etl");
+    let (code, message) = folder.refusal("shutdown boot.etl");
     assert_eq!(code, 2);
-    assert!(told.contains("the recording holds no shutdown ("), "{told}");
-    assert!(told.contains("this looks like a boot; 'onoff boot' answers"), "{told}");
+    assert!(message.contains("the recording holds no shutdown ("), "{message}");
+    assert!(message.contains("this looks like a boot; 'onoff boot' answers"), "{message}");
 }

@@ -1,11 +1,11 @@
-//! `onoff suspend` on simulated transitions: every row is that of the truth, to the nanosecond.
+//! `onoff suspend` on simulated transitions: every row matches the truth to the nanosecond.
 #![allow(clippy::unwrap_used)]
 
 use crate::harness::Folder;
 use onoff_simulator::Truth;
 use serde_json::Value;
 
-/// Kinds of the transitions of each scenario.
+/// The kinds of transitions in each scenario.
 const SCENARIOS: [(&str, &[&str]); 10] = [
     ("sleep-slow-service", &["sleep"]),
     ("sleep-slow-driver", &["sleep"]),
@@ -19,7 +19,7 @@ const SCENARIOS: [(&str, &[&str]); 10] = [
     ("fast-startup-cycle", &["fast_startup"]),
 ];
 
-/// Rows of the model and the phases they are.
+/// The phases and their names in the simulator.
 const PHASES: [(&str, &str); 17] = [
     ("query_apps", "QueryApps"),
     ("query_services", "QueryServices"),
@@ -48,7 +48,7 @@ fn answer(scenario: &str) -> (Value, Truth) {
     (serde_json::from_slice(&output.stdout).unwrap(), truth)
 }
 
-/// Every row of a list of all transitions.
+/// All rows of a list over all transitions.
 fn rows<'a>(report: &'a Value, list: &str) -> Vec<&'a Value> {
     let transitions = report["transitions"].as_array().unwrap();
     let lists = transitions.iter().map(|row| row[list].as_array().unwrap());
@@ -81,14 +81,14 @@ fn kinds_phases_and_notifications_match_truth() {
             );
         }
 
-        let told = rows(&report, "notifications");
+        let actual = rows(&report, "notifications");
         let expected = truth.transitions.notifications.iter();
         for row in expected.filter(|row| row.kind.contains("suspend")) {
             assert!(
-                told.iter().any(|told| {
-                    told["kind"] == *row.kind
-                        && told["start_ns"].as_i64() == Some(row.start_ns)
-                        && told["end_ns"].as_i64() == row.end_ns
+                actual.iter().any(|actual| {
+                    actual["kind"] == *row.kind
+                        && actual["start_ns"].as_i64() == Some(row.start_ns)
+                        && actual["end_ns"].as_i64() == row.end_ns
                 }),
                 "{scenario}: {} at {}",
                 row.name,
@@ -98,7 +98,7 @@ fn kinds_phases_and_notifications_match_truth() {
     }
 }
 
-/// Begin and end of a row and of everything inside it.
+/// The intervals of a row and everything in it.
 fn spans(row: &Value, found: &mut Vec<(Option<i64>, Option<i64>)>) {
     found.push((row["start_ns"].as_i64(), row["end_ns"].as_i64()));
     for inner in ["drivers", "nested"] {
@@ -171,11 +171,11 @@ fn fast_startup_is_a_boot() {
     assert!(errors.contains(": the recording holds no sleep"), "{errors}");
 }
 
-/// The thread that leads a sleep keeps its processor; a machine that sleeps runs nobody. What every command says of it is one number.
+/// The thread that starts a sleep keeps its processor, but a sleeping computer uses no CPU. All commands agree on the numbers.
 #[test]
 fn sleep_has_no_cpu_usage() {
     const SECOND: i64 = 1_000_000_000;
-    // Scenario, how long it was asleep, how long the image was written and firmware ran before the first record, in seconds and processors.
+    // Scenario, seconds asleep, seconds writing the image and in firmware before the first record, and processors.
     for (scenario, asleep_ns, unrecorded_ns, processors) in
         [("healthy-sleep", 10 * SECOND, 4 * SECOND / 10, 4), ("hybrid-sleep", 30 * SECOND, 765 * SECOND / 100, 2)]
     {
@@ -186,7 +186,7 @@ fn sleep_has_no_cpu_usage() {
         let suspend = json("suspend boot.etl");
         let phases = suspend["transitions"][0]["phases"].as_array().unwrap();
         let phase = phases.iter().find(|phase| phase["name"] == "Asleep").unwrap();
-        // The records around the sleep are apart by microseconds.
+        // Microseconds pass between the records around the sleep.
         let near = |value: &Value, expected: i64, what: &str| {
             let ns = value.as_i64().unwrap();
             assert!((ns - expected).abs() < SECOND / 1000, "{scenario}: {what} {ns}, not {expected}");
@@ -214,7 +214,7 @@ fn sleep_has_no_cpu_usage() {
     }
 }
 
-/// A machine that works through is not asleep: a second without a switch is no sleep.
+/// A running computer is not asleep: one second without a context switch is not a sleep.
 #[test]
 fn running_computer_is_not_asleep() {
     let folder = Folder::boot("cpu-bound-logon.toml");

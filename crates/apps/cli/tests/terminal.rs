@@ -1,11 +1,11 @@
-//! Text in a terminal: its width, its colors, its shortest form.
+//! Text on a terminal: width, color and --brief.
 
 use onoff_simulator::Scenario;
 use unicode_width::UnicodeWidthStr;
 
 use crate::harness::Folder;
 
-/// Recordings of each kind of answer, by the name of their scenario.
+/// One recording for each kind of report, named after its scenario.
 fn folder() -> Folder {
     let folder = Folder::new();
     for name in ["slow-boot", "slow-shutdown", "slow-sleep"] {
@@ -43,11 +43,11 @@ fn text_fits_80_and_120_columns() {
         for columns in [80, 120] {
             let answer = folder.answer(&format!("{verb} --width {columns}"));
             for line in answer.lines() {
-                // Only a word that is longer than the terminal may stand out.
+                // Only a word longer than the width may overflow.
                 let is_one_word = !line.trim().contains(' ');
                 assert!(line.width() <= columns || is_one_word, "onoff {verb} at {columns}: {line}");
             }
-            // Every number with its unit is still there.
+            // Every number with its unit is preserved.
             let numbers = |text: &str| {
                 let words: Vec<&str> = text.split_whitespace().collect();
                 let units = ["s", "ms", "µs", "%", "MiB", "KiB"];
@@ -114,7 +114,7 @@ fn short_help_is_one_page_and_long_help_has_examples() {
         let short = folder.answer(&format!("{verb} -h"));
         let long = folder.answer(&format!("{verb} --help"));
         assert!(short.lines().count() <= 60, "{verb}: {} lines\n{short}", short.lines().count());
-        assert!(!short.contains("Examples:") && short.contains("--help' says more"), "{verb}: {short}");
+        assert!(!short.contains("Examples:") && short.contains("Use --help for"), "{verb}: {short}");
         assert!(long.contains("Examples:"), "{verb}");
     }
 }

@@ -1,4 +1,4 @@
-//! `onoff why` on simulated machines: the chain it tells is the one that was played.
+//! `onoff why` on simulated computers: the critical path matches the simulation.
 #![allow(clippy::unwrap_used)]
 
 use std::io::{BufRead, BufReader, Write};
@@ -19,7 +19,7 @@ fn number(value: &Value) -> i64 {
     value.as_i64().unwrap()
 }
 
-/// The first stretch, after a check of what holds for all of them.
+/// Returns the first interval, after checking the invariants of all.
 fn first(report: &Value) -> &Value {
     for stretch in report["stretches"].as_array().unwrap() {
         let path = &stretch["path"];
@@ -56,14 +56,14 @@ fn pid(truth: &Truth, image: &str) -> u32 {
     found.unwrap().pid
 }
 
-/// The thread of a process that has one.
+/// The thread of a single-threaded process.
 fn only_thread(truth: &Truth, image: &str) -> u32 {
     let pid = pid(truth, image);
     let mut threads = truth.threads.iter().filter(|&(_, &owner)| owner == pid);
     *threads.next().unwrap().0
 }
 
-/// Nobody is recorded as waking anybody; `First` sleeps 2 s and asks helper.exe, which takes 3 s.
+/// Without ready-thread events: `First` sleeps for 2 s and calls helper.exe, which takes 3 s.
 const WITHOUT_READY_THREADS: &str = r#"
 name = "Services one after the other, without ready-thread events"
 seed = 8
@@ -123,10 +123,10 @@ fn service_manager_waits_for_starting_service() {
     });
     assert_eq!(step["service"], named);
     let dependency = share(stretch, "service_dependency", "First");
-    // Until its container is there, 20 ms, nothing says what it does, but for the moment after its creation in which its thread
-    // could run and had no processor yet.
+    // For 20 ms, until the host process exists, the activity is unknown, except just after creation, when its thread was
+    // ready but had no processor.
     assert_eq!(number(&dependency["ns"]) / MS, 3_019);
-    // What the service's thread is known to have done keeps its kind.
+    // Known activity of the service's thread keeps its kind.
     let slept = stretch["path"]["steps"].as_array().unwrap().iter();
     let slept = slept.filter(|step| step["kind"] == "timer" && step["service"] == named);
     assert_eq!(slept.map(|step| number(&step["duration_ns"]) / MS).max(), Some(2_000));
@@ -136,7 +136,7 @@ fn service_manager_waits_for_starting_service() {
     let folded = folder.answer("why boot.etl --process services.exe --min 1000 --format folded");
     assert!(folded.contains(";waiting for a service First "), "{folded}");
 
-    // Before its own start, Second waited for First, whose group comes first.
+    // Before its start, Second waited for First, whose group comes first.
     let report = answer(&folder, "--service Second");
     let stretch = first(&report);
     assert_eq!(stretch["action"], "wait");
@@ -149,7 +149,7 @@ fn service_manager_waits_for_starting_service() {
     assert_eq!(report["stretches"][1]["action"], "start");
 }
 
-/// Answers every request for the PDB with it, and all others with "not found".
+/// Serves the PDB, and "not found" for all other requests.
 fn symbol_server() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -196,7 +196,7 @@ fn names_functions_from_folder_and_server() {
             ["DriverEntry", "start_device", "wait_for_hardware"].map(|it| format!("driver.exe!t::{it}"));
         assert!(folded.contains(&format!("{entry};{start};{wait};waiting for a timer")), "{folded}");
     }
-    // What came once is there without a server.
+    // Downloaded files are used without a server.
     let kept = folder.path(&format!("kept/driver.pdb/{PDB_IDENTITY}/driver.pdb"));
     assert_eq!(std::fs::read(kept).unwrap(), pdb());
 }
@@ -213,12 +213,12 @@ fn reports_missing_symbols_reason() {
     assert_eq!(shown.matches(&format!("{gone}: cannot be reached: ")).count(), 1);
     assert!(shown.contains("driver.exe+0x1045"), "{shown}");
     let shown = text(&format!("--offline --symbols srv*kept*{gone}"));
-    assert!(shown.contains("No function names: the servers of the symbol path were not asked."));
+    assert!(shown.contains("No function names: symbol servers were not contacted."));
     assert!(shown.contains(&format!("driver.pdb {PDB_IDENTITY}: not in the symbol path's folders")));
     let shown = text(&format!("--symbols srv*kept*{}", symbol_server()));
     assert!(shown.contains("driver.exe!t::wait_for_hardware"), "{shown}");
 
-    // A file of another build is refused, and the answer stands without it.
+    // A PDB of another build is rejected; the report works without it.
     let mut other = pdb();
     let guid = [0x26, 0x43, 0x2C, 0x66, 0x04, 0x0F];
     let at = other.windows(guid.len()).position(|it| it == guid).unwrap();
@@ -274,7 +274,7 @@ fn service_waits_for_sleeping_process() {
     assert_eq!(truth.threads[&u32::try_from(waiter).unwrap()], service.container_pid);
     assert_eq!(number(&stretch["path"]["missing_ns"]) / MS, 0);
 
-    // The logon waits for the service's group: the same sleep is on the phase's path, and the service with it.
+    // The logon waits for the service's group, so the same sleep and the service are on the phase's path.
     let report = answer(&folder, "--phase WinLogonInit");
     let phase = first(&report);
     assert_eq!(number(&share(phase, "timer", "helper.exe")["ns"]) / MS, 20_000);
@@ -291,7 +291,7 @@ fn service_waits_for_sleeping_process() {
 fn waits_for_files_and_processors() {
     let (folder, truth) = Folder::boot_and_truth("why-chains.toml");
     let report = answer(&folder, "--service Reader");
-    // 200 requests of 64 KiB: 7 ms each, and 16 ms for each MiB; of the process, and of them all to one file.
+    // 200 requests of 64 KiB: 7 ms each, plus 16 ms per MiB; attributed to the process, and all to one file.
     let shares = first(&report)["path"]["shares"].as_array().unwrap().iter();
     let disk: Vec<&Value> = shares.filter(|share| share["kind"] == "disk").collect();
     assert_eq!((disk.len(), number(&disk[0]["ns"]) / MS), (1, 200 * 8));
@@ -320,19 +320,19 @@ fn rejects_unanswerable_queries_with_reason() {
         ("--device Nobody", "no request to such a device"),
         ("--phase Nobody", "no such phase"),
         ("--process victim.exe --min 900000", "no wait took"),
-        ("--process victim.exe --at yesterday", "is no time"),
+        ("--process victim.exe --at yesterday", "is not a time"),
     ] {
         let (code, message) = folder.refusal(&format!("why boot.etl {question}"));
         let expected = if question.ends_with("yesterday") { 64 } else { 2 };
         assert_eq!(code, expected, "{question}");
         assert!(message.contains(reason), "{question}: {message}");
     }
-    // A time inside the wait finds it, one before does not.
+    // A time within the wait finds it; an earlier time does not.
     folder.answer("why boot.etl --process victim.exe --at 42s");
     assert_eq!(folder.refusal("why boot.etl --process victim.exe --at 47s").0, 2);
 }
 
-/// Every phase of every boot that the papers' tables tell: whatever the recording holds, sums are exact.
+/// Every phase of every boot in the papers' tables: sums are exact, whatever was recorded.
 #[test]
 fn shares_sum_to_phase() {
     for scenario in ["slow-boot", "shutdown-slow-console", "sleep-slow-service"] {
@@ -343,7 +343,7 @@ fn shares_sum_to_phase() {
     }
 }
 
-/// The first line about a phase of a scenario.
+/// The headline for a phase of a scenario.
 fn first_line(scenario: &str, phase: &str) -> String {
     let text = Folder::boot(scenario).answer(&format!("why boot.etl --phase {phase}"));
     text.lines().next().unwrap().to_owned()
@@ -359,9 +359,9 @@ fn headline_names_paper_driver_and_service() {
     );
     let both = first_line("table-6-pended-start-and-enumeration.toml", "PreSMSS");
     assert!(!both.contains("Ramdisk"), "{both}");
-    // Tables 7 and A-2: a service in a group that later groups wait for, and the same in none.
-    let held = first_line("table-7-slow-service-in-group.toml", "WinLogonInit");
-    assert!(held.starts_with("Slowsvc held up WinLogonInit (boot) for"), "{held}");
+    // Tables 7 and A-2: a service in a group that later groups wait for, and the same service without a group.
+    let grouped = first_line("table-7-slow-service-in-group.toml", "WinLogonInit");
+    assert!(grouped.starts_with("Slowsvc grouped up WinLogonInit (boot) for"), "{grouped}");
     let off = first_line("table-7-slow-service-in-no-group.toml", "WinLogonInit");
     assert!(!off.contains("Slowsvc"), "{off}");
 }
@@ -372,7 +372,7 @@ fn merges_similar_steps_and_names_hosted_services() {
     let text = folder.answer("why boot.etl --phase WinLogonInit");
     let reads = text.lines().find(|line| line.contains("profiles.db")).unwrap();
     assert!(reads.contains("×12 thread"), "{reads}");
-    // Its times are those of the requests: each step is longer than a hundredth of them.
+    // The times match the requests; each step takes more than a hundredth of the total.
     let report = answer(&folder, "--phase WinLogonInit");
     let groups = report["stretches"][0]["path"]["groups"].as_array().unwrap();
     let group = groups.iter().find(|group| group["detail"].as_str().unwrap().ends_with("profiles.db")).unwrap();
@@ -381,10 +381,10 @@ fn merges_similar_steps_and_names_hosted_services() {
     let its = steps.filter(|step| step["kind"] == "disk" && step["detail"] == group["detail"]);
     let (count, ns) = its.fold((0, 0), |sum, step| (sum.0 + 1, sum.1 + number(&step["duration_ns"])));
     assert_eq!((count, ns), (12, number(&group["ns"])));
-    // A host of several services says which, one of none does not.
+    // A host process lists its services; a process without services does not.
     assert!(text.contains("of svchost.exe (436: ProfSvc, Schedule, gpsvc)") || text.contains(": ProfSvc"), "{text}");
     assert!(text.contains("of winlogon.exe (276)"), "{text}");
-    // Nobody waited for a processor for a few hundred nanoseconds, and such steps are no lines.
+    // Ready times of a few hundred ns are not shown as steps.
     assert!(!text.contains("no processor was free"), "{text}");
     let lines = text.lines().skip_while(|line| !line.contains("From the end back"));
     assert!(!lines.take_while(|line| !line.is_empty()).any(|line| line.contains(" ns  ")), "{text}");

@@ -1,4 +1,4 @@
-//! The firmware's times that Windows passes on (Kernel-Boot 30), as logs of real machines have them: milliseconds.
+//! Firmware times reported by Windows (Kernel-Boot event 30), in ms as on real machines.
 
 use onoff_simulator::Scenario;
 use serde_json::Value;
@@ -7,12 +7,12 @@ use crate::harness::Folder;
 
 const MS: i64 = 1_000_000;
 
-/// A boot whose firmware told Windows these times; without them, Windows recorded nothing of the firmware.
+/// A boot with these firmware times; with `None`, Windows recorded no firmware times.
 fn boot_with(folder: &Folder, name: &str, times: Option<[u64; 5]>) {
     let path =
         std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/simulator/scenarios/healthy-boot.toml");
     let mut scenario = Scenario::from_toml(&std::fs::read_to_string(path).unwrap()).unwrap();
-    // The loader fits between the times of a real machine.
+    // The loader fits between the firmware times.
     scenario.kernel.loader = Some("300ms".parse().unwrap());
     match (times, &mut scenario.firmware) {
         (Some(times), Some(firmware)) => firmware.table = Some(times),
@@ -21,7 +21,7 @@ fn boot_with(folder: &Folder, name: &str, times: Option<[u64; 5]>) {
     folder.file(name, &scenario.simulate().unwrap().files[0]);
 }
 
-/// A PC whose firmware took 12.6 s, and one of 4.2 s.
+/// Firmware that took 12.6 s, and 4.2 s.
 const LONG: [u64; 5] = [0, 12_609, 12_621, 12_986, 12_990];
 const SHORT: [u64; 5] = [0, 4_166, 4_247, 5_817, 5_818];
 
@@ -67,7 +67,7 @@ fn fast_firmware_has_no_finding() {
     assert!(folder.answer("boot short.etl").contains(" and 4.25 s in the firmware. "));
 }
 
-/// Machines without such a record, and those that record zeros, say nothing of their firmware.
+/// Without the event, or with zeros in it, the firmware time is unknown.
 #[test]
 fn firmware_time_unknown_without_times() {
     for (name, times) in [("none.etl", None), ("zeros.etl", Some([0; 5]))] {

@@ -102,10 +102,10 @@ fn rejects_paths_outside_folders() {
     let setup = Setup::new();
     let secret = setup.outside.path().join("secret").display().to_string();
     let missing = setup.outside.path().join("missing").display().to_string();
-    let said = setup.refusal("info", json!({ "file": secret }));
-    assert!(said.contains("outside the folders"), "{said}");
+    let message = setup.refusal("info", json!({ "file": secret }));
+    assert!(message.contains("outside the folders"), "{message}");
     // The message is the same whether or not the file exists.
-    assert_eq!(setup.refusal("info", json!({ "file": missing })).replace("missing", "secret"), said);
+    assert_eq!(setup.refusal("info", json!({ "file": missing })).replace("missing", "secret"), message);
     for path in ["../boot.etl", "more/../../secret", "/etc/passwd", "/"] {
         setup.refusal("info", json!({ "file": path }));
     }
@@ -123,7 +123,7 @@ fn rejects_paths_outside_folders() {
 #[test]
 fn invalid_calls_return_errors() {
     let setup = Setup::new();
-    for (tool, arguments, said) in [
+    for (tool, arguments, expected) in [
         ("boot", json!({}), "boot: 'file' is missing"),
         ("boot", json!({ "file": 5 }), "boot: 'file' must be a path"),
         ("boot", json!({ "file": "boot.etl", "format": "svg" }), "boot: 'format' must be one of text, json"),
@@ -139,7 +139,7 @@ fn invalid_calls_return_errors() {
         ("recordings", json!({ "folder": 1 }), "recordings: 'folder' must be a path"),
     ] {
         let text = setup.refusal(tool, arguments);
-        assert!(text.starts_with(said), "{text}");
+        assert!(text.starts_with(expected), "{text}");
     }
     assert!(setup.assistant.call("record", &Map::new()).is_none());
 }

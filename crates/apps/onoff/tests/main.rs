@@ -1,4 +1,4 @@
-//! What front ends rely on: the same answers from paths and from bytes, tables read once, and refusals that say what there is.
+//! Guarantees for front ends: paths and bytes give the same results, tables are read once, errors describe the recording.
 #![allow(clippy::unwrap_used)]
 
 mod boot_history;
@@ -71,7 +71,7 @@ fn provenance_ignores_compression() {
     assert_eq!(content(&of_file), content(&of_packed));
     assert_eq!((of_file.computer.as_str(), of_file.os.as_str()), ("LAPTOP-7F3", "Windows 10 22H2"));
 
-    // One other bit is another recording.
+    // A single changed bit changes the provenance.
     let mut other = bytes.clone();
     *other.last_mut().unwrap() ^= 1;
     let of_other = Session::from_bytes([("boot.etl".to_owned(), other)]).unwrap().provenance().unwrap();
@@ -126,7 +126,7 @@ fn library_lists_rows() {
     let rows = written(|out| processes.write_csv(out));
     assert!(rows.starts_with("image,"), "{rows}");
     assert!(rows.contains("\nwinlogon.exe,"), "{rows}");
-    // One row fewer is said to be left out.
+    // A removed row is reported as not shown.
     let order = Order { top: Some(rows.lines().count() - 2), ..Order::default() };
     let cut = session.list(&List::Processes, &ListQuery { order, ..ListQuery::default() }).unwrap();
     assert!(written(|out| cut.write_text(out)).contains("and 1 more row;"));
@@ -188,7 +188,7 @@ fn lane_fits_pixels_and_counts_rest() {
             DrawnLane::Shares(shares) => shares.busy.len() as u64,
         };
         let whole = count(&lanes.draw(track.id, 0, trace.duration_ns, PIXELS).unwrap());
-        // Half of the recording holds no more than the whole, and the two halves together all of it.
+        // Each half has at most the whole, and the two halves together have everything.
         let middle = trace.duration_ns / 2;
         let halves = [(0, middle), (middle, trace.duration_ns)];
         let of_halves = halves.map(|(from, to)| count(&lanes.draw(track.id, from, to, PIXELS).unwrap()));

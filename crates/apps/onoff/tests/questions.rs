@@ -1,4 +1,4 @@
-//! What was asked with arguments of the program before is asked of the library: events, phases, kept baselines, recordings of a folder.
+//! Library queries: events, phases, saved baselines, recordings in a folder.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -16,7 +16,7 @@ use onoff::{
 
 use super::{sample, session};
 
-/// The times of the events that a question is about, ns.
+/// The times of the selected events in ns.
 fn times(question: &EventQuery) -> Vec<i64> {
     let session = session("slow-boot.etl");
     let mut times = Vec::new();
@@ -63,7 +63,7 @@ fn filters_events_and_stops_on_break() {
     assert_eq!(names.into_iter().collect::<Vec<_>>(), ["P-Start"]);
 }
 
-/// A question about the boots in `paths`.
+/// A query for the boots in `paths`.
 fn boots_in(paths: Vec<PathBuf>) -> RunsQuery {
     let source = ConfigurationSource { name: "baseline".to_owned(), factors: Vec::new(), paths };
     RunsQuery {
@@ -81,7 +81,7 @@ fn finds_recordings_in_folder_by_content() {
     for (number, file) in std::fs::read_dir(&runs).unwrap().enumerate() {
         let file = file.unwrap().path();
         if file.is_file() {
-            // A name that says nothing.
+            // A name without a hint to the contents.
             std::fs::copy(&file, folder.path().join(format!("{number}.dat"))).unwrap();
             copies += 1;
         }
@@ -108,7 +108,7 @@ fn finds_recordings_in_folder_by_content() {
 
     let empty = tempfile::tempdir().unwrap();
     let refused = read_runs(&boots_in(vec![empty.path().to_owned()]), false, BadRecording::Fail, &mut |_, _| None);
-    assert!(matches!(refused, Err(Refusal::Nothing(why)) if why.ends_with("no recording in this folder")));
+    assert!(matches!(refused, Err(Refusal::Nothing(why)) if why.ends_with("no recordings in this folder")));
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn identifies_non_system_files() {
 
 #[test]
 fn example_prints_boot() {
-    // Cargo builds the examples with the tests.
+    // Cargo builds the examples together with the tests.
     let tests = std::env::current_exe().unwrap();
     let example =
         tests.ancestors().nth(2).unwrap().join("examples").join(format!("boot{}", std::env::consts::EXE_SUFFIX));
