@@ -194,9 +194,9 @@ pub enum Command {
 
 #[derive(Debug, Args)]
 pub struct RecordingArguments {
-    /// The recording: an event trace log (.etl), optionally compressed (.xz, .gz, .zst, .zip); for Linux, a folder or archive of
-    /// traces, logs and systemd output, or any one of them; - for standard input. Several files are read as one recording. Without
-    /// a file: this Linux computer's journal, systemd times and kernel log
+    /// The recording: an event trace log (.etl), optionally compressed (.xz, .gz, .zst, .zip); for Linux, a folder or
+    /// archive of traces, logs and systemd output, or any one of them; - for standard input. Several files are read as
+    /// one recording. Without a file: this Linux computer's journal, systemd times and kernel log
     #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
 
@@ -207,12 +207,13 @@ pub struct RecordingArguments {
 /// How a recording is read.
 #[derive(Debug, Args)]
 pub struct ReadingArguments {
-    /// Event schemas for your own providers: an instrumentation manifest (.man), a provider DLL or EXE, or a folder of these
+    /// Event schemas for your own providers: an instrumentation manifest (.man), a provider DLL or EXE, or a folder of
+    /// these
     #[arg(long = "manifest", value_name = "PATH")]
     pub manifests: Vec<PathBuf>,
 
-    /// Boot to read from a Linux journal: 0 is the last, -1 the one before, or a boot id. Default: the boot the other files
-    /// belong to, otherwise the last completed boot
+    /// Boot to read from a Linux journal: 0 is the last, -1 the one before, or a boot id. Default: the boot the other
+    /// files belong to, otherwise the last completed boot
     #[arg(long, value_name = "BOOT", allow_hyphen_values = true)]
     pub boot: Option<String>,
 
@@ -285,9 +286,9 @@ its end; 'inferred' means that the event which defines the end was not recorded.
 
 {EXIT_CODES}"))]
 pub struct BootArguments {
-    /// The recording: an event trace log (.etl), optionally compressed (.xz, .gz, .zst, .zip); for Linux, a folder or archive of
-    /// traces, logs and systemd output, or any one of them. Several files are read as one recording. Without a file: this Linux
-    /// computer's journal, systemd times and kernel log; with --firmware or --capture, only those
+    /// The recording: an event trace log (.etl), optionally compressed (.xz, .gz, .zst, .zip); for Linux, a folder or
+    /// archive of traces, logs and systemd output, or any one of them. Several files are read as one recording. Without
+    /// a file: this Linux computer's journal, systemd times and kernel log; with --firmware or --capture, only those
     #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
 
@@ -369,8 +370,8 @@ pub struct EventsArguments {
     #[arg(long, value_name = "NAME", conflicts_with = "range")]
     pub phase: Option<String>,
 
-    /// Only events in this time range, end excluded: 1234[s|ms|us|ns] from the start of the recording (default unit µs), or
-    /// yyyy/mm/dd:hh:mm:ss.ffff in the local time of the recorded computer, or in UTC with +UTC
+    /// Only events in this time range, end excluded: 1234[s|ms|us|ns] from the start of the recording (default unit
+    /// µs), or yyyy/mm/dd:hh:mm:ss.ffff in the local time of the recorded computer, or in UTC with +UTC
     #[arg(long, value_names = ["FROM", "TO"], num_args = 2)]
     pub range: Option<Vec<String>>,
 

@@ -1,4 +1,5 @@
-//! An [`Invocation`]: validated arguments with defaults applied, ready to run. Each verb builds its own in [`crate::commands`].
+//! An [`Invocation`]: validated arguments with defaults applied, ready to run. Each verb builds its own in
+//! [`crate::commands`].
 
 use std::path::PathBuf;
 

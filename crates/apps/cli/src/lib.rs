@@ -25,8 +25,8 @@ use invocation::Invocation;
 /// Exit code for invalid arguments (`EX_USAGE` in sysexits.h); distinct from every code that reports a result.
 const USAGE_ERROR: u8 = 64;
 
-/// Runs the program with `arguments`, starting with the program name, and returns the exit code. Output goes to stdout or a
-/// file, errors to stderr.
+/// Runs the program with `arguments`, starting with the program name, and returns the exit code. Output goes to stdout
+/// or a file, errors to stderr.
 #[must_use]
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let parsed = match parse(arguments) {

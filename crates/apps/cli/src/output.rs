@@ -19,9 +19,11 @@ pub struct Display {
     pub width: Option<Width>,
     /// Print only the first lines of text.
     pub is_brief: bool,
-    /// The output is text for people, which may be wrapped and shortened. Machine-readable formats are written unchanged.
+    /// The output is text for people, which may be wrapped and shortened. Machine-readable formats are written
+    /// unchanged.
     pub is_text: bool,
-    /// The output contains no color sequences, so the scan that strips them is skipped; it can take longer than the output.
+    /// The output contains no color sequences, so the scan that strips them is skipped; it can take longer than the
+    /// output.
     pub is_unstyled: bool,
 }
 
@@ -79,8 +81,9 @@ impl Destination {
 
     /// Opens the destination, runs `write` on it and flushes.
     ///
-    /// A file is replaced only once the output is complete, so a failing command leaves an existing file untouched. A reader
-    /// that closes the pipe early is not a failure: the exit code does not depend on how much of the output is read.
+    /// A file is replaced only once the output is complete, so a failing command leaves an existing file untouched. A
+    /// reader that closes the pipe early is not a failure: the exit code does not depend on how much of the output is
+    /// read.
     pub fn write(&self, write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>) -> Result<(), Failure> {
         ignore_broken_pipe(self.write_whole(write))
     }

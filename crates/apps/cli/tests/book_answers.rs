@@ -117,7 +117,8 @@ fn book_answers_use_at_most_three_commands() {
     assert!(services.starts_with("name,") && services.contains("duration_ns"), "{services}");
 }
 
-/// Three boots, and three after an update that makes the service ProfSvc 2 s slower; otherwise they differ by milliseconds only.
+/// Three boots, and three after an update that makes the service ProfSvc 2 s slower; otherwise they differ by
+/// milliseconds only.
 fn runs() -> Vec<(String, String)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/simulator/scenarios/healthy-boot.toml");
     let text = std::fs::read_to_string(path).unwrap();

@@ -1,5 +1,5 @@
-//! The boot axis from reset through firmware, network boot, loader and kernel to the desktop. Known values are injected: the
-//! offset of the capture's clock, and the time from the last byte to the start of the loader.
+//! The boot axis from reset through firmware, network boot, loader and kernel to the desktop. Known values are
+//! injected: the offset of the capture's clock, and the time from the last byte to the start of the loader.
 
 use onoff_testkit::capture::{DhcpFields, PacketLog, Scene, event_trace, frames_of};
 use onoff_trace::CivilTime;
@@ -9,7 +9,8 @@ use crate::firmware::fbpt;
 use crate::harness::Folder;
 
 const MS: i64 = 1_000_000;
-/// Table 2 of the paper on PXE performance, the boot over the network, ms: reset's end, loader's load and start, ExitBootServices.
+/// Table 2 of the paper on PXE performance, the boot over the network, ms: reset's end, loader's load and start,
+/// ExitBootServices.
 const PAPER_MS: [i64; 5] = [21, 7_037, 20_246, 40_363, 40_365];
 const SCENARIO: &str = "table-7-slow-service-in-group.toml";
 /// Offset of the capture's clock.
@@ -21,8 +22,8 @@ fn paper() -> Vec<u8> {
     fbpt(PAPER_MS.map(|ms| (ms * MS) as u64))
 }
 
-/// The packets of a boot with its reset at `reset_unix_ms`: an address soon after the loader is loaded, the boot program shortly
-/// before the loader starts, an image, and the system's own network 5 s after kernel start.
+/// The packets of a boot with its reset at `reset_unix_ms`: an address soon after the loader is loaded, the boot
+/// program shortly before the loader starts, an image, and the system's own network 5 s after kernel start.
 fn packets(reset_unix_ms: i64) -> Vec<u8> {
     let at = |ms: i64| ((reset_unix_ms + ms) * MS) as u64;
     // A request and 800 blocks, each with an acknowledgment, 50 µs per packet.

@@ -219,8 +219,8 @@ fn tables_6_and_a_1_name_driver_and_pends() {
     record(&folder, "table-6-no-pended-requests", "no.etl");
     record(&folder, "table-6-pended-start", "start.etl");
     record(&folder, "table-6-pended-start-and-enumeration", "both.etl");
-    // Table A-1: PreSMSS took 26,636, 17,919 and 17,294 ms. Ramdisk's load took 9,214 ms of it, its start and its enumeration
-    // 3,000 ms each, during which it blocked before it pended.
+    // Table A-1: PreSMSS took 26,636, 17,919 and 17,294 ms. Ramdisk's load took 9,214 ms of it, its start and its
+    // enumeration 3,000 ms each, during which it blocked before it pended.
     for (candidate, phase_ms, ramdisk_ms, until_pended_ms, change) in
         [("start", -8_717, -12_214, 3_000, "shorter"), ("both", -9_342, -15_214, 0, "gone")]
     {

@@ -107,8 +107,8 @@ fn headlines_name_changed_stage() {
     assert_eq!(packets.lines().nth(1), Some("+800 ms in client busy."));
 }
 
-/// Real boots of one firmware over IPv4 and IPv6, and with windows of 1 and 4 blocks: the differing stages, as measured manually
-/// in the captures.
+/// Real boots of one firmware over IPv4 and IPv6, and with windows of 1 and 4 blocks: the differing stages, as measured
+/// manually in the captures.
 #[test]
 fn compares_ip_versions_and_windows() {
     let Some(samples) = onoff_testkit::real::samples("netboot") else {

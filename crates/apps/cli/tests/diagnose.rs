@@ -216,8 +216,8 @@ fn finds_injected_delays_on_real_linux() {
     assert_eq!(first["subject"]["name"], "slowearly.service");
 }
 
-/// Sleeps of emulated lab computers, analyzed manually: the network card's `noirq` resume takes 448 ms of a 611 ms phase. For
-/// 344 ms of it no other callback on the path runs, and it is on the path for 90 ms later; no device of the
+/// Sleeps of emulated lab computers, analyzed manually: the network card's `noirq` resume takes 448 ms of a 611 ms
+/// phase. For 344 ms of it no other callback on the path runs, and it is on the path for 90 ms later; no device of the
 /// hibernation takes 300 ms.
 #[test]
 fn real_linux_sleeps_have_correct_findings() {

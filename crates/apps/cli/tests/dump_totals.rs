@@ -179,8 +179,8 @@ fn differences(rows: &Sums, tables: &Tables) -> Vec<String> {
         let same = match *what {
             // Both ends of a run are truncated.
             "ran" => (row * 1_000 - table).abs() <= (count + 2) * 1_000,
-            // The dump uses the duration from the completion event; the list uses issue and completion times, which gives
-            // µs more, and ms more for one in a thousand real requests.
+            // The dump uses the duration from the completion event; the list uses issue and completion times, which
+            // gives µs more, and ms more for one in a thousand real requests.
             "time of reads" | "time of writes" | "time of flushes" => {
                 (row * 1_000 - table).abs() <= (count * 10_000).max(table / 20)
             }

@@ -652,8 +652,8 @@ fn reads_dp_raw_trace() {
     assert!(answer.contains("Usb Xhci Driver"), "{answer}");
 }
 
-/// Five seconds of DXE without a measured driver: the headline and the list name the drivers before and after. A driver that
-/// fills the gap is named instead.
+/// Five seconds of DXE without a measured driver: the headline and the list name the drivers before and after. A driver
+/// that fills the gap is named instead.
 #[test]
 fn unexplained_phase_names_adjacent_drivers() {
     const MS: u64 = 1_000_000;

@@ -207,7 +207,8 @@ fn rejects_wim_with_advice() {
 }
 
 /// Counts for four real installations from another reader: auto-start services, and how many of these are delayed, have
-/// a trigger or a group; boot drivers, and how many are critical; enabled autologgers. One has fast startup on and hibernation off.
+/// a trigger or a group; boot drivers, and how many are critical; enabled autologgers. One has fast startup on and
+/// hibernation off.
 #[test]
 fn real_hives_have_known_counts() {
     let Some(samples) = samples("hives") else { return };

@@ -30,7 +30,8 @@ fn matches_paper_table_exactly() {
         assert!(plain.contains(line), "{line}\n{text}");
     }
     assert!(text.contains("25,000 of 4 B"), "{text}");
-    // The fix with its effect: 409,600 bytes are seven 64 KiB blocks and a hundred pages; all other page accesses are hits.
+    // The fix with its effect: 409,600 bytes are seven 64 KiB blocks and a hundred pages; all other page accesses are
+    // hits.
     assert!(
         plain.contains("A 64.0 KiB buffer makes 49,395 reads 7; a cache of 1 page has 99.8 % of the page accesses."),
         "{text}"
@@ -42,7 +43,8 @@ fn matches_paper_table_exactly() {
     assert!(text.contains("no times: give --device"), "{text}");
 }
 
-/// A cache smaller than one read-ahead group has no misses with read-ahead; the last row holds everything, including key blocks.
+/// A cache smaller than one read-ahead group has no misses with read-ahead; the last row holds everything, including
+/// key blocks.
 #[test]
 fn missing_curve_sizes_are_empty() {
     let folder = Folder::new();
@@ -169,7 +171,8 @@ fn recorders_agree_on_one_run() {
 /// A view: requests, bytes, pages touched, files, each page once, one page per request, every page requested.
 type Counts = [u64; 7];
 
-/// A cache: accesses, misses with 1, 8 and 64 pages and with all, and the smallest sizes for 50, 90 and 99 % of achievable hits.
+/// A cache: accesses, misses with 1, 8 and 64 pages and with all, and the smallest sizes for 50, 90 and 99 % of
+/// achievable hits.
 type Misses = [u64; 8];
 
 struct KnownView {
@@ -181,8 +184,8 @@ struct KnownView {
     keys: Option<Misses>,
 }
 
-/// Reads of real recordings, counted by a simple Python script with an LRU stack for the caches. The strace counts match
-/// the published ones exactly; for Process Monitor, those read "4,096" as 4.
+/// Reads of real recordings, counted by a simple Python script with an LRU stack for the caches. The strace counts
+/// match the published ones exactly; for Process Monitor, those read "4,096" as 4.
 #[test]
 fn real_recordings_match_plain_count() {
     let strace = [KnownView {

@@ -96,8 +96,8 @@ fn critical_chain_alone_gives_bound() {
     assert!(text.contains("the other units, and which starts failed"), "{text}");
 }
 
-/// The values of `systemd-analyze time` in ms: firmware, loader, kernel, user space, total, and when the default target was
-/// reached in user space.
+/// The values of `systemd-analyze time` in ms: firmware, loader, kernel, user space, total, and when the default target
+/// was reached in user space.
 const FIGURES: [(&str, [i64; 6]); 6] = [
     ("boot-1", [4_940, 419, 11_743, 19_713, 36_817, 19_416]),
     ("boot-2", [5_179, 269, 11_261, 23_417, 40_127, 22_989]),

@@ -1,5 +1,5 @@
-//! `onoff netboot` on real captures: durations and counts compared with notes from servers, clients and other tools taken
-//! when the captures were made.
+//! `onoff netboot` on real captures: durations and counts compared with notes from servers, clients and other tools
+//! taken when the captures were made.
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;

@@ -75,7 +75,8 @@ fn shows_five_ready_boot_boots() {
     let folder = Folder::new();
     let block = 1 << 20;
     for at in 1..=5_u32 {
-        // Each boot reads one more block of the first file in sequence, and the last boot reads another file at its end.
+        // Each boot reads one more block of the first file in sequence, and the last boot reads another file at its
+        // end.
         let mut reads: Vec<_> = (0..at).map(|to| (r"\Device\ntdll.dll", u64::from(to * block), block, to)).collect();
         reads.push((r"\Device\hive", 7 * u64::from(at), 4096, 1_000_000));
         if at == 5 {

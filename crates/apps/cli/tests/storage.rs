@@ -59,9 +59,9 @@ fn json(folder: &Folder, arguments: &str) -> Value {
     serde_json::from_str(&folder.answer(&format!("{arguments} --format json"))).unwrap()
 }
 
-/// A line of figure 3 in Microsoft's paper on Windows Embedded Standard 7: process, path if there is one, service time in
-/// ns, bytes, reads, service time of reads in ns. The paper truncates the second process's id after two digits, and the
-/// end of a path.
+/// A line of figure 3 in Microsoft's paper on Windows Embedded Standard 7: process, path if there is one, service time
+/// in ns, bytes, reads, service time of reads in ns. The paper truncates the second process's id after two digits, and
+/// the end of a path.
 type Line = (&'static str, u32, &'static str, u64, u64, u64, u64);
 
 const FIGURE_3: [Line; 7] = [

@@ -171,7 +171,8 @@ fn fast_startup_is_a_boot() {
     assert!(errors.contains(": the recording holds no sleep"), "{errors}");
 }
 
-/// The thread that starts a sleep keeps its processor, but a sleeping computer uses no CPU. All commands agree on the numbers.
+/// The thread that starts a sleep keeps its processor, but a sleeping computer uses no CPU. All commands agree on the
+/// numbers.
 #[test]
 fn sleep_has_no_cpu_usage() {
     const SECOND: i64 = 1_000_000_000;

@@ -123,8 +123,8 @@ fn service_manager_waits_for_starting_service() {
     });
     assert_eq!(step["service"], named);
     let dependency = share(stretch, "service_dependency", "First");
-    // For 20 ms, until the host process exists, the activity is unknown, except just after creation, when its thread was
-    // ready but had no processor.
+    // For 20 ms, until the host process exists, the activity is unknown, except just after creation, when its thread
+    // was ready but had no processor.
     assert_eq!(number(&dependency["ns"]) / MS, 3_019);
     // Known activity of the service's thread keeps its kind.
     let slept = stretch["path"]["steps"].as_array().unwrap().iter();

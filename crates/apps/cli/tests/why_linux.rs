@@ -22,8 +22,8 @@ const UNITS: &str = "Id=slow.service\nLoadState=loaded\nExecMainPID=217\nExecMai
     InactiveExitTimestampMonotonic=23361000\nActiveEnterTimestampMonotonic=23361000\n";
 const KERNEL_LOG: &str = "[    0.000000] Linux version 6.1.0-50-amd64 (debian-kernel@lists.debian.org)\n\
     [    0.000000] Command line: root=/dev/vda2\n[   11.200000] Freeing unused kernel image memory: 100K\n";
-/// Task, time in seconds, event. The kernel's first thread waits for a timer in `slow_init`; process 1 starts process 217
-/// and is woken by a timer while process 217 sleeps.
+/// Task, time in seconds, event. The kernel's first thread waits for a timer in `slow_init`; process 1 starts process
+/// 217 and is woken by a timer while process 217 sleeps.
 const EVENTS: [(&str, &str, &str); 23] = [
     ("swapper/0-0", "0.900000", "sched_waking: comm=swapper/0 pid=1 prio=120 target_cpu=000"),
     (
@@ -390,7 +390,8 @@ fn verbs_agree_on_injected_unit() {
     is_one(&folder, &samples.join("boot-2.tar.xz"), ("boot", "user_space", "slowearly.service"), 6_107);
     let shutdown = samples.join("shutdown-slowstop.tar.xz");
     is_one(&folder, &shutdown, ("shutdown", "stop_units", "slowstop.service"), 5_166);
-    // e2scrub_reap.service took 8.17 s of the first boot, off the critical path, and ifup@enp0s16.service 3.88 s of the shutdown.
+    // e2scrub_reap.service took 8.17 s of the first boot, off the critical path, and ifup@enp0s16.service 3.88 s of the
+    // shutdown.
     let boot = culprits(&folder, &format!("boot {}", samples.join("boot-2.tar.xz").display()));
     assert!(!boot.iter().any(|(_, name, _)| name == "e2scrub_reap.service" || name == "the processors"), "{boot:?}");
     let stop = culprits(&folder, &format!("shutdown {}", shutdown.display()));

@@ -7,8 +7,8 @@ use crate::error::Error;
 use crate::session::Session;
 
 impl Session {
-    /// Finds changes among the last `last` boots in the recording's journals. Only boots of the computer of the newest boot count.
-    /// Boots that did not complete are listed but not compared.
+    /// Finds changes among the last `last` boots in the recording's journals. Only boots of the computer of the newest
+    /// boot count. Boots that did not complete are listed but not compared.
     ///
     /// # Errors
     /// The recording is unreadable, or not from Linux.

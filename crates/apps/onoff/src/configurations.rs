@@ -77,8 +77,8 @@ enum Source {
     Baseline(PathBuf),
 }
 
-/// Reads all runs of all configurations. With `with_provenance`, hashes every file, which reads each byte again. Calls `progress`
-/// before each recording with its number and the number of recordings.
+/// Reads all runs of all configurations. With `with_provenance`, hashes every file, which reads each byte again. Calls
+/// `progress` before each recording with its number and the number of recordings.
 ///
 /// # Errors
 /// A path is unreadable, a folder has no recordings, or a recording does not have the transition.
@@ -204,7 +204,8 @@ fn saved_runs(path: &Path, choice: &mut TransitionChoice) -> Result<Vec<Run>, Re
     }
 }
 
-/// Expands the paths of a configuration, in order. Each file is a run, except that Windows logs recorded together form one run.
+/// Expands the paths of a configuration, in order. Each file is a run, except that Windows logs recorded together form
+/// one run.
 fn expand(configuration: &ConfigurationSource, chosen: Option<RunSubject>) -> Result<Vec<Source>, Refusal<String>> {
     let mut sources: Vec<(usize, Source)> = Vec::new();
     let mut files: Vec<PathBuf> = Vec::new();
@@ -243,8 +244,8 @@ fn is_event_trace_log(file: &PathBuf) -> bool {
         .is_ok_and(|files| files.kind() == RecordingKind::EventTraceLog)
 }
 
-/// Finds the recordings in a folder by their contents. For firmware tables, each file is a recording, because files of two boots must
-/// not be combined.
+/// Finds the recordings in a folder by their contents. For firmware tables, each file is a recording, because files of
+/// two boots must not be combined.
 fn folder(path: &Path, chosen: Option<RunSubject>) -> Result<Vec<Vec<PathBuf>>, Error> {
     if chosen == Some(RunSubject::Firmware) {
         return files_of_folder(path);

@@ -119,8 +119,8 @@ impl Events<'_> {
         Ok(end)
     }
 
-    /// Formats the events with writers, in parallel where possible, and calls `take` with the text of many events at a time, in order
-    /// of time, until it breaks.
+    /// Formats the events with writers, in parallel where possible, and calls `take` with the text of many events at a
+    /// time, in order of time, until it breaks.
     ///
     /// # Errors
     /// A file was truncated during the read, so the events are not reliable.

@@ -32,8 +32,8 @@ impl std::fmt::Display for FirmwareTimesError {
     }
 }
 
-/// Analyzes the firmware tables of one machine. `guids` are files with module names. For a serial log with several boots, `boot` 0
-/// is the last, -1 the one before.
+/// Analyzes the firmware tables of one machine. `guids` are files with module names. For a serial log with several
+/// boots, `boot` 0 is the last, -1 the one before.
 ///
 /// # Errors
 /// A path is unreadable, the boot does not exist, or the tables have no times.

@@ -13,8 +13,8 @@ use onoff_usage::functions::{CodePlace, FunctionNames};
 use crate::error::Error;
 use crate::session::Session;
 
-/// Resolves code addresses with the PDB and ELF files that `finder` provides, reading each file once. The result lists missing
-/// files. `servers_left_alone` means that the symbol path has servers that `finder` does not contact.
+/// Resolves code addresses with the PDB and ELF files that `finder` provides, reading each file once. The result lists
+/// missing files. `servers_left_alone` means that the symbol path has servers that `finder` does not contact.
 #[must_use]
 pub fn function_names(
     trace: &Trace,
@@ -97,7 +97,8 @@ fn file_of<'t>(trace: &'t Trace, image: &Image) -> Option<CodeFile<'t>> {
 }
 
 impl Session {
-    /// Resolves the functions of all call stacks in `report`, which must come from this session; see [`function_names`].
+    /// Resolves the functions of all call stacks in `report`, which must come from this session; see
+    /// [`function_names`].
     ///
     /// # Errors
     /// The recording is unreadable.

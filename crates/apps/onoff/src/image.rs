@@ -96,8 +96,8 @@ impl OpenedImage {
         })
     }
 
-    /// Estimates how the write filter overlay would fill with the writes of a recording; `None` if the recording has no disk writes.
-    /// The filter's settings provide limits that are not set in `limits`.
+    /// Estimates how the write filter overlay would fill with the writes of a recording; `None` if the recording has no
+    /// disk writes. The filter's settings provide limits that are not set in `limits`.
     ///
     /// # Errors
     /// The recording is unreadable.

@@ -17,8 +17,8 @@ pub struct Lanes {
 }
 
 impl Session {
-    /// Builds the tracks: processors, disks, the critical path of each phase, devices, services, sessions, notifications, power
-    /// requests, processes, milestones.
+    /// Builds the tracks: processors, disks, the critical path of each phase, devices, services, sessions,
+    /// notifications, power requests, processes, milestones.
     ///
     /// # Errors
     /// The recording is unreadable, or a network capture.
@@ -46,8 +46,8 @@ impl Lanes {
         self.tracks.iter().zip(0..).map(|(track, id)| track.summary(id)).collect()
     }
 
-    /// Draws `from_ns..to_ns` of a track for a width of `pixels`: at most two entries per pixel and row for intervals, one step per
-    /// pixel for shares. Takes time proportional to `pixels`. `None` for an unknown track.
+    /// Draws `from_ns..to_ns` of a track for a width of `pixels`: at most two entries per pixel and row for intervals,
+    /// one step per pixel for shares. Takes time proportional to `pixels`. `None` for an unknown track.
     #[must_use]
     pub fn draw(&self, track: u32, from_ns: i64, to_ns: i64, pixels: u32) -> Option<DrawnLane> {
         Some(self.tracks.get(track as usize)?.draw(from_ns, to_ns, pixels))

@@ -1,4 +1,5 @@
-//! Analyzes where the time goes when a computer boots, shuts down, sleeps, hibernates or wakes. Every front end calls this library.
+//! Analyzes where the time goes when a computer boots, shuts down, sleeps, hibernates or wakes. Every front end calls
+//! this library.
 //!
 //! ```
 //! use onoff::{Session, Transitions};
@@ -18,10 +19,13 @@
 //!
 //! # Design constraints
 //!
-//! * A [`Session`] is created from bytes or, with the feature `files`, from paths; everything else is independent of the source.
+//! * A [`Session`] is created from bytes or, with the feature `files`, from paths; everything else is independent of
+//!   the source.
 //! * A query reads only the tables it needs; tables already in memory are not read again.
-//! * This crate selects the analysis (full boot or fast startup, Windows or Linux), so that every front end gives the same result.
-//! * Results are values with units in their field names; `write_text` and `write_json` format them as the `onoff` program does.
+//! * This crate selects the analysis (full boot or fast startup, Windows or Linux), so that every front end gives the
+//!   same result.
+//! * Results are values with units in their field names; `write_text` and `write_json` format them as the `onoff`
+//!   program does.
 //! * The library prints nothing and, without the feature `files`, opens no files, so it builds for WebAssembly.
 
 #![forbid(unsafe_code)]

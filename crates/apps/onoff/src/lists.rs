@@ -181,8 +181,8 @@ impl Session {
         }
     }
 
-    /// Lists the time by function or call stack for a part of the recording. `name` resolves code addresses (see `function_names` with
-    /// the feature `symbols`); unresolved addresses show their module.
+    /// Lists the time by function or call stack for a part of the recording. `name` resolves code addresses (see
+    /// `function_names` with the feature `symbols`); unresolved addresses show their module.
     ///
     /// # Errors
     /// The recording is unreadable, or has no such events in that part.

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use onoff_files::{is_standard_input, open_all};
 use onoff_sources::{KnownKind, LOOKED_AT, Limits, RecordingKind, known_kind};
 
-/// Identifies the first of `paths`, or the contents of compressed files, if it is a kind that is easily mistaken for a recording of a
-/// system.
+/// Identifies the first of `paths`, or the contents of compressed files, if it is a kind that is easily mistaken for a
+/// recording of a system.
 #[must_use]
 pub fn other_kind(paths: &[PathBuf]) -> Option<KnownKind> {
     of_file(paths.first()?).or_else(|| inside(paths))

@@ -174,8 +174,8 @@ fn losses(summary: &RecordingSummary) -> String {
     }
 }
 
-/// Describes files that are not a recording of a system, but that a verb can read: firmware tables, a Windows installation, prefetch
-/// files. Returns `None` for other files.
+/// Describes files that are not a recording of a system, but that a verb can read: firmware tables, a Windows
+/// installation, prefetch files. Returns `None` for other files.
 #[cfg(feature = "files")]
 #[must_use]
 pub fn overview_of_files(paths: &[std::path::PathBuf]) -> Option<Overview> {

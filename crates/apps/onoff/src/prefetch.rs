@@ -10,8 +10,8 @@ use onoff_image::{HiveKind, Image, ImageHive};
 
 use crate::error::Error;
 
-/// Analyzes the prefetch files in `paths`: files, folders, or the root of a Windows volume. `programs` are the image names whose file
-/// lists are combined; empty means all.
+/// Analyzes the prefetch files in `paths`: files, folders, or the root of a Windows volume. `programs` are the image
+/// names whose file lists are combined; empty means all.
 ///
 /// # Errors
 /// A path is unreadable.

@@ -26,7 +26,8 @@ pub enum RequestsError {
 }
 
 impl Session {
-    /// Analyzes the file and disk requests of `processes` (empty means all) within `range` (`None` means the whole recording).
+    /// Analyzes the file and disk requests of `processes` (empty means all) within `range` (`None` means the whole
+    /// recording).
     ///
     /// # Errors
     /// The recording is unreadable, or no request matches.

@@ -23,15 +23,15 @@ pub struct TransitionRuns {
     pub runs: Vec<Run>,
 }
 
-/// The tables for runs and for attributing the time of each phase. They do not depend on the transition, so that the attribution is the
-/// same in every verb.
+/// The tables for runs and for attributing the time of each phase. They do not depend on the transition, so that the
+/// attribution is the same in every verb.
 fn tables_with_accounts() -> Tables {
     tables_of_runs(None).union(waits::TABLES)
 }
 
 impl Session {
-    /// Measures the runs of `transition`; by default a boot, otherwise sleeps, otherwise a shutdown. `number` selects one of several
-    /// sleeps. `name` is the name of the recording in the comparison.
+    /// Measures the runs of `transition`; by default a boot, otherwise sleeps, otherwise a shutdown. `number` selects
+    /// one of several sleeps. `name` is the name of the recording in the comparison.
     ///
     /// # Errors
     /// The recording is unreadable, or does not have the transition.

@@ -83,7 +83,8 @@ impl Session {
         &self.options
     }
 
-    /// Returns at least the wanted tables. Tables stay cached: a query that needs no others does not read the recording again.
+    /// Returns at least the wanted tables. Tables stay cached: a query that needs no others does not read the recording
+    /// again.
     ///
     /// # Errors
     /// The recording is damaged beyond repair.

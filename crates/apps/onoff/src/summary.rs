@@ -17,8 +17,8 @@ use crate::{Error, Refusal, Session};
 /// The rows of one recording, and the measures of its sleeps.
 type Answer = (Vec<SummaryRow>, Vec<OneSleep>);
 
-/// Summarizes `recordings`, each given by the paths of its files ([`onoff_files::FoundRecordings::all`]), in parallel. An unreadable
-/// recording becomes a row with the error. Calls `done` after each recording, from any thread.
+/// Summarizes `recordings`, each given by the paths of its files ([`onoff_files::FoundRecordings::all`]), in parallel.
+/// An unreadable recording becomes a row with the error. Calls `done` after each recording, from any thread.
 #[must_use]
 pub fn summarize_all(recordings: &[Vec<PathBuf>], options: &onoff_files::Options, done: &(dyn Fn() + Sync)) -> Summary {
     let answers: Vec<Result<Answer, String>> = recordings

@@ -26,7 +26,8 @@ fn plain(text: &str) -> String {
     parts.fold(first, |all, part| all + part.split_once('m').map_or(part, |(_, rest)| rest))
 }
 
-/// The history of boots with these waits, one per day; the log has the `said` messages from boot `changed` on, which also runs another kernel.
+/// The history of boots with these waits, one per day; the log has the `said` messages from boot `changed` on, which
+/// also runs another kernel.
 fn history_of(waits_ms: &[i64], (changed, said): (usize, &[(&str, &str)])) -> (BootHistory, String) {
     let simulated: Vec<Played> = waits_ms.iter().enumerate().map(|(at, &ms)| boot(at, ms)).collect();
     let boots: Vec<JournalledBoot<'_>> = simulated

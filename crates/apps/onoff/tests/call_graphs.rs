@@ -72,7 +72,8 @@ fn with_lines(
         .collect()
 }
 
-/// `driver_work` takes 60 ms: 50 ms in `slow_register`, 44 ms of that in 2 calls of `wait_for_it`; the rest is its own time.
+/// `driver_work` takes 60 ms: 50 ms in `slow_register`, 44 ms of that in 2 calls of `wait_for_it`; the rest is its own
+/// time.
 fn calls(moment: &Moment, task: &str) -> Vec<(i64, String)> {
     [
         (1_000, "funcgraph_entry:                   |  driver_work() {"),

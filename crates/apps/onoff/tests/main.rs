@@ -1,4 +1,5 @@
-//! Guarantees for front ends: paths and bytes give the same results, tables are read once, errors describe the recording.
+//! Guarantees for front ends: paths and bytes give the same results, tables are read once, errors describe the
+//! recording.
 #![allow(clippy::unwrap_used)]
 
 mod boot_history;

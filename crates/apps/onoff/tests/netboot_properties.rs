@@ -1,5 +1,5 @@
-//! Invariants of all captures: stages cover the whole boot, the parts of a transfer sum to its duration, and a failed boot
-//! has exactly one finding with the reason.
+//! Invariants of all captures: stages cover the whole boot, the parts of a transfer sum to its duration, and a failed
+//! boot has exactly one finding with the reason.
 
 use onoff::answers::network::outcome::Verdict;
 use onoff::answers::network::report::{FileTransfer, NetworkBoot};
@@ -198,7 +198,8 @@ fn other_traffic_does_not_change_boot() {
     }
 }
 
-/// More boots of one client than the limit: the reported boots are complete, the others are counted, and no other loss is reported.
+/// More boots of one client than the limit: the reported boots are complete, the others are counted, and no other loss
+/// is reported.
 #[test]
 fn counts_boots_beyond_limit() {
     let session = Session::from_bytes([("boot.pcapng".to_owned(), Flood::Boots.capture(400_000))]).unwrap();

@@ -1,14 +1,15 @@
-//! The library for WebAssembly, as plain exported functions: a page writes a recording's files into memory and reads the results.
+//! The library for WebAssembly, as plain exported functions: a page writes a recording's files into memory and reads
+//! the results.
 //!
-//! For each file, [`onoff_reserve`] allocates memory for its name and bytes, the page writes them there, and [`onoff_add_file`] takes
-//! them. A query such as [`onoff_boot`] then leaves its answer at [`onoff_answer`]: UTF-8, [`onoff_answer_length`] bytes long, valid
-//! until the next call. [`onoff_clear`] drops the files.
+//! For each file, [`onoff_reserve`] allocates memory for its name and bytes, the page writes them there, and
+//! [`onoff_add_file`] takes them. A query such as [`onoff_boot`] then leaves its answer at [`onoff_answer`]: UTF-8,
+//! [`onoff_answer_length`] bytes long, valid until the next call. [`onoff_clear`] drops the files.
 //!
 //! # Design constraints
 //!
 //! * No function takes a pointer from the caller, which writes only to memory from [`onoff_reserve`].
-//! * A query returns 0 for success, 1 for an unreadable recording, 2 for a recording without data for the query. In the last two
-//!   cases the answer is the error message.
+//! * A query returns 0 for success, 1 for an unreadable recording, 2 for a recording without data for the query. In the
+//!   last two cases the answer is the error message.
 
 // The lint is about exported names; there are no unsafe blocks.
 #![allow(unsafe_code, reason = "exported names")]

@@ -32,7 +32,8 @@ pub struct CollectArguments {
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub boots: u16,
 
-    /// Replace computer and user names, and IPv4, IPv6, Ethernet and email addresses; each is replaced the same way everywhere
+    /// Replace computer and user names, and IPv4, IPv6, Ethernet and email addresses; each is replaced the same way
+    /// everywhere
     #[arg(long)]
     pub redact: bool,
 

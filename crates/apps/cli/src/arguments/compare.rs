@@ -42,8 +42,8 @@ pub struct SidesArguments {
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub candidate: Vec<PathBuf>,
 
-    /// Transition to compare: boot, shutdown, suspend, netboot (from captures), firmware (from its tables), or suspend:2 for
-    /// the second of several [default: the transition in the first recording]
+    /// Transition to compare: boot, shutdown, suspend, netboot (from captures), firmware (from its tables), or
+    /// suspend:2 for the second of several [default: the transition in the first recording]
     #[arg(long, value_name = "NAME")]
     pub transition: Option<String>,
 
@@ -65,12 +65,14 @@ pub struct RunsArguments {
     #[command(flatten)]
     pub sides: SidesArguments,
 
-    /// Event schemas for your own providers: an instrumentation manifest (.man), a provider DLL or EXE, or a folder of these
+    /// Event schemas for your own providers: an instrumentation manifest (.man), a provider DLL or EXE, or a folder of
+    /// these
     #[arg(long = "manifest", value_name = "PATH")]
     pub manifests: Vec<PathBuf>,
 }
 
-/// Compare recordings of a transition: what got slower or faster, what is new or gone, and whether it is more than noise
+/// Compare recordings of a transition: what got slower or faster, what is new or gone, and whether it is more than
+/// noise
 #[derive(Debug, Args)]
 #[command(after_help = format!("\
 Examples:
@@ -104,8 +106,8 @@ pub struct CompareArguments {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["pair", "baseline", "candidate", "transition"])]
     pub study: Option<PathBuf>,
 
-    /// Compare successive boots in a Linux journal: when a part of the boot became slower, what explains it, and which update
-    /// preceded it. Without a file, reads this computer's journal
+    /// Compare successive boots in a Linux journal: when a part of the boot became slower, what explains it, and which
+    /// update preceded it. Without a file, reads this computer's journal
     #[arg(long, value_name = "JOURNAL", num_args = 0.., conflicts_with_all = ["pair", "baseline", "candidate", "transition", "study"])]
     pub boots: Option<Vec<PathBuf>>,
 

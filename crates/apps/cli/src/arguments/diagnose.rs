@@ -29,13 +29,13 @@ pub struct DiagnoseArguments {
     #[command(flatten)]
     pub recording: RecordingArguments,
 
-    /// Folder with the drivers of the recorded Windows computer (Windows\System32\drivers, or a copy), to find drivers that are
-    /// test-signed or signed only by a catalog
+    /// Folder with the drivers of the recorded Windows computer (Windows\System32\drivers, or a copy), to find drivers
+    /// that are test-signed or signed only by a catalog
     #[arg(long, value_name = "FOLDER")]
     pub drivers: Vec<PathBuf>,
 
-    /// Windows installation of the recorded computer, as for 'onoff image': adds service dependencies, settings that are safe to
-    /// change, and driver signatures
+    /// Windows installation of the recorded computer, as for 'onoff image': adds service dependencies, settings that
+    /// are safe to change, and driver signatures
     #[arg(long, value_name = "PATH")]
     pub image: Vec<PathBuf>,
 

@@ -45,7 +45,8 @@ pub struct ImageArguments {
     #[arg(long)]
     pub power_cut: bool,
 
-    /// Recording with disk writes of the computer at work, to estimate how fast the write filter overlay fills; can be repeated
+    /// Recording with disk writes of the computer at work, to estimate how fast the write filter overlay fills; can be
+    /// repeated
     #[arg(long, value_name = "FILE")]
     pub trace: Vec<PathBuf>,
 

@@ -66,8 +66,8 @@ const TRACERS: [Choice<Tracer>; 2] =
 
 #[derive(Debug, Args)]
 pub struct IoRecordArguments {
-    /// Tracer: strace names every file but slows down the command; ftrace, the kernel's tracer, has little overhead, but needs root,
-    /// and names files only on Linux 6.19 and later
+    /// Tracer: strace names every file but slows down the command; ftrace, the kernel's tracer, has little overhead,
+    /// but needs root, and names files only on Linux 6.19 and later
     #[arg(long, default_value = "strace", value_parser = one_of(&TRACERS))]
     pub tracer: Tracer,
 

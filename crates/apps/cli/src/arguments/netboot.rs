@@ -36,8 +36,8 @@ Capture full frames, preferably on the server or a mirror port:
 
 {EXIT_CODES}"))]
 pub struct NetbootArguments {
-    /// The capture: pcap, pcapng or an event trace log with packets (pktmon, netsh trace), optionally compressed (.xz, .gz,
-    /// .zst, .zip). Several files are read as one capture, as written by a ring buffer of files
+    /// The capture: pcap, pcapng or an event trace log with packets (pktmon, netsh trace), optionally compressed (.xz,
+    /// .gz, .zst, .zip). Several files are read as one capture, as written by a ring buffer of files
     #[arg(required = true, value_name = "CAPTURE")]
     pub files: Vec<PathBuf>,
 

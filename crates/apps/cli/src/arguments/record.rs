@@ -67,13 +67,13 @@ pub struct RecordArguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub runs: Option<u32>,
 
-    /// Warm-up restarts before the recorded runs; 3 if no number is given. With '--plan windows', how to train the prefetcher, also
-    /// under a write filter
+    /// Warm-up restarts before the recorded runs; 3 if no number is given. With '--plan windows', how to train the
+    /// prefetcher, also under a write filter
     #[arg(long, value_name = "K", default_value_t = 0, num_args = 0..=1, default_missing_value = "3", value_parser = clap::value_parser!(u32).range(0..=1000))]
     pub train: u32,
 
-    /// Seconds to keep recording after the boot or wake-up [default: until the CPU was 80 % idle for 12 s, at most 180 s; on
-    /// Windows 180 s after logon, 120 s after a wake-up]
+    /// Seconds to keep recording after the boot or wake-up [default: until the CPU was 80 % idle for 12 s, at most 180
+    /// s; on Windows 180 s after logon, 120 s after a wake-up]
     #[arg(long, value_name = "S")]
     pub post_boot_delay: Option<u64>,
 
@@ -81,7 +81,8 @@ pub struct RecordArguments {
     #[arg(long, value_name = "DIR", default_value = "onoff-recordings")]
     pub out: PathBuf,
 
-    /// On Linux, kernel events to trace: sched, irq, block, init, power, rpm, signal, or system:event; separated by + or ,
+    /// On Linux, kernel events to trace: sched, irq, block, init, power, rpm, signal, or system:event; separated by +
+    /// or ,
     #[arg(long, value_name = "FLAGS", default_value = "sched+irq+block+init+power+rpm+signal")]
     pub trace_flags: String,
 
@@ -105,7 +106,8 @@ pub struct RecordArguments {
     #[arg(long, value_name = "KIND")]
     pub mem_sleep: Option<String>,
 
-    /// On Linux, for hibernate: mode from /sys/power/disk, what to do once the image is written [default: the current setting]
+    /// On Linux, for hibernate: mode from /sys/power/disk, what to do once the image is written [default: the current
+    /// setting]
     #[arg(long, value_name = "MODE")]
     pub hibernate_mode: Option<String>,
 

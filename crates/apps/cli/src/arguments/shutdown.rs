@@ -30,8 +30,8 @@ pub struct ShutdownArguments {
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: TransitionFormat,
 
-    /// Service shutdown timeout of the recorded computer in seconds (WaitToKillServiceTimeout) [default: 20 on Vista, 12 on
-    /// Windows 7, 5 on later versions]
+    /// Service shutdown timeout of the recorded computer in seconds (WaitToKillServiceTimeout) [default: 20 on Vista,
+    /// 12 on Windows 7, 5 on later versions]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub service_timeout: Option<i64>,
 

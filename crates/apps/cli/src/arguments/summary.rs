@@ -29,8 +29,8 @@ pub struct SummaryArguments {
     #[arg(required = true, value_name = "FILE|DIR")]
     pub paths: Vec<PathBuf>,
 
-    /// Sort by this column (name or title). Numbers sort in descending order, names alphabetically [default: order of the
-    /// files]
+    /// Sort by this column (name or title). Numbers sort in descending order, names alphabetically [default: order of
+    /// the files]
     #[arg(long, value_name = "COLUMN")]
     pub sort: Option<String>,
 

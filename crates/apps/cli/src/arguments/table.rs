@@ -12,7 +12,8 @@ pub enum TableFormat {
     Csv,
     /// A picture: a bar per transition for 'onoff summary'; a flame graph for 'onoff cpu', 'disk' and 'hardfaults'
     Svg,
-    /// Folded call stacks with their time, one per line, for flame graph tools; 'onoff cpu', 'disk' and 'hardfaults' only
+    /// Folded call stacks with their time, one per line, for flame graph tools; 'onoff cpu', 'disk' and 'hardfaults'
+    /// only
     Folded,
     /// A file for speedscope; 'onoff cpu', 'disk' and 'hardfaults' only
     Speedscope,
@@ -42,8 +43,8 @@ pub struct TableArguments {
     #[arg(long = "process", value_name = "NAME")]
     pub processes: Vec<String>,
 
-    /// Sort by this column (name or title). Numbers sort in descending order, names alphabetically, points in time earliest
-    /// first
+    /// Sort by this column (name or title). Numbers sort in descending order, names alphabetically, points in time
+    /// earliest first
     #[arg(long, value_name = "COLUMN")]
     pub sort: Option<String>,
 

@@ -63,8 +63,8 @@ pub struct WhyArguments {
     #[arg(long, value_name = "NAME", group = "about")]
     pub device: Option<String>,
 
-    /// Phase of a transition; without NAME, the longest [default: all phases]. With --process, --thread, --service or --device,
-    /// only what happened during the phase
+    /// Phase of a transition; without NAME, the longest [default: all phases]. With --process, --thread, --service or
+    /// --device, only what happened during the phase
     #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "")]
     pub phase: Option<String>,
 

@@ -203,7 +203,8 @@ fn read(recording: Recording, question: &Question) -> Result<(IoReport, Provenan
 
 /// Runs a command under the tracer and reads the recording.
 fn recorded(record: &Record, question: &Question) -> Result<(IoReport, Provenance), Failure> {
-    // Always create a new file, under an unpredictable name if temporary: as root, an existing symlink would be followed.
+    // Always create a new file, under an unpredictable name if temporary: as root, an existing symlink would be
+    // followed.
     let unwritable = |path: &Path, error| Failure::Unreadable(format!("{}: {error}", path.display()));
     let temporary = match &record.keep {
         Some(path) => {

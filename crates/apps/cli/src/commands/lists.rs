@@ -82,7 +82,8 @@ struct Code {
     is_chosen: bool,
 }
 
-/// Builds a list that is grouped by keys, or by code and optionally process. Pictures always show processes and call stacks.
+/// Builds a list that is grouped by keys, or by code and optionally process. Pictures always show processes and call
+/// stacks.
 fn list_or_functions<K: Copy + PartialEq>(
     Groups { by, process, list }: Groups<K>,
     code: Code,

@@ -1,4 +1,5 @@
-//! The verbs. `resolve` turns arguments into an [`Invocation`]; running it opens the recording, queries it and writes the output.
+//! The verbs. `resolve` turns arguments into an [`Invocation`]; running it opens the recording, queries it and writes
+//! the output.
 
 mod boot;
 mod boot_inputs;

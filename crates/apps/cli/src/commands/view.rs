@@ -66,7 +66,8 @@ pub fn resolve(arguments: ViewArguments) -> Result<Invocation, Failure> {
     Ok(invocation.reading(paths))
 }
 
-/// Writes the page to a file, or serves it on a port of 127.0.0.1 (0 for any free port) and opens the browser if `open` is set.
+/// Writes the page to a file, or serves it on a port of 127.0.0.1 (0 for any free port) and opens the browser if `open`
+/// is set.
 fn run(
     mut shown: Vec<Shown>,
     comparison: Option<PageComparison>,
@@ -183,8 +184,8 @@ fn read_events(session: &Session, (from_ns, until_ns): (i64, i64), visit: Visit<
     Ok(())
 }
 
-/// Compares two sides, and opens the run nearest to the median of each side, the candidate first. Runs without lanes, such as
-/// network boots and saved baselines, are only compared.
+/// Compares two sides, and opens the run nearest to the median of each side, the candidate first. Runs without lanes,
+/// such as network boots and saved baselines, are only compared.
 fn compared(question: &RunsQuery, options: &CompareOptions) -> Result<(Vec<Shown>, Option<PageComparison>), Failure> {
     let ReadRuns { configurations, files, .. } = super::runs(question, false, BadRecording::Fail)?;
     let answer = compare(&configurations, options).map_err(|refusal| Failure::NoData(refusal.to_string()))?;

@@ -1,5 +1,5 @@
-//! Expected results of scenarios: from `crates/support/simulator/expected/findings.toml`, and injected times computed from
-//! the scenarios themselves. The computation uses only the scenario file, not the code that reads recordings.
+//! Expected results of scenarios: from `crates/support/simulator/expected/findings.toml`, and injected times computed
+//! from the scenarios themselves. The computation uses only the scenario file, not the code that reads recordings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -93,8 +93,8 @@ impl Folder {
     }
 }
 
-/// The parts of a small Linux recording: `slow.service` takes 6 s on the path to the default target, `side.service` takes
-/// 8 s in parallel; the journal has an earlier boot.
+/// The parts of a small Linux recording: `slow.service` takes 6 s on the path to the default target, `side.service`
+/// takes 8 s in parallel; the journal has an earlier boot.
 pub const LINUX_BOOT: [(&str, &str); 3] = [
     (
         "manager.txt",
