@@ -133,9 +133,9 @@ pub fn command() -> clap::Command {
     Arguments::command().mut_subcommands(short)
 }
 
-/// The text up to the first colon, semicolon or full stop.
+/// The text up to the first colon, semicolon, full stop or bracket.
 fn first_clause(help: &str) -> String {
-    let end = [": ", "; ", ". "].iter().filter_map(|mark| help.find(mark)).min();
+    let end = [": ", "; ", ". ", " ["].iter().filter_map(|mark| help.find(mark)).min();
     end.and_then(|end| help.get(..end)).unwrap_or(help).to_owned()
 }
 

@@ -14,13 +14,13 @@ use crate::error::Error;
 use crate::session::Session;
 
 /// Resolves code addresses with the PDB and ELF files that `finder` provides, reading each file once. The result lists
-/// missing files. `servers_left_alone` means that the symbol path has servers that `finder` does not contact.
+/// missing files. `servers_skipped` means that the symbol path has servers that `finder` does not contact.
 #[must_use]
 pub fn function_names(
     trace: &Trace,
     places: &[CodePlace],
     finder: &mut SymbolFinder,
-    servers_left_alone: bool,
+    servers_skipped: bool,
 ) -> FunctionNames {
     let mut names = FunctionNames::default();
     if finder.is_empty() {
@@ -45,13 +45,13 @@ pub fn function_names(
             CodeFile::Executable(path) => finder
                 .find_executable(path)
                 .map(|executable| {
-                    let lacks = executable.lacks().map(|lacks| format!("{path}: {lacks}"));
-                    (executable.functions(offsets.map(u64::from)), lacks)
+                    let gap = executable.lacks().map(|gap| format!("{path}: {gap}"));
+                    (executable.functions(offsets.map(u64::from)), gap)
                 })
                 .map_err(|refusal| format!("{path}: {refusal}")),
         };
         match found {
-            Ok((functions, lacks)) => {
+            Ok((functions, gap)) => {
                 let mut unnamed = 0;
                 for (place, function) in places.into_iter().zip(functions) {
                     match function {
@@ -59,7 +59,7 @@ pub fn function_names(
                         None => unnamed += 1,
                     }
                 }
-                missing.extend(lacks.filter(|_| unnamed > 0).map(|lacks| (unnamed, lacks)));
+                missing.extend(gap.filter(|_| unnamed > 0).map(|gap| (unnamed, gap)));
             }
             Err(why) => missing.push((places.len(), why)),
         }
@@ -67,7 +67,7 @@ pub fn function_names(
     // General problems first, then files by number of unresolved addresses.
     missing.sort_by_key(|&(places, _)| Reverse(places));
     names.missing = finder.unreachable_servers();
-    if servers_left_alone && !missing.is_empty() {
+    if servers_skipped && !missing.is_empty() {
         names.missing.push("symbol servers were not contacted".to_owned());
     }
     let missing = missing.into_iter();
@@ -106,7 +106,7 @@ impl Session {
         &self,
         report: &mut WhyReport,
         mut finder: SymbolFinder,
-        servers_left_alone: bool,
+        servers_skipped: bool,
     ) -> Result<(), Error> {
         if finder.is_empty() {
             return Ok(());
@@ -121,7 +121,7 @@ impl Session {
         let mut places: Vec<CodePlace> = frames.iter().filter_map(|frame| place(frame)).collect();
         places.sort_unstable();
         places.dedup();
-        let names = function_names(&trace, &places, &mut finder, servers_left_alone);
+        let names = function_names(&trace, &places, &mut finder, servers_skipped);
         for frame in &mut frames {
             if let Some(function) = place(frame).and_then(|place| names.at(place)) {
                 function.clone_into(&mut frame.function);

@@ -14,9 +14,9 @@ pub const fn is_offline(symbols: &SymbolTask) -> bool {
 
 /// Returns a lookup of function names by code address.
 pub fn names(symbols: SymbolTask) -> impl FnMut(&Trace, &[CodePlace]) -> FunctionNames {
-    let servers_left_alone = is_offline(&symbols) && !symbols.path.servers().is_empty();
+    let servers_skipped = is_offline(&symbols) && !symbols.path.servers().is_empty();
     let mut finder = finder(symbols);
-    move |trace, places| function_names(trace, places, &mut finder, servers_left_alone)
+    move |trace, places| function_names(trace, places, &mut finder, servers_skipped)
 }
 
 pub fn finder(symbols: SymbolTask) -> SymbolFinder {

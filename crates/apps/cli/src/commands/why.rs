@@ -124,7 +124,7 @@ fn answer(session: &Session, mut task: Task) -> Result<WhyReport, Failure> {
         task.question.within = Some(Interval::new(phase.start_ns, phase.end_ns));
     }
     let mut report = session.why(&task.question).map_err(Failure::from_refusal)?;
-    let servers_left_alone = functions::is_offline(&task.symbols) && !task.symbols.path.servers().is_empty();
-    session.name_functions(&mut report, functions::finder(task.symbols), servers_left_alone)?;
+    let servers_skipped = functions::is_offline(&task.symbols) && !task.symbols.path.servers().is_empty();
+    session.name_functions(&mut report, functions::finder(task.symbols), servers_skipped)?;
     Ok(report)
 }
