@@ -20,7 +20,7 @@ SCHEMA = 3
 """Version of the rows: recordings that were summarized under another are read again."""
 _TRANSIENT = 0
 """The version of rows with an error that may go away, so that the next run reads the recording again."""
-NO_TRANSITION = "it holds no boot, shutdown, sleep or network boot"
+NO_TRANSITION = "no boot, shutdown, sleep or network boot in this recording"
 """The ``error`` of a recording that was read and is about something else."""
 
 

@@ -434,17 +434,12 @@ const TESTED: [(&str, &str, &str, &str); 22] = [
     ("boot/background-disk", SCENARIOS, "", "boot/background-disk"),
     ("boot/catalog-signed-boot-driver", DIAGNOSE, SIGNED, "boot/catalog-signed-boot-driver"),
     ("recording/test-signed-drivers", DIAGNOSE, SIGNED, "recording/test-signed-drivers"),
-    ("netboot: ip_order", ADVICE, "the_other_ip_version_cost_what_it_was_tried_for", "\"ip_order\""),
-    (
-        "netboot: window_small",
-        ADVICE,
-        "a_larger_window_is_advised_only_where_both_readings_of_the_turn_gain",
-        "\"window_small\"",
-    ),
-    ("netboot: block_fragmented", ADVICE, "fragments_and_jumbo_frames_are_two_things", "\"block_fragmented\""),
-    ("netboot: window_refused", ADVICE, "a_window_is_refused_only_by_a_server_that_answers", "\"window_refused\""),
-    ("netboot: retransmissions", ADVICE, "a_cable_is_suspected_only_where_blocks_came_again", "\"retransmissions\""),
-    ("netboot: slow_client", ADVICE, "a_client_is_slow_per_block_and_net_of_the_round_trip", "\"slow_client\""),
+    ("netboot: ip_order", ADVICE, "failed_ip_version_costs_its_attempts", "\"ip_order\""),
+    ("netboot: window_small", ADVICE, "advises_larger_window_only_if_both_estimates_gain", "\"window_small\""),
+    ("netboot: block_fragmented", ADVICE, "distinguishes_fragments_from_jumbo_frames", "\"block_fragmented\""),
+    ("netboot: window_refused", ADVICE, "window_refusal_needs_server_reply", "\"window_refused\""),
+    ("netboot: retransmissions", ADVICE, "cable_advice_needs_retransmissions", "\"retransmissions\""),
+    ("netboot: slow_client", ADVICE, "client_delay_excludes_round_trip", "\"slow_client\""),
     ("io: small_requests", IO, "small_requests_speak_above_the_limit_only", "FindingCode::SmallRequests"),
     (
         "io: amplification",
@@ -460,7 +455,7 @@ const TESTED: [(&str, &str, &str, &str); 22] = [
 ];
 const SCENARIOS: &str = "support/simulator/expected/findings.toml";
 const DIAGNOSE: &str = "apps/cli/tests/diagnose.rs";
-const SIGNED: &str = "drivers_files_tell_how_they_are_signed";
+const SIGNED: &str = "driver_files_show_signatures";
 const ADVICE: &str = "apps/cli/tests/netboot_advice.rs";
 const IO: &str = "answers/requests/src/tests.rs";
 

@@ -1,4 +1,4 @@
-//! The arguments as typed. What they mean together is settled in [`crate::commands`].
+//! The arguments as typed. [`crate::commands`] validates and resolves them.
 
 pub mod collect;
 pub mod compare;
@@ -63,26 +63,26 @@ use why::WhyArguments;
 
 const EXIT_CODES: &str = "\
 Exit codes:
-  0   answered (also when the reader of a pipe has seen enough)
-  1   could not read the recording, or could not write the answer
-  2   the recording holds nothing of what was asked for
-  64  the arguments make no sense";
+  0   success (also if the reader of a pipe stops early)
+  1   the recording could not be read, or the output not written
+  2   the recording has no data for this verb
+  64  usage error";
 
 const EXAMPLES: &str = "\
-Begin with:
-  onoff boot.etl                         what a recording is, and what each verb says of it
+Getting started:
+  onoff boot.etl                         what a recording is, and a line from each verb
   onoff boot boot.etl                    where the time of a boot went
-  onoff diagnose boot.etl                what to change
-  onoff view boot.etl                    see it
+  onoff diagnose boot.etl                what to fix
+  onoff view boot.etl                    an interactive report
   onoff boot                             the last boot of this Linux computer
-  onoff compare before.etl after.etl     is it slower, where, is it noise
-  onoff explain PreSMSS                  what a word means
+  onoff compare before.etl after.etl     what got slower, and whether it is noise
+  onoff explain PreSMSS                  what a term means
 
-Recordings are read as they are or packed (.xz, .gz, .zst, .zip); '-' is standard input.
-'onoff VERB --help' has examples of each verb. How to record, on Windows and on Linux:
-'onoff record --help', and docs/src/how-to/record.md of the source.";
+Recordings may be compressed (.xz, .gz, .zst, .zip); '-' reads standard input.
+'onoff VERB --help' shows examples. To make a recording on Windows or Linux, see
+'onoff record --help' and docs/src/how-to/record.md in the source.";
 
-/// Shows where a computer's time goes while it turns on or off, from a recording.
+/// Shows where the time goes when a computer boots, shuts down, sleeps or wakes
 #[derive(Debug, Parser)]
 #[command(
     name = "onoff",
@@ -106,7 +106,7 @@ pub struct Arguments {
     #[command(subcommand)]
     pub command: Option<Command>,
 
-    /// Without a verb: a recording, or anything else that onoff reads; shows what it is, and what each verb answers about it
+    /// Without a verb: any file that onoff reads; shows what it is, and a one-line answer from each verb
     #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
 
@@ -114,7 +114,7 @@ pub struct Arguments {
     pub display: DisplayArguments,
 }
 
-/// The arguments as the program takes them. `-h` is one page, `--help` says everything.
+/// The command line parser. `-h` prints one page, `--help` everything.
 pub fn command() -> clap::Command {
     let short = |verb: clap::Command| {
         if verb.get_name() == "xperf" {
@@ -126,25 +126,25 @@ pub fn command() -> clap::Command {
             None => argument,
         });
         match long {
-            Some(long) => verb.after_help("'--help' says more, with examples and exit codes.").after_long_help(long),
+            Some(long) => verb.after_help("Use --help for examples and exit codes.").after_long_help(long),
             None => verb,
         }
     };
     Arguments::command().mut_subcommands(short)
 }
 
-/// The beginning of a sentence, up to the first colon, semicolon or full stop.
+/// The text up to the first colon, semicolon, full stop or bracket.
 fn first_clause(help: &str) -> String {
-    let end = [": ", "; ", ". "].iter().filter_map(|mark| help.find(mark)).min();
+    let end = [": ", "; ", ". ", " ["].iter().filter_map(|mark| help.find(mark)).min();
     end.and_then(|end| help.get(..end)).unwrap_or(help).to_owned()
 }
 
-fn examples(of_verb: &str) -> String {
-    format!("{of_verb}\n\n{EXIT_CODES}")
+fn with_exit_codes(examples: &str) -> String {
+    format!("{examples}\n\n{EXIT_CODES}")
 }
 
 #[derive(Debug, Subcommand)]
-#[allow(clippy::large_enum_variant, reason = "there is one of them in a run of the program")]
+#[allow(clippy::large_enum_variant, reason = "a run creates only one")]
 pub enum Command {
     Boot(BootArguments),
     Diagnose(DiagnoseArguments),
@@ -156,8 +156,8 @@ pub enum Command {
     Shutdown(ShutdownArguments),
     Info(InfoArguments),
     Events(EventsArguments),
-    /// List processes: when they lived, who started them, what they used of processors and disks
-    #[command(after_help = examples(lists::PROCESSES))]
+    /// List processes: lifetime, parent, CPU and disk use
+    #[command(after_help = with_exit_codes(lists::PROCESSES))]
     Processes(ListArguments),
     Cpu(CpuArguments),
     Interrupts(InterruptsArguments),
@@ -166,15 +166,15 @@ pub enum Command {
     Io(IoArguments),
     #[command(name = "hardfaults")]
     HardFaults(HardFaultsArguments),
-    /// List starts and stops of services, and who waited for whom
-    #[command(after_help = examples(lists::SERVICES))]
+    /// List service starts and stops, and which services waited for which
+    #[command(after_help = with_exit_codes(lists::SERVICES))]
     Services(ListArguments),
-    /// List the work on devices and drivers: loads, starts, enumerations
-    // The recording does not tell which process a device's work was for.
-    #[command(mut_arg("processes", |argument| argument.hide(true)), after_help = examples(lists::DEVICES))]
+    /// List device and driver operations: loads, starts, enumerations
+    // Recordings do not attribute device operations to processes.
+    #[command(mut_arg("processes", |argument| argument.hide(true)), after_help = with_exit_codes(lists::DEVICES))]
     Devices(ListArguments),
-    /// List the work for group policy: for computer and user, extensions, scripts, network waits
-    #[command(after_help = examples(lists::POLICY))]
+    /// List Group Policy work: computer and user policy, extensions, scripts, network waits
+    #[command(after_help = with_exit_codes(lists::POLICY))]
     Policy(ListArguments),
     Prefetch(PrefetchArguments),
     Image(ImageArguments),
@@ -192,12 +192,11 @@ pub enum Command {
     Xperf(XperfArguments),
 }
 
-/// The recording.
 #[derive(Debug, Args)]
 pub struct RecordingArguments {
-    /// The recording: an Event Trace Log (.etl), as it is or packed (.xz, .gz, .zst, .zip); of Linux, a folder or archive of
-    /// traces, logs and systemd's accounts, or any of them; - for standard input. Several files are read as one recording. Without
-    /// a file: this Linux computer's journal, systemd's times and the kernel's log
+    /// The recording: an event trace log (.etl), optionally compressed (.xz, .gz, .zst, .zip); for Linux, a folder or
+    /// archive of traces, logs and systemd output, or any one of them; - for standard input. Several files are read as
+    /// one recording. Without a file: this Linux computer's journal, systemd times and kernel log
     #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
 
@@ -208,64 +207,62 @@ pub struct RecordingArguments {
 /// How a recording is read.
 #[derive(Debug, Args)]
 pub struct ReadingArguments {
-    /// Event schemas of your own providers: an instrumentation manifest (.man), a provider's DLL or EXE, or a folder with such files
+    /// Event schemas for your own providers: an instrumentation manifest (.man), a provider DLL or EXE, or a folder of
+    /// these
     #[arg(long = "manifest", value_name = "PATH")]
     pub manifests: Vec<PathBuf>,
 
-    /// Which boot of a Linux journal that holds several: 0 is the last, -1 the one before, or a boot's id. By itself the
-    /// one is read that the other files belong to, else the last that was started completely
+    /// Boot to read from a Linux journal: 0 is the last, -1 the one before, or a boot id. Default: the boot the other
+    /// files belong to, otherwise the last completed boot
     #[arg(long, value_name = "BOOT", allow_hyphen_values = true)]
     pub boot: Option<String>,
 
-    /// A tree of files that is read in place of this computer
+    /// Root folder to read in place of /
     #[arg(long, hide = true, value_name = "DIR", default_value = "/")]
     pub root: PathBuf,
 }
 
-/// Where the answer goes.
 #[derive(Clone, Debug, Args)]
 pub struct OutputArguments {
-    /// Write the answer to a file instead of stdout
+    /// Write the output to a file instead of stdout
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
 
-/// For a person or for a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum PlainFormat {
-    /// For a person
+    /// For people
     Text,
-    /// For a program; the names are documented and stay
+    /// For programs; names are documented and stable
     Json,
 }
 
-/// How to answer about a transition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum TransitionFormat {
-    /// For a person: the answer, the phases, the worst of each kind
+    /// For people: summary, phases, the slowest of each kind
     Text,
-    /// For a program; the names are documented and stay
+    /// For programs; names are documented and stable
     Json,
-    /// xperf's document about the transition, for scripts that read it
+    /// The XML that 'xperf' writes for the transition
     Xml,
     /// A table for a spreadsheet
     Csv,
-    /// A picture: phases, who held each, what to change
+    /// A picture: phases, what each is blamed on, what to fix
     Svg,
-    /// The text as a page without scripts, to mail or to print
+    /// The text as an HTML page without scripts, to mail or print
     Html,
 }
 
-/// A table in xperf's layout.
+/// Tables in xperf's layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum CsvTable {
-    /// Services, as 'xperf -a services'
+    /// Services, as in 'xperf -a services'
     Services,
-    /// Drivers and devices, as 'xperf -a pnp'
+    /// Drivers and devices, as in 'xperf -a pnp'
     Pnp,
 }
 
-/// Show where the time of a boot went: phases, services, drivers, processors, disks, logon
+/// Show where the time of a boot went: phases, services, drivers, CPU, disks, logon
 #[derive(Debug, Args)]
 #[command(after_help = format!("\
 Examples:
@@ -274,63 +271,63 @@ Examples:
   onoff boot boot.etl --top 20           longer lists
   onoff boot boot.etl --firmware FBPT.bin   with the stages from reset to the kernel
   onoff boot boot.etl --firmware FBPT.bin --capture boot.pcapng   reset to desktop on one axis
-  onoff boot --firmware FBPT.bin --capture boot.pcapng            the same up to the system
+  onoff boot --firmware FBPT.bin --capture boot.pcapng            reset to kernel only
   onoff boot boot.etl --format json | jq '.phases[] | {{name, duration_ns, rule}}'
   onoff boot boot.etl --format xml -o summary_boot.xml
   onoff boot boot.etl --format csv --csv pnp
-  onoff boot recording.tar.xz            a Linux boot: trace, logs and systemd's accounts
-  onoff boot                             the boot of this Linux computer, without a recording
-  onoff boot --list-boots                its boots; then 'onoff boot --boot -1'
+  onoff boot recording.tar.xz            a Linux boot: trace, logs and systemd output
+  onoff boot                             the last boot of this Linux computer
+  onoff boot --list-boots                its earlier boots, for 'onoff boot --boot -1'
   onoff boot journal.export --list-boots
-  onoff boot journal.export --boot -1    the boot before the last, from the journal alone
+  onoff boot journal.export --boot -1    the previous boot, from the journal alone
 
-Times count from the kernel's start, unless they are lengths. A phase's end says which
-rule set it; 'inferred' means that the event which defines it was not recorded.
+Points in time count from the start of the kernel. Each phase shows the rule that determined
+its end; 'inferred' means that the event which defines the end was not recorded.
 
 {EXIT_CODES}"))]
 pub struct BootArguments {
-    /// The recording: an Event Trace Log (.etl), as it is or packed (.xz, .gz, .zst, .zip); of Linux, a folder or archive of
-    /// traces, logs and systemd's accounts, or any of them. Several files are read as one recording. Without a file: this Linux
-    /// computer's journal, systemd's times and the kernel's log; with --firmware and --capture, those two alone
+    /// The recording: an event trace log (.etl), optionally compressed (.xz, .gz, .zst, .zip); for Linux, a folder or
+    /// archive of traces, logs and systemd output, or any one of them. Several files are read as one recording. Without
+    /// a file: this Linux computer's journal, systemd times and kernel log; with --firmware or --capture, only those
     #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
 
     #[command(flatten)]
     pub reading: ReadingArguments,
 
-    /// How to answer
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: TransitionFormat,
 
-    /// Which table '--format csv' writes [default: services]
+    /// Table to write with '--format csv' [default: services]
     #[arg(long, value_name = "TABLE")]
     pub csv: Option<CsvTable>,
 
-    /// When the computer counts as settled
+    /// How to decide that the computer is idle
     #[arg(long, value_name = "METRIC", default_value = "xperf", value_parser = one_of(&IDLE))]
     pub idle: IdleMetric,
 
-    /// Image name of the user's shell, where it is not Explorer
+    /// Image name of the user's shell, if it is not Explorer
     #[arg(long, value_name = "IMAGE", default_value = "explorer.exe")]
     pub shell: String,
 
-    /// Image name of a process that the process summary counts as expected
+    /// Image name of a process that the process summary counts as expected; can be repeated
     #[arg(long = "expected", value_name = "IMAGE")]
     pub expected: Vec<String>,
 
-    /// What the firmware says about the same boot: its tables, as 'onoff firmware' takes them; may be repeated
+    /// Firmware tables from the same boot, as for 'onoff firmware'; can be repeated
     #[arg(long = "firmware", value_name = "FILE")]
     pub firmware: Vec<PathBuf>,
 
-    /// What packets show of the same boot: a network capture, as 'onoff netboot' takes it; may be repeated for its parts
+    /// Network capture of the same boot, as for 'onoff netboot'; can be repeated for its parts
     #[arg(long = "capture", value_name = "FILE")]
     pub capture: Vec<PathBuf>,
 
-    /// Only list the boots that the journals of a Linux recording hold
+    /// List the boots in the journals of a Linux recording, then exit
     #[arg(long)]
     pub list_boots: bool,
 
-    /// Rows of each list of the text; other formats hold all of them
+    /// Rows per list in text; other formats show all rows
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub top: usize,
 
@@ -338,7 +335,7 @@ pub struct BootArguments {
     pub output: OutputArguments,
 }
 
-/// Show a recording's events, one row each, in the order of time, as they are read
+/// Show the events of a recording, one row each, in order of time
 #[derive(Debug, Args)]
 #[command(after_help = format!("\
 Examples:
@@ -348,37 +345,37 @@ Examples:
   onoff events trace.etl --event CSwitch --range 10ms 20ms
   onoff events trace.etl --format json | jq 'select(.process == \"csrss.exe\")'
 
-The text is that of 'xperf -a dumper': a header block that names the columns, then one row
-per event. Times are µs from the recording's begin. Names are those told by the events so
-far and by the end of the recording, so that the first row comes at once.
+Text has the layout of 'xperf -a dumper': a header block that names the columns, then one row
+per event. Times are in µs from the start of the recording. Names come from the events read so
+far and from the end of the recording, so that output starts immediately.
 
 {EXIT_CODES}"))]
 pub struct EventsArguments {
     #[command(flatten)]
     pub recording: RecordingArguments,
 
-    /// Only events of this provider: name or GUID, * for any text; may be repeated
+    /// Only events from this provider: name or GUID, * as a wildcard; can be repeated
     #[arg(long = "provider", value_name = "NAME")]
     pub providers: Vec<String>,
 
-    /// Only this event: name, task or id (hook, for kernel events, as in 0x0524), * for any text; may be repeated
+    /// Only this event: name, task or id (hook id for kernel events, such as 0x0524), * as a wildcard; can be repeated
     #[arg(long = "event", value_name = "NAME")]
     pub events: Vec<String>,
 
-    /// Only events of or about this process: image name or id, * for any text; may be repeated
+    /// Only events from or about this process: image name or id, * as a wildcard; can be repeated
     #[arg(long = "process", value_name = "NAME")]
     pub processes: Vec<String>,
 
-    /// Only events in this phase of the boot, shutdown or sleep, as 'onoff boot' names it
+    /// Only events in this phase of the boot, shutdown or sleep, such as WinLogonInit
     #[arg(long, value_name = "NAME", conflicts_with = "range")]
     pub phase: Option<String>,
 
-    /// Only events from one time up to, not including, another: 1234[s|ms|us|ns] from the recording's start (µs
-    /// without a unit), or yyyy/mm/dd:hh:mm:ss.ffff in the recorded machine's local time, with +UTC in UTC
+    /// Only events in this time range, end excluded: 1234[s|ms|us|ns] from the start of the recording (default unit
+    /// µs), or yyyy/mm/dd:hh:mm:ss.ffff in the local time of the recorded computer, or in UTC with +UTC
     #[arg(long, value_names = ["FROM", "TO"], num_args = 2)]
     pub range: Option<Vec<String>>,
 
-    /// How to show events; json is one object per line
+    /// Output format; json is one object per line
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: PlainFormat,
 
@@ -386,7 +383,7 @@ pub struct EventsArguments {
     pub output: OutputArguments,
 }
 
-/// Show what a recording holds: machine, clock, events by provider and kind, and what was lost
+/// Show the contents of a recording: computer, clock, events by provider and kind, losses
 #[derive(Debug, Args)]
 #[command(after_help = format!("\
 Examples:
@@ -399,11 +396,11 @@ pub struct InfoArguments {
     #[command(flatten)]
     pub recording: RecordingArguments,
 
-    /// How to answer
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: PlainFormat,
 
-    /// Rows of each list of the text; JSON holds all of them
+    /// Rows per list in text; JSON shows all rows
     #[arg(long, value_name = "N", default_value_t = 15)]
     pub top: usize,
 
@@ -411,36 +408,33 @@ pub struct InfoArguments {
     pub output: OutputArguments,
 }
 
-/// Answer what scripts ask of 'xperf -i', in its formats; 'onoff xperf -help' explains
+/// Drop-in for scripts that call 'xperf -i', with its output formats; see 'onoff xperf -help'
 #[derive(Debug, Args)]
 #[command(disable_help_flag = true, override_usage = "onoff xperf -i FILE [-o FILE] [-a ACTION [ACTION'S OPTIONS]]…")]
 pub struct XperfArguments {
-    /// xperf's own words, in its own grammar
+    /// Arguments in xperf's syntax
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "WORD")]
     pub words: Vec<OsString>,
 }
 
-/// A word, what it says in the help, and what it stands for.
+/// A possible value: word, help text, meaning.
 type Choice<T> = (&'static str, &'static str, T);
 
-/// Reads one of these words as what it stands for.
 fn one_of<T: Clone + Send + Sync>(choices: &'static [Choice<T>]) -> impl TypedValueParser<Value = T> {
     let words = choices.iter().map(|(word, help, _)| PossibleValue::new(*word).help(*help));
     PossibleValuesParser::new(words).try_map(|word| {
         let chosen = choices.iter().find(|(known, ..)| *known == word);
-        chosen.map(|(.., meaning)| meaning.clone()).ok_or("no such word")
+        chosen.map(|(.., meaning)| meaning.clone()).ok_or("invalid value")
     })
 }
 
-/// Kinds of transition.
 const TRANSITIONS: [Choice<TransitionKind>; 3] = [
-    ("boot", "Turning on", TransitionKind::Boot),
-    ("shutdown", "Turning off", TransitionKind::Shutdown),
-    ("suspend", "Sleeping or hibernating, and waking", TransitionKind::Suspend),
+    ("boot", "Boot", TransitionKind::Boot),
+    ("shutdown", "Shutdown", TransitionKind::Shutdown),
+    ("suspend", "Sleep or hibernation, and wake-up", TransitionKind::Suspend),
 ];
 
-/// When a computer counts as settled.
 const IDLE: [Choice<IdleMetric>; 2] = [
-    ("xperf", "xperf's: 10 s of 100 ms slices with processors and disks at least 80 % idle", IdleMetric::XPERF),
-    ("adk", "The assessments' (ADK): 5 s, from 500 ms windows with less than 20 % in use", IdleMetric::ADK),
+    ("xperf", "As in xperf: 10 s of 100 ms slices with CPU and disks at least 80 % idle", IdleMetric::XPERF),
+    ("adk", "As in the ADK assessments: 5 s of 500 ms windows with less than 20 % in use", IdleMetric::ADK),
 ];

@@ -1,5 +1,5 @@
-//! The arguments as meant: checked against each other, defaults filled in, ready to run. What those of a verb mean stands with what the
-//! verb does, in [`crate::commands`].
+//! An [`Invocation`]: validated arguments with defaults applied, ready to run. Each verb builds its own in
+//! [`crate::commands`].
 
 use std::path::PathBuf;
 
@@ -13,49 +13,43 @@ use crate::output::{Destination, Display};
 /// A recording to open.
 #[derive(Clone, Debug)]
 pub struct Recording {
-    /// Its files.
     pub files: Vec<PathBuf>,
-    /// How to read it.
     pub options: Options,
-    /// Where no file was named: this computer, whose files lie below this folder.
-    pub this_computer: Option<PathBuf>,
+    /// Set if no file was named: read this computer's own logs below this folder.
+    pub local_root: Option<PathBuf>,
 }
 
 impl Recording {
-    /// None: the task names its files itself.
-    pub fn none() -> Self {
+    /// For commands that do not read a recording, or open their files themselves.
+    pub fn empty() -> Self {
         Self::of(Vec::new())
     }
 
-    /// These files, read as files are read by themselves.
+    /// Reads `files` with default options.
     pub fn of(files: Vec<PathBuf>) -> Self {
-        Self { files, options: Options::default(), this_computer: None }
+        Self { files, options: Options::default(), local_root: None }
     }
 }
 
-/// What does a task, with its recording, and writes the answer to a destination.
+/// Runs a command on a recording and writes its output.
 type Work = Box<dyn FnOnce(Recording, &Destination) -> Result<(), Failure>>;
 
 /// One run of the program.
 pub struct Invocation {
-    /// With what.
     pub recording: Recording,
-    /// Where the answer goes.
     pub destination: Destination,
-    /// Whether it answers about one recording, so that several are refused.
+    /// The command accepts one recording only.
     pub takes_one: bool,
-    /// Whether the answer is text for people. The rows of events are not: their layout is xperf's.
+    /// The output is text for people. Event rows are not: they use xperf's layout.
     pub is_text: bool,
-    /// Files that are read besides the recording.
+    /// Additional input files.
     pub reads: Vec<PathBuf>,
-    /// Files that are written besides the answer.
+    /// Additional output files.
     pub writes: Vec<PathBuf>,
-    /// What to do.
     pub work: Work,
 }
 
 impl Invocation {
-    /// A task about a recording.
     pub fn new(
         recording: impl Into<Recording>,
         destination: impl Into<Destination>,
@@ -66,38 +60,37 @@ impl Invocation {
         Self { recording, destination, takes_one: false, is_text: false, reads, writes, work }
     }
 
-    /// A task without a recording, or one that names its files itself.
-    pub fn alone(
+    /// A command that does not read a recording, or opens its files itself.
+    pub fn without_recording(
         destination: impl Into<Destination>,
         work: impl FnOnce(&Destination) -> Result<(), Failure> + 'static,
     ) -> Self {
-        Self::new(Recording::none(), destination, |_, destination| work(destination))
+        Self::new(Recording::empty(), destination, |_, destination| work(destination))
     }
 
-    /// The same; several recordings are refused: read together they would be one that never was.
-    pub fn about_one(self) -> Self {
+    /// Rejects several recordings: read together, they would look like one.
+    pub fn single_recording(self) -> Self {
         Self { takes_one: true, ..self }
     }
 
-    /// The same; the answer is text for people if `is_text`.
     pub fn text_if(self, is_text: bool) -> Self {
         Self { is_text, ..self }
     }
 
-    /// The same; these files are read as well.
+    /// Adds input files.
     pub fn reading(mut self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
         self.reads.extend(paths);
         self
     }
 
-    /// The same; these files are written as well.
+    /// Adds output files.
     pub fn writing(mut self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
         self.writes.extend(paths);
         self
     }
 }
 
-/// The two times of `--range`, if given.
+/// Parses the two times of `--range`.
 pub fn time_range(texts: Option<&[String]>) -> Result<Option<(TimePoint, TimePoint)>, Failure> {
     Ok(match texts {
         Some([from, to]) => Some((time_point(from)?, time_point(to)?)),
@@ -107,17 +100,17 @@ pub fn time_range(texts: Option<&[String]>) -> Result<Option<(TimePoint, TimePoi
 
 fn time_point(text: &str) -> Result<TimePoint, Failure> {
     TimePoint::parse(text).ok_or_else(|| {
-        Failure::nothing(format!(
-            "--range: '{text}' is no time; write 1234us, 245ms, 12.5s or yyyy/mm/dd:hh:mm:ss.ffff[+UTC]{}",
-            needs_unit(text)
+        Failure::no_data(format!(
+            "--range: '{text}' is not a time; use 1234us, 245ms, 12.5s or yyyy/mm/dd:hh:mm:ss.ffff[+UTC]{}",
+            unit_hint(text)
         ))
     })
 }
 
-/// What to write instead of a number with a point and no unit.
-fn needs_unit(text: &str) -> String {
+/// Suggests a unit for a decimal number without one.
+fn unit_hint(text: &str) -> String {
     match text.contains('.') && text.parse::<f64>().is_ok() {
-        true => format!("; in seconds, {text}s"),
+        true => format!("; for seconds, {text}s"),
         false => String::new(),
     }
 }
@@ -126,13 +119,13 @@ impl From<RecordingArguments> for Recording {
     fn from(arguments: RecordingArguments) -> Self {
         let ReadingArguments { manifests, boot, root } = arguments.reading;
         let options = Options { manifests, boot, ..Options::default() };
-        let this_computer = arguments.files.is_empty().then_some(root);
-        Self { files: arguments.files, options, this_computer }
+        let local_root = arguments.files.is_empty().then_some(root);
+        Self { files: arguments.files, options, local_root }
     }
 }
 
 impl From<OutputArguments> for Destination {
     fn from(arguments: OutputArguments) -> Self {
-        Self { path: arguments.output, display: Display::default(), kept: None }
+        Self { path: arguments.output, display: Display::default(), buffer: None }
     }
 }

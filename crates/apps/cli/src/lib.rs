@@ -1,6 +1,6 @@
-//! The `onoff` program: arguments to calls. What a command does lives in the libraries, where other front ends find it.
+//! The `onoff` command line: parses arguments and calls the libraries, which do the work for every front end.
 //!
-//! A library only so that Python's package starts the program in its own process, and gets the verbs' answers there.
+//! This is a library so that the Python package can run the program in its own process.
 
 #![forbid(unsafe_code)]
 
@@ -8,9 +8,9 @@ mod arguments;
 mod commands;
 mod failure;
 mod invocation;
+mod io_plan;
 mod output;
 mod progress;
-mod reads_and_writes;
 
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -22,11 +22,11 @@ use arguments::{Arguments, Command};
 use failure::Failure;
 use invocation::Invocation;
 
-/// Exit code for arguments that make no sense (`EX_USAGE` of sysexits.h): none of the codes that answer a question.
-const WRONG_USAGE: u8 = 64;
+/// Exit code for invalid arguments (`EX_USAGE` in sysexits.h); distinct from every code that reports a result.
+const USAGE_ERROR: u8 = 64;
 
-/// Runs the program with `arguments`, its name first. The answer goes to stdout or a file, what went wrong to stderr; returns the exit
-/// code.
+/// Runs the program with `arguments`, starting with the program name, and returns the exit code. Output goes to stdout
+/// or a file, errors to stderr.
 #[must_use]
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let parsed = match parse(arguments) {
@@ -34,8 +34,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Err(error) => {
             let printed = error.print();
             return match (error.use_stderr(), printed) {
-                // Where stderr does not take it, the code alone must do.
-                (true, _) => WRONG_USAGE,
+                // If stderr is closed, only the exit code reports the error.
+                (true, _) => USAGE_ERROR,
                 (false, Err(error)) if error.kind() != ErrorKind::BrokenPipe => Failure::from(error).report(),
                 (false, _) => 0,
             };
@@ -47,36 +47,36 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     }
 }
 
-/// Why a verb did not answer.
+/// A failed run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoAnswer {
     /// The program's exit code.
     pub code: u8,
-    /// What went wrong, in a line; empty where the answer itself says so.
+    /// One line; empty if the error was already reported.
     pub message: String,
 }
 
-/// What the program would print for `arguments`, its name first, and the exit code where something went wrong all the same.
+/// Returns what the program would print for `arguments`, which start with the program name.
 ///
 /// # Errors
-/// Arguments that make no sense, a recording that cannot be read, one that holds nothing of the kind.
+/// Invalid arguments, an unreadable recording, or a recording without data for the verb.
 pub fn answer(arguments: impl IntoIterator<Item = OsString>) -> Result<Vec<u8>, NoAnswer> {
     let parsed = parse(arguments).map_err(|error| {
         let text = error.to_string();
-        // Without the usage, which is that of the command line.
-        let said = text.split("\n\n").next().unwrap_or_default().trim();
-        NoAnswer { code: WRONG_USAGE, message: said.strip_prefix("error: ").unwrap_or(said).to_owned() }
+        // Drop the usage text, which only applies to the command line.
+        let message = text.split("\n\n").next().unwrap_or_default().trim();
+        NoAnswer { code: USAGE_ERROR, message: message.strip_prefix("error: ").unwrap_or(message).to_owned() }
     })?;
-    let kept = Arc::new(Mutex::new(Vec::new()));
-    let done = resolve(parsed).and_then(|mut invocation| {
-        invocation.destination.kept = Some(Arc::clone(&kept));
+    let buffer = Arc::new(Mutex::new(Vec::new()));
+    let result = resolve(parsed).and_then(|mut invocation| {
+        invocation.destination.buffer = Some(Arc::clone(&buffer));
         commands::run(invocation)
     });
-    let answer = std::mem::take(&mut *kept.lock().unwrap_or_else(PoisonError::into_inner));
-    match done {
+    let answer = std::mem::take(&mut *buffer.lock().unwrap_or_else(PoisonError::into_inner));
+    match result {
         Ok(()) => Ok(answer),
-        // The answer says what went wrong: single files that could not be read, a gate that is closed.
-        Err(Failure::Told(_)) if !answer.is_empty() => Ok(answer),
+        // The output itself reports the problem, e.g. one unreadable file of many, or an exceeded limit.
+        Err(Failure::Reported(_)) if !answer.is_empty() => Ok(answer),
         Err(failure) => {
             let (message, code) = failure.message_and_code();
             Err(NoAnswer { code, message })
@@ -90,8 +90,8 @@ fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Arguments, cla
 }
 
 fn resolve(arguments: Arguments) -> Result<Invocation, Failure> {
-    // xperf's scripts expect xperf's codes.
+    // Scripts written for xperf expect its exit codes.
     let is_xperf = matches!(arguments.command, Some(Command::Xperf(_)));
     let resolved = commands::resolve(arguments);
-    if is_xperf { resolved } else { resolved.map_err(Failure::of_usage) }
+    if is_xperf { resolved } else { resolved.map_err(Failure::into_usage) }
 }

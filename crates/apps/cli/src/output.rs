@@ -1,4 +1,4 @@
-//! Where the answer goes: stdout or a file, with or without color.
+//! Writes the output to stdout, a file or a buffer, with or without color.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::PathBuf;
@@ -12,34 +12,34 @@ use onoff_sink::OutputFile;
 use crate::arguments::display::{Color, DisplayArguments};
 use crate::failure::Failure;
 
-/// How text is shown.
 #[derive(Clone, Copy, Debug)]
 pub struct Display {
-    /// When to color.
     pub color: Color,
-    /// How wide text is; as wide as the terminal when `None`.
+    /// `None` means the width of the terminal.
     pub width: Option<Width>,
-    /// Whether only the first lines of text are shown.
+    /// Print only the first lines of text.
     pub is_brief: bool,
-    /// Whether the answer is text for people, which may be fitted and cut: what programs read is left as it is.
+    /// The output is text for people, which may be wrapped and shortened. Machine-readable formats are written
+    /// unchanged.
     pub is_text: bool,
-    /// Whether no sequence that colors is written, so that none is looked for: looking takes longer than writing many an answer.
-    pub is_never_colored: bool,
+    /// The output contains no color sequences, so the scan that strips them is skipped; it can take longer than the
+    /// output.
+    pub is_unstyled: bool,
 }
 
 impl Default for Display {
     fn default() -> Self {
-        Self { color: Color::Auto, width: None, is_brief: false, is_text: false, is_never_colored: false }
+        Self { color: Color::Auto, width: None, is_brief: false, is_text: false, is_unstyled: false }
     }
 }
 
 impl Display {
-    /// Settles what the arguments and the environment say.
+    /// Combines the arguments with the environment.
     pub fn resolve(arguments: DisplayArguments) -> Result<Self, Failure> {
         let color = match (arguments.color, std::env::var("ONOFF_COLOR")) {
             (Some(color), _) => color,
             (None, Ok(text)) if !text.is_empty() => Color::from_str(&text, true)
-                .map_err(|_| Failure::usage(format!("ONOFF_COLOR: '{text}' is none of auto, always, never")))?,
+                .map_err(|_| Failure::usage(format!("ONOFF_COLOR: '{text}' is invalid; use auto, always or never")))?,
             (None, _) => Color::Auto,
         };
         let width = match arguments.width {
@@ -51,25 +51,24 @@ impl Display {
     }
 }
 
-/// Where the answer goes.
+/// Where the output goes.
 #[derive(Clone, Debug, Default)]
 pub struct Destination {
-    /// A file; stdout when `None`.
+    /// `None` means stdout.
     pub path: Option<PathBuf>,
-    /// How it is shown.
     pub display: Display,
-    /// Where an answer for stdout is kept instead, for who runs the program in its own process.
-    pub kept: Option<Arc<Mutex<Vec<u8>>>>,
+    /// Collects stdout output when the program runs inside another process.
+    pub buffer: Option<Arc<Mutex<Vec<u8>>>>,
 }
 
 impl Destination {
-    /// Opens the file of the answer, has `write` write bytes to it that are no text, and makes sure that all of them arrived.
+    /// Writes binary output to the file; fails if there is no file or if any byte is lost.
     pub fn write_bytes(&self, write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>) -> Result<(), Failure> {
         let Some(path) = &self.path else {
-            return Err(Failure::usage("this answer is no text: name a file with --output"));
+            return Err(Failure::usage("this format is binary: name a file with --output"));
         };
         let whole = || {
-            let failed = |error| Failure::unwritten(path, error);
+            let failed = |error| Failure::cannot_write(path, error);
             let file = OutputFile::create(path).map_err(failed)?;
             let mut out = BufWriter::with_capacity(1 << 16, file.writer().map_err(failed)?);
             write(&mut out)?;
@@ -77,25 +76,25 @@ impl Destination {
             drop(out);
             file.commit().map_err(failed)
         };
-        unless_reader_left(whole())
+        ignore_broken_pipe(whole())
     }
 
-    /// Opens the destination, has `write` write to it, and makes sure that all of it arrived.
+    /// Opens the destination, runs `write` on it and flushes.
     ///
-    /// A file takes its place when all of the answer is in it: a command that fails leaves an existing one as it was. A reader
-    /// that closes the pipe early is no failure, and the command goes on to its exit code: a verdict does not depend on how
-    /// much of it is read.
+    /// A file is replaced only once the output is complete, so a failing command leaves an existing file untouched. A
+    /// reader that closes the pipe early is not a failure: the exit code does not depend on how much of the output is
+    /// read.
     pub fn write(&self, write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>) -> Result<(), Failure> {
-        unless_reader_left(self.write_whole(write))
+        ignore_broken_pipe(self.write_whole(write))
     }
 
     fn write_whole(&self, write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>) -> Result<(), Failure> {
         match &self.path {
             Some(path) => {
-                let failed = |error| Failure::unwritten(path, error);
+                let failed = |error| Failure::cannot_write(path, error);
                 let file = OutputFile::create(path).map_err(failed)?;
                 let choice = match self.display {
-                    Display { is_never_colored: true, .. } => ColorChoice::AlwaysAnsi,
+                    Display { is_unstyled: true, .. } => ColorChoice::AlwaysAnsi,
                     Display { color: Color::Always, .. } => ColorChoice::Always,
                     _ => ColorChoice::Never,
                 };
@@ -106,23 +105,23 @@ impl Destination {
                 drop(out);
                 file.commit().map_err(failed)
             }
-            None if self.kept.is_some() => {
+            None if self.buffer.is_some() => {
                 let mut out = Vec::new();
                 self.write_text(&mut AutoStream::new(&mut out, ColorChoice::Never), Width::Natural, write)?;
-                if let Some(kept) = &self.kept {
-                    kept.lock().unwrap_or_else(PoisonError::into_inner).append(&mut out);
+                if let Some(buffer) = &self.buffer {
+                    buffer.lock().unwrap_or_else(PoisonError::into_inner).append(&mut out);
                 }
                 Ok(())
             }
             None => {
                 let stdout = io::stdout();
                 let choice = match self.display.color {
-                    _ if self.display.is_never_colored => ColorChoice::AlwaysAnsi,
+                    _ if self.display.is_unstyled => ColorChoice::AlwaysAnsi,
                     Color::Auto => AutoStream::choice(&stdout),
                     Color::Always => ColorChoice::Always,
                     Color::Never => ColorChoice::Never,
                 };
-                // A person sees rows soon after they are read; a pipe is filled a large block at a time.
+                // A terminal shows rows as they are read; a pipe gets large blocks.
                 let capacity = if stdout.is_terminal() { 1 << 10 } else { 1 << 16 };
                 let mut out = BufWriter::with_capacity(capacity, AutoStream::new(stdout.lock(), choice));
                 let width = self.display.width.unwrap_or_else(terminal_width);
@@ -132,7 +131,7 @@ impl Destination {
         }
     }
 
-    /// Has `write` write, fitted and cut where that was wanted and the answer is text.
+    /// Runs `write`; wraps and shortens text as requested.
     fn write_text(
         &self,
         out: &mut dyn Write,
@@ -145,37 +144,35 @@ impl Destination {
         if !self.display.is_brief {
             return layout::fitted(width, out, write);
         }
-        let mut brief = Brief { out, lines: 0, line_is_empty: true, is_over: false };
+        let mut brief = BriefWriter { out, lines: 0, line_is_empty: true, is_over: false };
         layout::fitted(width, &mut brief, write)
     }
 }
 
-/// The same, where a reader that closed the pipe early is no failure.
-fn unless_reader_left(written: Result<(), Failure>) -> Result<(), Failure> {
+fn ignore_broken_pipe(written: Result<(), Failure>) -> Result<(), Failure> {
     match written {
-        Err(Failure::ReaderGone) => Ok(()),
+        Err(Failure::BrokenPipe) => Ok(()),
         written => written,
     }
 }
 
-/// The width of the terminal that stdout is; text in a pipe is not fitted.
+/// The width of the terminal on stdout; text in a pipe is not wrapped.
 fn terminal_width() -> Width {
-    let of_terminal = terminal_size::terminal_size_of(io::stdout());
-    of_terminal.map_or(Width::Natural, |(terminal_size::Width(cells), _)| Width::Cells(usize::from(cells)))
+    let size = terminal_size::terminal_size_of(io::stdout());
+    size.map_or(Width::Natural, |(terminal_size::Width(cells), _)| Width::Cells(usize::from(cells)))
 }
 
-/// Lines of a brief answer, at most.
-const BRIEF_LINES: usize = 5;
+const MAX_BRIEF_LINES: usize = 5;
 
-/// Lets the first lines through: up to the first empty one, and at most [`BRIEF_LINES`].
-struct Brief<'a> {
+/// Passes on the lines before the first empty one, at most [`MAX_BRIEF_LINES`].
+struct BriefWriter<'a> {
     out: &'a mut dyn Write,
     lines: usize,
     line_is_empty: bool,
     is_over: bool,
 }
 
-impl Write for Brief<'_> {
+impl Write for BriefWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         for part in bytes.split_inclusive(|&byte| byte == b'\n') {
             if self.is_over {
@@ -188,7 +185,7 @@ impl Write for Brief<'_> {
             self.out.write_all(part)?;
             self.line_is_empty = part.ends_with(b"\n");
             self.lines += usize::from(self.line_is_empty);
-            self.is_over = self.lines == BRIEF_LINES;
+            self.is_over = self.lines == MAX_BRIEF_LINES;
         }
         Ok(bytes.len())
     }
@@ -203,11 +200,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_brief_answer_is_the_lines_before_the_first_empty_one_and_five_at_most() {
+    fn brief_stops_at_first_empty_line_or_after_five_lines() {
         let brief = |text: &str| {
             let mut out = Vec::new();
-            let mut brief = Brief { out: &mut out, lines: 0, line_is_empty: true, is_over: false };
-            // However the writer cuts its lines.
+            let mut brief = BriefWriter { out: &mut out, lines: 0, line_is_empty: true, is_over: false };
+            // Byte by byte: writers may split lines anywhere.
             for byte in text.as_bytes() {
                 brief.write_all(&[*byte]).unwrap();
             }

@@ -1,4 +1,4 @@
-//! How far long work has come: one line on stderr, on a terminal only.
+//! A progress line on stderr, shown only on a terminal.
 
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
@@ -7,17 +7,17 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use onoff_sources::Progress;
 
-/// Work shorter than this shows nothing.
-const PATIENCE: Duration = Duration::from_millis(400);
+/// Shorter tasks show no progress.
+const SHOW_AFTER: Duration = Duration::from_millis(400);
 
-/// The line, while it is shown.
+/// A progress line; dropping it clears it.
 #[derive(Debug)]
 pub struct ProgressLine {
     bar: ProgressBar,
 }
 
 impl ProgressLine {
-    /// A line about reading; hidden where stderr is no terminal.
+    /// Progress in bytes of one recording; hidden if stderr is not a terminal.
     pub fn reading() -> Self {
         let target = if io::stderr().is_terminal() {
             ProgressDrawTarget::stderr_with_hz(8)
@@ -25,7 +25,7 @@ impl ProgressLine {
             ProgressDrawTarget::hidden()
         };
         let bar = ProgressBar::with_draw_target(Some(0), target);
-        // The template is ours and constant; a plain line would show if it were wrong.
+        // An invalid template would leave the default style.
         if let Ok(style) =
             ProgressStyle::with_template("reading {bytes} of {total_bytes} {bar:24} {percent} % {binary_bytes_per_sec}")
         {
@@ -34,7 +34,7 @@ impl ProgressLine {
         Self { bar }
     }
 
-    /// The same about one of several recordings.
+    /// Progress in bytes of one of several recordings.
     pub fn reading_one(number: usize, of: usize) -> Self {
         let line = Self::reading();
         let template = format!("recording {number} of {of}: {{bytes}} of {{total_bytes}} {{bar:24}} {{percent}} %");
@@ -44,7 +44,7 @@ impl ProgressLine {
         line
     }
 
-    /// A line about many recordings.
+    /// Progress by number of recordings.
     pub fn recordings(of: usize) -> Self {
         let line = Self::reading();
         line.bar.set_length(of as u64);
@@ -54,16 +54,16 @@ impl ProgressLine {
         line
     }
 
-    /// Says that one more recording is done.
-    pub fn one_more(&self) {
+    /// Counts one finished recording.
+    pub fn increment(&self) {
         self.bar.inc(1);
     }
 
-    /// What a reader calls as it goes on.
+    /// The callback for a reader.
     pub fn listener(&self) -> Arc<dyn Fn(Progress) + Send + Sync> {
         let bar = self.bar.clone();
         Arc::new(move |progress| {
-            if bar.elapsed() < PATIENCE {
+            if bar.elapsed() < SHOW_AFTER {
                 return;
             }
             bar.set_length(progress.total_bytes);

@@ -1,18 +1,19 @@
-//! A boot on one axis: reset, firmware, network boot, loader, kernel, desktop. The moments are planted: the capture's clock is off by a
-//! known time, and the loader starts a known time after its last byte.
+//! The boot axis from reset through firmware, network boot, loader and kernel to the desktop. Known values are
+//! injected: the offset of the capture's clock, and the time from the last byte to the start of the loader.
 
 use onoff_testkit::capture::{DhcpFields, PacketLog, Scene, event_trace, frames_of};
 use onoff_trace::CivilTime;
 use serde_json::Value;
 
 use crate::firmware::fbpt;
-use crate::running::Folder;
+use crate::harness::Folder;
 
 const MS: i64 = 1_000_000;
-/// Table 2 of the paper on PXE performance, the boot over the network, ms: reset's end, loader's load and start, ExitBootServices.
+/// Table 2 of the paper on PXE performance, the boot over the network, ms: reset's end, loader's load and start,
+/// ExitBootServices.
 const PAPER_MS: [i64; 5] = [21, 7_037, 20_246, 40_363, 40_365];
 const SCENARIO: &str = "table-7-slow-service-in-group.toml";
-/// What the capture's clock is ahead of the recording's.
+/// Offset of the capture's clock.
 const CLOCK_MS: i64 = 1_500;
 /// From the boot program's last acknowledgment to the loader's start.
 const VERIFIED_MS: i64 = 210;
@@ -21,11 +22,11 @@ fn paper() -> Vec<u8> {
     fbpt(PAPER_MS.map(|ms| (ms * MS) as u64))
 }
 
-/// The packets of a boot whose reset was at `reset_unix_ms`: an address soon after the loader's load, the boot program shortly before the
-/// loader's start, an image, and the system's own network 5 s after the kernel's start.
+/// The packets of a boot with its reset at `reset_unix_ms`: an address soon after the loader is loaded, the boot
+/// program shortly before the loader starts, an image, and the system's own network 5 s after kernel start.
 fn packets(reset_unix_ms: i64) -> Vec<u8> {
     let at = |ms: i64| ((reset_unix_ms + ms) * MS) as u64;
-    // 800 blocks, each with its acknowledgment, 50 µs apiece, and the request.
+    // A request and 800 blocks, each with an acknowledgment, 50 µs per packet.
     let program_ms = 80;
     Scene::default()
         .at(at(PAPER_MS[1] + 200))
@@ -53,10 +54,10 @@ fn kinds(list: &Value) -> Vec<&str> {
     list.as_array().unwrap().iter().map(|evidence| evidence["kind"].as_str().unwrap()).collect()
 }
 
-/// The recording's kernel start in real time, ms, and on its axis, ns.
+/// Kernel start in wall-clock time (ms) and on the recording's axis (ns).
 fn kernel(folder: &Folder) -> (i64, i64) {
     let info: Value = serde_json::from_str(&folder.answer("info boot.etl --format json")).unwrap();
-    // As `2024-01-09T08:00:00.0000000Z`.
+    // Format: `2024-01-09T08:00:00.0000000Z`.
     let numbers: Vec<i64> = info["start_utc"]
         .as_str()
         .unwrap()
@@ -79,7 +80,7 @@ fn kernel(folder: &Folder) -> (i64, i64) {
 }
 
 #[test]
-fn from_reset_to_desktop_on_one_axis() {
+fn axis_spans_reset_to_desktop() {
     let folder = Folder::boot(SCENARIO);
     let (kernel_unix_ms, kernel_ns) = kernel(&folder);
     let reset_ms = kernel_unix_ms - PAPER_MS[4];
@@ -89,7 +90,7 @@ fn from_reset_to_desktop_on_one_axis() {
     assert_eq!(axis["zero"], "recording");
     assert_eq!(axis["start_ns"].as_i64().unwrap(), kernel_ns - PAPER_MS[4] * MS);
     assert_eq!(axis["total_ns"], report["total_from_reset_ns"], "one number for one thing");
-    // The stages cover all of it: each starts where the one before ends.
+    // The stages are contiguous.
     let stages = axis["stages"].as_array().unwrap();
     for pair in stages.windows(2) {
         assert_eq!(pair[0]["end_ns"], pair[1]["start_ns"], "{} {}", pair[0]["name"], pair[1]["name"]);
@@ -100,7 +101,7 @@ fn from_reset_to_desktop_on_one_axis() {
     let capture = join(axis, "capture");
     assert_eq!(capture["joined"], true, "{capture}");
     assert!(kinds(&capture["evidence"]).contains(&"clocks"));
-    // Where the packets truly were, against where they are drawn: later, and by no more than is said.
+    // The packets are drawn later than they were, but within the reported uncertainty.
     let first_frame = PAPER_MS[1] + 200;
     let drawn_ms = (capture["shift_ns"].as_i64().unwrap() - kernel_ns) / MS + PAPER_MS[4];
     let late_ms = drawn_ms - first_frame;
@@ -108,7 +109,7 @@ fn from_reset_to_desktop_on_one_axis() {
     let at_most_ms = capture["earlier_by_at_most_ns"].as_i64().unwrap() / MS;
     assert!(late_ms <= at_most_ms && at_most_ms < 700, "{at_most_ms}");
 
-    // What lies inside "load" and "loader".
+    // Contents of "load" and "loader".
     let inside = |stage: &str| -> Vec<String> {
         let stage = stages.iter().find(|found| found["name"] == stage).unwrap();
         stage["inside"].as_array().unwrap().iter().map(|part| part["name"].as_str().unwrap().to_owned()).collect()
@@ -121,14 +122,14 @@ fn from_reset_to_desktop_on_one_axis() {
 }
 
 #[test]
-fn without_firmware_the_packets_stand_before_the_kernel() {
+fn packets_precede_kernel_without_firmware() {
     let folder = Folder::boot(SCENARIO);
     let (kernel_unix_ms, kernel_ns) = kernel(&folder);
     folder.file("boot.pcapng", &packets(kernel_unix_ms - PAPER_MS[4] + CLOCK_MS));
     let axis = boot(&folder, "boot.etl --capture boot.pcapng")["axis"].take();
     let first = &axis["stages"][0];
     assert_eq!((first["name"].as_str(), first["end_ns"].as_i64()), (Some("network_boot"), Some(kernel_ns)));
-    // The truth is within what the join says: the first frame came 33.128 s before the kernel.
+    // The true value is within the reported uncertainty: the first frame came 33.128 s before the kernel.
     let capture = join(&axis, "capture");
     let drawn_ms = (kernel_ns - first["start_ns"].as_i64().unwrap()) / MS;
     let late_ms = PAPER_MS[4] - (PAPER_MS[1] + 200) - drawn_ms;
@@ -136,7 +137,7 @@ fn without_firmware_the_packets_stand_before_the_kernel() {
 }
 
 #[test]
-fn a_capture_of_another_boot_stays_off_the_axis() {
+fn ignores_capture_of_another_boot() {
     let folder = Folder::boot(SCENARIO);
     let (kernel_unix_ms, _) = kernel(&folder);
     let reset_ms = kernel_unix_ms - PAPER_MS[4];
@@ -153,9 +154,9 @@ fn a_capture_of_another_boot_stays_off_the_axis() {
         assert!(text.contains("Capture: its place on the axis is not known."), "{text}");
         kinds(&join["against"]).iter().map(|kind| (*kind).to_owned()).collect::<Vec<_>>()
     };
-    // The same machine, booted an hour before.
+    // The same machine, one hour earlier.
     assert_eq!(against(&packets(reset_ms - 3_600_000)), ["clocks"]);
-    // At the right time, but its boot program took longer than the firmware's load of the loader.
+    // The time matches, but downloading the boot program took longer than the firmware took to load the loader.
     let at = |ms: i64| ((reset_ms + ms) * MS) as u64;
     let slow = Scene::default()
         .at(at(1_000))
@@ -166,13 +167,13 @@ fn a_capture_of_another_boot_stays_off_the_axis() {
         .at(at(90_000))
         .file("other.wim", 90, b"");
     assert!(against(&slow.bytes()).contains(&"order".to_owned()));
-    // Nothing was loaded.
+    // This boot loaded nothing.
     let refused = Scene::default().at(at(7_300)).lease(&DhcpFields::default()).request("boot.efi", &[]);
     assert_eq!(against(&refused.error(false, 1, "File not found").bytes()), ["no_loaded_boot"]);
 }
 
 #[test]
-fn of_several_boots_the_one_at_the_right_time_is_taken() {
+fn selects_network_boot_by_time() {
     let folder = Folder::boot(SCENARIO);
     let (kernel_unix_ms, _) = kernel(&folder);
     let reset_ms = kernel_unix_ms - PAPER_MS[4];
@@ -196,7 +197,7 @@ fn of_several_boots_the_one_at_the_right_time_is_taken() {
 }
 
 #[test]
-fn firmware_and_packets_without_a_recording() {
+fn joins_firmware_and_packets_without_recording() {
     let folder = Folder::new();
     folder.file("FBPT.bin", &paper()).file("boot.pcapng", &packets(1_700_000_000_000));
     let axis = boot(&folder, "--firmware FBPT.bin --capture boot.pcapng");
@@ -207,7 +208,7 @@ fn firmware_and_packets_without_a_recording() {
     let text = folder.answer("boot --firmware FBPT.bin --capture boot.pcapng");
     insta::assert_snapshot!("firmware_and_packets_on_one_axis", text);
 
-    // Packets that fill a quarter of the firmware's load may be anybody's.
+    // Packets that cover only a quarter of the firmware's load time may belong to another computer.
     let at = |ms: i64| ((1_700_000_000_000 + ms) * MS) as u64;
     let brief = Scene::default().at(at(0)).lease(&DhcpFields::default()).at(at(3_000)).file("boot.efi", 800, b"");
     folder.file("boot.pcapng", &brief.at(at(9_000)).file("boot.wim", 90, b"").bytes());
@@ -216,9 +217,9 @@ fn firmware_and_packets_without_a_recording() {
     assert_eq!((&capture["joined"], kinds(&capture["against"])), (&Value::Bool(false), vec!["nothing_joins"]));
 }
 
-/// Tables without the moment that joins them stay off the axis, and the reason is the one that holds.
+/// Tables without a join point stay off the axis, and the correct reason is reported.
 #[test]
-fn tables_without_the_moment_that_joins_them() {
+fn tables_without_join_point() {
     let folder = Folder::boot(SCENARIO);
     let later_ms = 9_000_000;
     for (times, kind, reason) in [
@@ -234,7 +235,7 @@ fn tables_without_the_moment_that_joins_them() {
     }
 }
 
-/// Each alone: what was named is the question, not the computer that is asked on.
+/// Each input alone: onoff analyzes the named files, not this computer.
 #[test]
 fn firmware_or_packets_alone() {
     let folder = Folder::new();
@@ -255,7 +256,7 @@ fn firmware_or_packets_alone() {
     );
     let capture = boot(&folder, "--capture boot.pcapng");
     assert_eq!((&capture["zero"], names(&capture)), (&"capture".into(), vec!["network_boot".into()]));
-    // From the client's first frame to the system's first packets.
+    // From the client's first frame to the first packets of the system.
     let total_ms = capture["total_ns"].as_i64().unwrap() / MS;
     assert!((38_000..39_100).contains(&total_ms), "{total_ms}");
     let inside: Vec<&str> =
@@ -265,9 +266,9 @@ fn firmware_or_packets_alone() {
     assert!(text.starts_with("From the client's first frame to the end of the network boot: "), "{text}");
 }
 
-/// Packets that the recorded computer captured itself, in an event trace.
+/// Packets captured by the recorded computer itself, in an event trace.
 #[test]
-fn packets_of_an_event_trace_stand_on_the_axis_too() {
+fn packets_from_event_trace_are_on_axis() {
     let folder = Folder::boot(SCENARIO);
     let (kernel_unix_ms, _) = kernel(&folder);
     let capture = packets(kernel_unix_ms - PAPER_MS[4]);
@@ -283,11 +284,11 @@ fn packets_of_an_event_trace_stand_on_the_axis_too() {
 }
 
 #[test]
-fn a_linux_boot_from_reset() {
+fn linux_boot_from_reset() {
     let folder = Folder::linux_boot();
-    // The kernel's monotonic zero, from the journal's pair of clocks.
+    // Zero of the kernel's monotonic clock, from the journal's two clocks.
     let kernel_unix_ms = 1_700_000_100_000 - 34_680;
-    // The service manager says 5.448538 s for firmware and loader.
+    // systemd reports 5.448538 s for firmware and loader.
     let times = [100, 3_000, 5_200, 5_440, 5_448].map(|ms: i64| (ms * MS) as u64);
     folder.file("FBPT.bin", &fbpt(times));
     let at = |ms: i64| ((kernel_unix_ms - 5_448 + ms) * MS) as u64;
@@ -318,7 +319,7 @@ fn a_linux_boot_from_reset() {
         text.split("\nOne axis").nth(1).unwrap().split("\n\n").next().unwrap()
     );
 
-    // Tables of another machine: the service manager contradicts them.
+    // Tables of another machine contradict systemd.
     folder.file("FBPT.bin", &paper());
     let axis = boot(&folder, "linux --firmware FBPT.bin")["axis"].take();
     let firmware = join(&axis, "firmware");
@@ -327,7 +328,7 @@ fn a_linux_boot_from_reset() {
 }
 
 #[test]
-fn a_kernel_that_knows_what_it_booted_from() {
+fn kernel_with_boot_source() {
     for (station, joined) in [("52-54-00-77-00-01", true), ("52-54-00-77-00-02", false)] {
         let folder = Folder::linux_boot();
         let line = format!(
@@ -346,9 +347,9 @@ fn a_kernel_that_knows_what_it_booted_from() {
     }
 }
 
-/// A real Linux boot whose recording holds the firmware's table.
+/// A real Linux boot recorded with its firmware table.
 #[test]
-fn a_real_boot_with_its_own_table() {
+fn real_boot_with_its_table() {
     let Some(samples) = onoff_testkit::real::samples("linux") else {
         return;
     };

@@ -1,16 +1,16 @@
 //! `onoff compare` on simulated recordings.
 #![allow(clippy::unwrap_used)]
 
-use crate::running::Folder;
+use crate::harness::Folder;
 use onoff_simulator::Scenario;
 use serde_json::Value;
 
-/// The boot of a scenario under another name, beside the others of a folder.
+/// Records the boot of a scenario under another file name.
 fn record(folder: &Folder, scenario: &str, name: &str) {
     record_changed(folder, scenario, name, |text| text);
 }
 
-/// The same, of the scenario with a change.
+/// Records a modified scenario.
 fn record_changed(folder: &Folder, scenario: &str, name: &str, change: impl Fn(String) -> String) {
     let path = format!("{}/../../support/simulator/scenarios/{scenario}.toml", env!("CARGO_MANIFEST_DIR"));
     let text = change(std::fs::read_to_string(path).unwrap());
@@ -18,7 +18,7 @@ fn record_changed(folder: &Folder, scenario: &str, name: &str, change: impl Fn(S
     folder.file(name, &simulated.files[0]);
 }
 
-/// Another recording of the same: the recorder stopped later.
+/// Records the same scenario again, with a later end.
 fn record_again(folder: &Folder, scenario: &str, name: &str, run: u32) {
     record_changed(folder, scenario, name, |text| text.replace("tail = \"1s\"", &format!("tail = \"{run}s\"")));
 }
@@ -37,13 +37,13 @@ fn measure<'v>(comparison: &'v Value, key: &str) -> &'v Value {
 }
 
 #[test]
-fn table_5_of_the_paper_beside_each_other() {
+fn compares_table_5() {
     let folder = Folder::new();
     record(&folder, "table-5-run-1", "1.etl");
     record(&folder, "table-5-run-2", "2.etl");
     let comparison = json(&folder.answer("compare --baseline 1.etl --candidate 2.etl --format json"));
     assert_eq!(comparison["transition"], "boot");
-    // The paper's Run 1 and Run 2, ms. Its difference is Run 1 less Run 2; here it is what changed from 1 to 2.
+    // Run 1 and Run 2 of the paper, in ms. The paper subtracts Run 2 from Run 1; onoff reports the change from 1 to 2.
     for (key, run_1, run_2) in [
         ("boot.os_loader", 1926, 1926),
         ("boot.phase.PreSMSS", 10_753, 10_642),
@@ -69,7 +69,7 @@ fn table_5_of_the_paper_beside_each_other() {
 }
 
 #[test]
-fn a_service_that_left_its_group_starts_after_others() {
+fn service_without_group_starts_later() {
     let folder = Folder::new();
     record(&folder, "table-7-slow-service-in-group", "1.etl");
     record(&folder, "table-7-slow-service-in-no-group", "2.etl");
@@ -82,7 +82,7 @@ fn a_service_that_left_its_group_starts_after_others() {
 }
 
 #[test]
-fn folders_hold_runs_and_equal_runs_do_not_differ() {
+fn equal_runs_in_folders_do_not_differ() {
     let folder = Folder::new();
     for side in ["a", "b"] {
         std::fs::create_dir(folder.path(side)).unwrap();
@@ -111,7 +111,7 @@ fn folders_hold_runs_and_equal_runs_do_not_differ() {
 }
 
 #[test]
-fn sleeps_and_shutdowns_are_compared_too() {
+fn compares_sleeps_and_shutdowns() {
     let folder = Folder::new();
     for (scenario, name) in [
         ("sleep-windows7", "1.etl"),
@@ -122,7 +122,7 @@ fn sleeps_and_shutdowns_are_compared_too() {
     ] {
         record(&folder, scenario, name);
     }
-    // The second one was recorded with call stacks.
+    // The second recording has call stacks.
     let (code, message) = folder.refusal("compare --baseline 1.etl --candidate 2.etl");
     assert_eq!(code, 2);
     assert!(message.contains("--include analysis-tracing"), "{message}");
@@ -133,7 +133,7 @@ fn sleeps_and_shutdowns_are_compared_too() {
     let shutdown = json(&folder.answer("compare --baseline 3.etl --candidate 4.etl --format json"));
     assert_eq!(shutdown["transition"], "shutdown");
     measure(&shutdown, "shutdown.total");
-    // The second transition is a hibernation, and so is not compared with a sleep.
+    // The second transition is a hibernation, which is not compared with a sleep.
     let (code, message) = folder.refusal("compare --baseline 1.etl --candidate 5.etl --transition suspend:2");
     assert_eq!(code, 2, "{message}");
     let both = json(&folder.answer("compare --baseline 1.etl --candidate 5.etl --transition suspend --format json"));
@@ -143,7 +143,7 @@ fn sleeps_and_shutdowns_are_compared_too() {
 }
 
 #[test]
-fn what_cannot_be_compared_says_why() {
+fn reports_why_runs_cannot_be_compared() {
     let folder = Folder::new();
     record(&folder, "services-wes7", "boot.etl");
     record(&folder, "shutdown-slow-console", "off.etl");
@@ -151,7 +151,7 @@ fn what_cannot_be_compared_says_why() {
     for (arguments, code, part) in [
         ("compare --baseline boot.etl", 64, "--candidate"),
         ("compare --baseline boot.etl --candidate absent.etl", 1, "absent.etl"),
-        ("compare --baseline boot.etl --candidate empty", 2, "no recording in this folder"),
+        ("compare --baseline boot.etl --candidate empty", 2, "no recordings in this folder"),
         ("compare --baseline boot.etl --candidate off.etl", 2, "off.etl: no boot in this recording"),
         ("compare --baseline boot.etl --candidate boot.etl --transition sleep", 64, "--transition"),
     ] {
@@ -162,7 +162,7 @@ fn what_cannot_be_compared_says_why() {
 }
 
 #[test]
-fn boots_of_linux_are_compared_unit_by_unit() {
+fn compares_linux_boots_by_unit() {
     let Some(samples) = onoff_testkit::real::samples("linux") else {
         return;
     };
@@ -203,7 +203,7 @@ fn boots_of_linux_are_compared_unit_by_unit() {
     assert!(units > 20, "{units} units");
 }
 
-/// What explains the difference of a phase in a comparison as JSON.
+/// The explanation of a phase's difference in the JSON.
 fn explanation<'v>(comparison: &'v Value, phase: &str) -> &'v Value {
     let all = comparison["explanations"].as_array().unwrap();
     all.iter().find(|one| one["phase"] == phase).unwrap_or_else(|| panic!("{phase} is not explained"))
@@ -214,13 +214,13 @@ fn ms(value: &Value) -> i64 {
 }
 
 #[test]
-fn tables_6_and_a_1_name_the_driver_and_its_pends() {
+fn tables_6_and_a_1_name_driver_and_pends() {
     let folder = Folder::new();
     record(&folder, "table-6-no-pended-requests", "no.etl");
     record(&folder, "table-6-pended-start", "start.etl");
     record(&folder, "table-6-pended-start-and-enumeration", "both.etl");
-    // Table A-1: PreSMSS took 26,636, 17,919 and 17,294 ms. Ramdisk's load took 9,214 ms of it, its start and its enumeration
-    // 3,000 ms each, which block until they are pended.
+    // Table A-1: PreSMSS took 26,636, 17,919 and 17,294 ms. Ramdisk's load took 9,214 ms of it, its start and its
+    // enumeration 3,000 ms each, during which it blocked before it pended.
     for (candidate, phase_ms, ramdisk_ms, until_pended_ms, change) in
         [("start", -8_717, -12_214, 3_000, "shorter"), ("both", -9_342, -15_214, 0, "gone")]
     {
@@ -234,7 +234,7 @@ fn tables_6_and_a_1_name_the_driver_and_its_pends() {
         assert!(ms(&first["difference_ns"]).abs_diff(ramdisk_ms) <= 1, "{first}");
         assert_eq!(ms(&first["detail"]["was_ns"]), 15_214);
         assert_eq!(ms(&first["detail"]["is_ns"]), until_pended_ms);
-        // Every part is accounted for, to the nanosecond.
+        // The parts add up exactly, to the nanosecond.
         let ns = |value: &Value| value.as_i64().unwrap();
         let parts: i64 = explained["parts"].as_array().unwrap().iter().map(|part| ns(&part["difference_ns"])).sum();
         let rest = ns(&explained["against_ns"]) + ns(&explained["not_explained_ns"]);
@@ -243,12 +243,12 @@ fn tables_6_and_a_1_name_the_driver_and_its_pends() {
     }
     let text = folder.answer("compare --baseline no.etl --candidate both.etl");
     let second = text.lines().nth(1).unwrap();
-    let said = "-9.34 s in PreSMSS: Ramdisk no longer blocks, -15.2 s (its requests until they were pended: 601 µs, was 15.2 s)";
-    assert!(second.starts_with(said), "{second}");
+    let printed = "-9.34 s in PreSMSS: Ramdisk no longer blocks, -15.2 s (its requests until they were pended: 601 µs, was 15.2 s)";
+    assert!(second.starts_with(printed), "{second}");
 }
 
 #[test]
-fn tables_7_and_a_2_name_the_service() {
+fn tables_7_and_a_2_name_service() {
     let folder = Folder::new();
     record(&folder, "table-7-slow-service-in-group", "in.etl");
     record(&folder, "table-7-slow-service-in-no-group", "out.etl");
@@ -258,9 +258,9 @@ fn tables_7_and_a_2_name_the_service() {
         let first = &explanation(&comparison, "WinLogonInit")["parts"][0];
         assert_eq!((first["kind"].as_str(), first["name"].as_str()), (Some("service"), Some("Slowsvc")), "{first}");
         assert_eq!(first["change"], change);
-        // 6.0 s, of which 517 ms lie before the logon waits for the group.
+        // 6.0 s, of which 517 ms precede the logon's wait for the group.
         assert!(ms(&first["difference_ns"]).abs_diff(sign * 5_482) <= 2, "{first}");
-        // Its own initialization takes as long as before.
+        // Its initialization time is unchanged.
         assert!(ms(&first["detail"]["was_ns"]).abs_diff(ms(&first["detail"]["is_ns"])) <= 4, "{first}");
     }
     let text = folder.answer("compare --baseline in.etl --candidate out.etl");
@@ -268,7 +268,7 @@ fn tables_7_and_a_2_name_the_service() {
 }
 
 #[test]
-fn table_5_is_explained_without_a_culprit_that_does_not_differ() {
+fn table_5_names_no_unchanged_culprit() {
     let folder = Folder::new();
     record(&folder, "table-5-run-1", "1.etl");
     record(&folder, "table-5-run-2", "2.etl");
@@ -276,14 +276,14 @@ fn table_5_is_explained_without_a_culprit_that_does_not_differ() {
     let explorer = explanation(&comparison, "ExplorerInit");
     assert_eq!(ms(&explorer["difference_ns"]), -1_453);
     assert_eq!(explorer["parts"][0]["name"], "explorer.exe");
-    // Decoys: WSearch and the low-priority defragmenter take their time beside the path in both.
+    // Decoys: WSearch and the low-priority defragmenter run in parallel with the critical path in both.
     let text = folder.answer("compare --baseline 1.etl --candidate 2.etl");
     let answer = text.lines().take(4).collect::<Vec<_>>().join("\n");
     assert!(!answer.contains("WSearch") && !answer.contains("defrag"), "{answer}");
 }
 
 #[test]
-fn a_recording_given_twice_counts_once() {
+fn duplicate_recording_counts_once() {
     let folder = Folder::new();
     for name in ["a.etl", "again.etl"] {
         record(&folder, "services-wes7", name);
@@ -295,14 +295,14 @@ fn a_recording_given_twice_counts_once() {
     assert_eq!(baseline["compared_runs"], 2);
     assert_eq!(baseline["runs"][1]["set_apart"][0]["reason"], "same_recording");
     assert_eq!(baseline["runs"][1]["set_apart"][0]["text"], "the same recording as a.etl");
-    // Across the two sides it is no mistake, but worth a word.
+    // The same recording on both sides is allowed, but mentioned.
     assert_eq!(comparison["notes"][0]["kind"], "on_both_sides");
     let both = "compare --baseline a.etl again.etl --candidate later.etl --include same-recording --format json";
     assert_eq!(json(&folder.answer(both))["configurations"][0]["compared_runs"], 2);
 }
 
 #[test]
-fn other_computers_are_said_to_differ() {
+fn reports_different_computers() {
     let folder = Folder::new();
     record(&folder, "services-wes7", "a.etl");
     record_again(&folder, "services-wes7", "b.etl", 2);
@@ -321,7 +321,7 @@ fn other_computers_are_said_to_differ() {
 }
 
 #[test]
-fn a_persons_time_is_no_difference() {
+fn ignores_logon_time() {
     let folder = Folder::new();
     record(&folder, "healthy-boot", "alone.etl");
     record(&folder, "person-logs-on", "person.etl");
@@ -337,7 +337,7 @@ fn a_persons_time_is_no_difference() {
 }
 
 #[test]
-fn two_recordings_are_old_and_new() {
+fn accepts_old_and_new() {
     let folder = Folder::new();
     record(&folder, "table-5-run-1", "1.etl");
     record(&folder, "table-5-run-2", "2.etl");
@@ -345,12 +345,12 @@ fn two_recordings_are_old_and_new() {
     assert_eq!(folder.answer("compare 1.etl 2.etl"), by_name);
     let (code, message) = folder.refusal("compare 1.etl");
     assert_eq!(code, 64);
-    assert!(message.contains("1.etl: give a second recording"), "{message}");
+    assert!(message.contains("1.etl: pass two recordings or folders"), "{message}");
     assert_eq!(folder.run("compare 1.etl 2.etl --baseline 1.etl").status.code(), Some(64));
 }
 
 #[test]
-fn one_bad_file_does_not_end_a_comparison() {
+fn continues_after_unreadable_file() {
     let folder = Folder::new();
     for side in ["a", "b"] {
         std::fs::create_dir(folder.path(side)).unwrap();
@@ -370,7 +370,7 @@ fn one_bad_file_does_not_end_a_comparison() {
     assert!(bad.iter().all(|run| run["set_apart"][0]["reason"] == "unreadable"), "{bad:?}");
     let text = String::from_utf8(folder.run("compare a b").stdout).unwrap();
     assert!(text.contains("b/4.etl: byte offset 0: the file is empty"), "{text}");
-    // With nothing left on a side, what is wrong is the answer.
+    // If a side has no runs left, the error is the result.
     std::fs::create_dir(folder.path("c")).unwrap();
     folder.file("c/1.etl", b"");
     let (code, message) = folder.refusal("compare a c");
@@ -379,7 +379,7 @@ fn one_bad_file_does_not_end_a_comparison() {
 }
 
 #[test]
-fn each_run_is_shown_with_its_values() {
+fn shows_values_of_each_run() {
     let folder = Folder::new();
     for run in 1..=3 {
         record_again(&folder, "services-wes7", &format!("{run}.etl"), run);
@@ -398,7 +398,7 @@ fn each_run_is_shown_with_its_values() {
 }
 
 #[test]
-fn the_first_line_tells_a_person_from_the_machine() {
+fn headline_separates_person_from_system() {
     let folder = Folder::new();
     record(&folder, "healthy-boot", "alone.etl");
     record(&folder, "person-logs-on", "person.etl");
@@ -406,7 +406,7 @@ fn the_first_line_tells_a_person_from_the_machine() {
     let alone = first("alone.etl");
     let person = first("person.etl");
     assert!(!alone.contains("waiting"), "{alone}");
-    // The scenarios differ by the person's 6.5 s alone.
+    // The scenarios differ only by the 6.5 s that the person took.
     assert_eq!(
         person,
         alone.replace('.', "#").replacen("#", ".", 1).replace(" s#", " s, and 6.50 s waiting for someone to log on.")
@@ -414,8 +414,8 @@ fn the_first_line_tells_a_person_from_the_machine() {
     let answer = |name: &str| json(&folder.answer(&format!("boot {name} --format json")));
     assert!(answer("alone.etl")["logon"]["to_desktop_ns"].is_null());
     let boot = answer("person.etl");
-    let asked = &boot["logon"]["credential_requests"][0];
+    let request = &boot["logon"]["credential_requests"][0];
     let ready_ns = boot["main_path_boot"]["end_ns"].as_i64().unwrap();
-    assert_eq!(boot["logon"]["to_desktop_ns"].as_i64().unwrap(), ready_ns - asked["end_ns"].as_i64().unwrap());
+    assert_eq!(boot["logon"]["to_desktop_ns"].as_i64().unwrap(), ready_ns - request["end_ns"].as_i64().unwrap());
     assert!(folder.answer("boot person.etl").contains(" from logon to desktop)"));
 }

@@ -1,10 +1,10 @@
-//! Comparing network boots and firmware tables: what was planted is found, what was not is not.
+//! Compares network boots and firmware tables: finds injected differences and no others.
 
 use onoff_testkit::capture::{DhcpFields, Scene};
 use serde_json::Value;
 
 use crate::firmware::{fbpt, raw_trace};
-use crate::running::Folder;
+use crate::harness::Folder;
 
 const MS: u64 = 1_000_000;
 
@@ -19,7 +19,7 @@ fn verdict<'a>(comparison: &'a Value, key: &str) -> &'a str {
     measure["changes"][0]["verdict"].as_str().unwrap()
 }
 
-/// A network boot whose client waits `pause_ms` between its two files; `jitter_ms` differs from run to run.
+/// A network boot whose client waits `pause_ms` between two files; `jitter_ms` varies per run.
 fn capture(pause_ms: u64, jitter_ms: u64) -> Vec<u8> {
     Scene::default()
         .lease(&DhcpFields::default())
@@ -52,7 +52,7 @@ fn network_boots() {
     let text = folder.answer(&format!("compare {}", sides("new")));
     assert!(text.starts_with("The network boot is 800 ms ("), "{text}");
 
-    // A folder, the gate, and a boot that failed among others.
+    // A folder, the gate, and one failed boot.
     std::fs::create_dir(folder.path("runs")).unwrap();
     for run in 0..3 {
         folder.file(&format!("runs/{run}.pcapng"), &capture(100, run));
@@ -70,7 +70,7 @@ fn network_boots() {
         apart["configurations"][0]["runs"].as_array().unwrap().iter().filter(|run| run["compared"] == false).collect();
     assert_eq!(set_apart.len(), 1);
     assert_eq!(set_apart[0]["set_apart"][0]["reason"], "other_kind");
-    // A recording of a system is no network boot.
+    // A recording of a system has no network boot.
     assert_eq!(folder.refusal("compare --baseline old0.pcapng --candidate new0.pcapng --transition boot").0, 2);
 }
 
@@ -93,9 +93,9 @@ fn firmware_tables() {
     assert_eq!(time1["values"][0]["mean"].as_u64().unwrap(), 5_301 * MS);
 }
 
-/// What the answer says first, of boots and firmware that differ in what was planted: no talk of an account, which they do not have.
+/// Headlines of network boots and firmware that differ as injected. They have no attribution of phases.
 #[test]
-fn the_first_lines_name_the_stage_that_differs() {
+fn headlines_name_changed_stage() {
     let folder = Folder::new();
     folder.file("pxe.bin", &fbpt([21, 7_037, 20_246, 40_363, 40_365].map(|ms| ms * MS)));
     folder.file("disk.bin", &fbpt([21, 5_321, 5_512, 8_861, 8_862].map(|ms| ms * MS)));
@@ -107,10 +107,10 @@ fn the_first_lines_name_the_stage_that_differs() {
     assert_eq!(packets.lines().nth(1), Some("+800 ms in client busy."));
 }
 
-/// Real boots of one firmware over IPv4 and over IPv6, and with windows of 1 and of 4 blocks: the stages that differ, as measured by hand in
-/// the captures.
+/// Real boots of one firmware over IPv4 and IPv6, and with windows of 1 and 4 blocks: the differing stages, as measured
+/// manually in the captures.
 #[test]
-fn ip_versions_and_windows() {
+fn compares_ip_versions_and_windows() {
     let Some(samples) = onoff_testkit::real::samples("netboot") else {
         return;
     };
@@ -139,9 +139,9 @@ fn ip_versions_and_windows() {
     assert!(before > 9_000 && after < 5_600, "{before} {after}");
 }
 
-/// Three boots of each of two firmwares that differ in one driver, by 100 ms.
+/// Three boots each of two firmware versions in which one driver differs by 100 ms.
 #[test]
-fn the_driver_that_grew_and_no_other() {
+fn reports_only_slower_driver() {
     let folder = Folder::new();
     let trace = |start_ms: u64| {
         raw_trace(&[
@@ -166,9 +166,9 @@ fn the_driver_that_grew_and_no_other() {
     assert_eq!(driver["changes"][0]["difference"], 100 * MS);
 }
 
-/// Drivers of a real firmware against themselves: nothing differs.
+/// Real firmware compared with itself: no differences.
 #[test]
-fn real_firmware_against_itself() {
+fn real_firmware_does_not_differ_from_itself() {
     let Some(samples) = onoff_testkit::real::samples("fpdt") else {
         return;
     };

@@ -1,11 +1,11 @@
-//! `onoff diagnose`: what it finds in scenarios whose truth is known, what it says, and what it refuses.
+//! `onoff diagnose` on scenarios with known findings, its text, and its errors.
 #![allow(clippy::unwrap_used)]
 
-use crate::expected;
+use crate::expectations;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::expected::{image, put_in_ns};
-use crate::running::Folder;
+use crate::expectations::{image, injected_ns};
+use crate::harness::Folder;
 use serde_json::Value;
 
 const MS: i64 = 1_000_000;
@@ -21,18 +21,18 @@ fn codes(diagnosis: &Value, list: &str) -> Vec<String> {
     rows.iter().map(code).collect()
 }
 
-/// The codes of what was folded below other findings.
+/// The codes of findings folded into others.
 fn folded(diagnosis: &Value) -> Vec<String> {
     let rows = diagnosis["findings"].as_array().unwrap().iter();
     let folded = rows.flat_map(|row| row["folded"].as_array().unwrap());
     folded.map(|row| row["code"].as_str().unwrap().to_owned()).collect()
 }
 
-/// The time of a step of the test is up when all scenarios have been played: each is a simulated computer of seconds.
+/// Each scenario simulates seconds of a computer, so this test is slow.
 #[test]
-fn each_scenario_has_its_findings_and_no_others() {
+fn scenarios_have_exactly_expected_findings() {
     let mut faults = Vec::new();
-    for (scenario, truth) in expected::all() {
+    for (scenario, truth) in expectations::all() {
         let diagnosis = diagnosis(&scenario);
         let found = codes(&diagnosis, "findings");
         let all: BTreeSet<String> =
@@ -53,48 +53,48 @@ fn each_scenario_has_its_findings_and_no_others() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// Scenarios that nothing is expected of: it is too long for a test.
+/// Scenarios without expected findings; this one is too long for a test.
 const WITHOUT_FINDINGS: [&str; 1] = ["benchmark"];
 
 #[test]
-fn every_scenario_says_what_must_be_found() {
-    let known: BTreeSet<String> = expected::all().into_keys().collect();
-    let mut all = expected::scenarios();
+fn every_scenario_lists_expected_findings() {
+    let known: BTreeSet<String> = expectations::all().into_keys().collect();
+    let mut all = expectations::scenarios();
     all.retain(|name| !WITHOUT_FINDINGS.contains(&name.as_str()));
     assert_eq!(known, all);
     assert!(known.len() >= 58, "{}", known.len());
 }
 
 #[test]
-fn the_first_finding_costs_what_was_put_in() {
+fn first_finding_costs_injected_time() {
     let mut faults = Vec::new();
-    let mut held = 0;
-    for (name, truth) in expected::all() {
+    let mut checked = 0;
+    for (name, truth) in expectations::all() {
         let Some(cost) = truth.cost else { continue };
-        let put_in = put_in_ns(&expected::scenario(&name), &cost.put_in);
+        let put_in = injected_ns(&expectations::scenario(&name), &cost.put_in);
         let diagnosis = diagnosis(&name);
         let first = &diagnosis["findings"][0];
         let found = first["cost_ns"].as_i64().unwrap();
-        let said = (first["subject"]["name"].as_str(), first["cost_basis"].as_str());
+        let actual = (first["subject"]["name"].as_str(), first["cost_basis"].as_str());
         let wanted = (Some(cost.subject.as_str()), Some(cost.basis.as_str()));
-        if said != wanted || (found - put_in).abs() > cost.within_ms * MS {
-            faults.push(format!("{name}: {said:?}, not {wanted:?}; {found} ns of {put_in} ({})", cost.because));
+        if actual != wanted || (found - put_in).abs() > cost.within_ms * MS {
+            faults.push(format!("{name}: {actual:?}, not {wanted:?}; {found} ns of {put_in} ({})", cost.because));
         }
-        held += 1;
+        checked += 1;
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
-    assert!(held >= 7, "{held}");
+    assert!(checked >= 7, "{checked}");
 }
 
 #[test]
-fn the_chain_is_who_waits_for_whom_and_ends_with_what_was_put_in() {
+fn chain_ends_with_injected_cause() {
     let mut faults = Vec::new();
-    let mut held = 0;
-    for (name, expected) in expected::all() {
+    let mut checked = 0;
+    for (name, expected) in expectations::all() {
         let Some(chain) = expected.chain else {
             continue;
         };
-        let put_in = put_in_ns(&expected::scenario(&name), &chain.put_in);
+        let put_in = injected_ns(&expectations::scenario(&name), &chain.put_in);
         let (folder, truth) = Folder::boot_and_truth(&format!("{name}.toml"));
         let answer = folder.answer(&format!("why boot.etl {} --format json", chain.question));
         let answer: Value = serde_json::from_str(&answer).unwrap();
@@ -107,7 +107,7 @@ fn the_chain_is_who_waits_for_whom_and_ends_with_what_was_put_in() {
                 .filter(|row| is_kind(row) && row["device"] == device.as_str())
                 .map(|row| row["duration_ns"].as_i64().unwrap())
                 .sum(),
-            // Waits for disks are their process's in the shares; what was waited for is on the path.
+            // Shares attribute disk waits to the process; the path shows the disk.
             None if chain.ends == "disk" => rows("on_path")
                 .iter()
                 .filter(|row| row["kind"] == "file" && row["name"].as_str().unwrap().contains(&chain.of))
@@ -134,14 +134,14 @@ fn the_chain_is_who_waits_for_whom_and_ends_with_what_was_put_in() {
                 chain.because
             ));
         }
-        held += 1;
+        checked += 1;
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
-    assert!(held >= 9, "{held}");
+    assert!(checked >= 9, "{checked}");
 }
 
 #[test]
-fn the_evidence_says_for_whom_a_service_waited() {
+fn evidence_names_awaited_service() {
     let diagnosis = diagnosis("service-waits-20s");
     let evidence = diagnosis["findings"][0]["evidence"].as_array().unwrap();
     let says = |row: &Value| row["text"].as_str().unwrap().to_owned();
@@ -149,20 +149,20 @@ fn the_evidence_says_for_whom_a_service_waited() {
 }
 
 #[test]
-fn the_text_answers_first() {
+fn text_starts_with_summary() {
     let folder = Folder::boot("slow-boot.toml");
     insta::assert_snapshot!(folder.answer("diagnose boot.etl --top 3"));
 }
 
 #[test]
-fn a_healthy_boot_says_so() {
+fn healthy_boot_has_no_findings() {
     let folder = Folder::boot("healthy-boot.toml");
     let text = folder.answer("diagnose boot.etl");
     assert!(text.lines().nth(1).unwrap().starts_with("No finding costs more than noise."), "{text}");
 }
 
 #[test]
-fn rules_are_listed_and_explained() {
+fn lists_and_explains_rules() {
     let folder = Folder::new();
     let list = folder.answer("diagnose --list");
     let listed: Vec<&str> = list.lines().skip(1).filter_map(|line| line.split_whitespace().next()).collect();
@@ -178,19 +178,19 @@ fn rules_are_listed_and_explained() {
 }
 
 #[test]
-fn what_cannot_be_answered_is_refused() {
+fn rejects_unanswerable_queries() {
     let folder = Folder::new();
     let (code, message) = folder.refusal("diagnose --explain boot/no-such-rule");
     assert_eq!(code, 64);
     assert!(message.contains("--list"), "{message}");
-    // An empty tree in place of this computer has no boot to tell of.
+    // An empty root folder has no boot.
     assert_eq!(folder.run("diagnose --root .").status.code(), Some(2));
     assert_eq!(folder.run("diagnose absent.etl").status.code(), Some(1));
 }
 
-/// Advice about what the system needs never speaks of turning it off.
+/// Advice never suggests disabling what the system needs.
 #[test]
-fn nobody_is_told_to_turn_off_what_windows_needs() {
+fn never_advises_disabling_required_services() {
     for scenario in ["slow-boot", "services-wes7", "table-7-slow-service-in-group"] {
         for finding in diagnosis(scenario)["findings"].as_array().unwrap() {
             let advice = finding["advice"].as_str().unwrap();
@@ -202,9 +202,9 @@ fn nobody_is_told_to_turn_off_what_windows_needs() {
     }
 }
 
-/// A recording of a laboratory computer in which one early unit was made to sleep 6 s.
+/// A recording of a lab computer on which one early unit sleeps for 6 s.
 #[test]
-fn a_real_linux_computer_is_told_what_was_made_slow() {
+fn finds_injected_delays_on_real_linux() {
     let Some(samples) = onoff_testkit::real::samples("linux") else {
         return;
     };
@@ -216,11 +216,11 @@ fn a_real_linux_computer_is_told_what_was_made_slow() {
     assert_eq!(first["subject"]["name"], "slowearly.service");
 }
 
-/// Sleeps of laboratory computers under emulation, read by eye: the network card's `noirq` resume takes 448 ms of a phase of
-/// 611 ms, for 344 of them while no callback runs that the phase's end waited for, and 90 ms later on the path; no device of the
+/// Sleeps of emulated lab computers, analyzed manually: the network card's `noirq` resume takes 448 ms of a 611 ms
+/// phase. For 344 ms of it no other callback on the path runs, and it is on the path for 90 ms later; no device of the
 /// hibernation takes 300 ms.
 #[test]
-fn real_sleeps_of_linux_are_told_what_they_waited_for_or_nothing() {
+fn real_linux_sleeps_have_correct_findings() {
     let Some(samples) = onoff_testkit::real::samples("linux") else {
         return;
     };
@@ -247,14 +247,14 @@ fn real_sleeps_of_linux_are_told_what_they_waited_for_or_nothing() {
 }
 
 #[test]
-fn drivers_files_tell_how_they_are_signed() {
+fn driver_files_show_signatures() {
     let folder = Folder::boot("slow-boot.toml");
     let drivers = folder.path("drivers");
     std::fs::create_dir(&drivers).unwrap();
     let put = |name: &str, certificate: Option<&[u8]>| {
         std::fs::write(drivers.join(name), onoff_testkit::program(certificate)).unwrap();
     };
-    // iaStorAC starts with the boot, LegacyScan with the system.
+    // iaStorAC is a boot-start driver, LegacyScan a system-start driver.
     put("iaStorAC.sys", None);
     put("LegacyScan.sys", None);
     put("igfx.sys", Some(b"CN=WDKTestCert somebody"));
@@ -277,17 +277,17 @@ fn drivers_files_tell_how_they_are_signed() {
     assert!(!without.contains_key("recording/test-signed-drivers"));
 }
 
-/// The commands of ours that advice prints, in quotes.
+/// The quoted onoff commands in advice.
 fn commands(advice: &str) -> Vec<String> {
     let parts = advice.split("'onoff ").skip(1);
     parts.map(|part| part.split('\'').next().unwrap().to_owned()).collect()
 }
 
 #[test]
-fn every_command_that_a_finding_prints_runs_as_it_is_printed() {
+fn commands_in_advice_are_runnable() {
     let mut faults = Vec::new();
     let mut verbs: BTreeMap<String, u32> = BTreeMap::new();
-    for scenario in expected::all().into_keys() {
+    for scenario in expectations::all().into_keys() {
         let folder = Folder::boot(&format!("{scenario}.toml"));
         let diagnosis: Value = serde_json::from_str(&folder.answer("diagnose boot.etl --format json")).unwrap();
         let text = folder.answer("diagnose boot.etl --top 100");
@@ -295,7 +295,7 @@ fn every_command_that_a_finding_prints_runs_as_it_is_printed() {
         for finding in findings.chain(diagnosis["caveats"].as_array().unwrap()) {
             for command in commands(finding["advice"].as_str().unwrap()) {
                 *verbs.entry(command.split(' ').next().unwrap().to_owned()).or_default() += 1;
-                // As a person copies it: from the text, in one line, into a shell.
+                // Run as a user would copy it: from unwrapped text into a shell.
                 if finding["cost_ns"].is_number()
                     && !text.lines().any(|line| line.contains(&format!("'onoff {command}'")))
                 {
@@ -305,8 +305,8 @@ fn every_command_that_a_finding_prints_runs_as_it_is_printed() {
                 let line = format!("{} {command}", env!("CARGO_BIN_EXE_onoff"));
                 let output = shell.arg("-c").arg(&line).current_dir(folder.path(".")).output().unwrap();
                 if output.status.code() != Some(0) {
-                    let said = String::from_utf8_lossy(&output.stderr);
-                    faults.push(format!("{scenario}, {}: onoff {command}: {said}", finding["code"]));
+                    let printed = String::from_utf8_lossy(&output.stderr);
+                    faults.push(format!("{scenario}, {}: onoff {command}: {printed}", finding["code"]));
                 }
             }
         }

@@ -1,12 +1,12 @@
-//! `onoff export`: what other viewers read of it. Perfetto's file is decoded here by the rules of protocol buffers and by the
-//! field numbers that Perfetto publishes, not by the code that wrote it.
+//! `onoff export`: decodes the Perfetto file with the protocol buffers wire format and the
+//! published field numbers, independently of the writer.
 
 use std::collections::BTreeMap;
 
-use crate::running::Folder;
+use crate::harness::Folder;
 use serde_json::Value;
 
-/// A field of a message: its number and what it holds.
+/// The value of a field.
 #[derive(Debug, Clone)]
 enum Field<'b> {
     Number(u64),
@@ -26,7 +26,7 @@ fn varint(bytes: &mut &[u8]) -> u64 {
     panic!("a varint of more than 10 bytes")
 }
 
-/// The fields of a message, as the wire format has them.
+/// Decodes the fields of a message.
 fn fields(mut bytes: &[u8]) -> Vec<(u64, Field<'_>)> {
     let mut fields = Vec::new();
     while !bytes.is_empty() {
@@ -76,13 +76,13 @@ fn exported(format: &str) -> Vec<u8> {
 }
 
 #[test]
-fn perfetto_has_tracks_intervals_counters_and_flows_by_its_published_field_numbers() {
+fn perfetto_file_has_tracks_counters_and_flows() {
     let file = exported("perfetto");
     let mut tracks: BTreeMap<u64, (String, Option<u64>)> = BTreeMap::new();
     let mut open: BTreeMap<u64, Vec<(String, u64)>> = BTreeMap::new();
     let mut slices: Vec<(String, String, u64, u64)> = Vec::new();
     let mut counters = 0;
-    // By id of a flow: times at which it leaves, and at which it arrives.
+    // Start and end times by flow id.
     let mut flows: BTreeMap<u64, (Vec<u64>, Vec<u64>)> = BTreeMap::new();
     for (tag, packet) in fields(&file) {
         let Field::Bytes(packet) = packet else { panic!("a packet is a message") };
@@ -126,7 +126,7 @@ fn perfetto_has_tracks_intervals_counters_and_flows_by_its_published_field_numbe
     for group in ["Boot", "Processors", "Disks", "Critical path", "Devices and drivers", "Services", "Processes"] {
         assert!(tracks.values().any(|(name, parent)| name == group && parent.is_none()), "{group}");
     }
-    // The scenario's service takes 6.02 s to start, its driver 3.18 s: the intervals say so.
+    // The scenario's service takes 6.02 s to start, its driver 3.18 s.
     let longest = |track: &str| {
         let its = slices.iter().filter(|(name, ..)| name == track);
         its.map(|(_, _, start_ns, end_ns)| end_ns - start_ns).max().unwrap_or_default()
@@ -141,7 +141,7 @@ fn perfetto_has_tracks_intervals_counters_and_flows_by_its_published_field_numbe
 }
 
 #[test]
-fn the_firefox_profile_keeps_the_rules_of_its_format() {
+fn firefox_profile_is_valid() {
     let profile: Value = serde_json::from_slice(&exported("firefox")).unwrap();
     assert_eq!(profile["meta"]["product"], "onoff");
     assert!(profile["meta"]["preprocessedProfileVersion"].as_u64() > Some(40));
@@ -149,7 +149,7 @@ fn the_firefox_profile_keeps_the_rules_of_its_format() {
     let length = |table: &Value| table["length"].as_u64().unwrap();
     let mut samples = 0;
     for thread in threads {
-        // Every column of a table is as long as the table, and every stack lies below one that comes before it.
+        // All columns have the table's length, and every stack refers to an earlier one.
         for (table, column) in
             [("samples", "stack"), ("markers", "name"), ("stackTable", "frame"), ("frameTable", "func")]
         {
@@ -169,13 +169,13 @@ fn the_firefox_profile_keeps_the_rules_of_its_format() {
     }
     assert!(samples > 500, "{samples} samples");
     let of = |name: &str| threads.iter().find(|thread| thread["name"] == name).unwrap_or_else(|| panic!("no {name}"));
-    // Five of the firmware and the loader, before the kernel, and five of the system.
+    // Five phases before the kernel, and five of the system.
     assert_eq!(length(&of("Phases")["markers"]), 10);
     assert!(length(&of("Services")["markers"]) > 10);
 }
 
 #[test]
-fn bytes_go_to_a_file_only_and_an_empty_recording_makes_none() {
+fn binary_output_needs_file() {
     let folder = Folder::boot("healthy-boot.toml");
     let refused = folder.run("export boot.etl --format perfetto");
     assert_eq!(refused.status.code(), Some(64));
@@ -185,10 +185,10 @@ fn bytes_go_to_a_file_only_and_an_empty_recording_makes_none() {
 }
 
 #[test]
-fn a_boot_is_a_picture_that_names_who_held_it_and_another_transition_is_refused() {
+fn svg_names_culprits_and_rejects_other_transitions() {
     let folder = Folder::boot("slow-boot.toml");
     let picture = folder.answer("boot boot.etl --format svg");
-    // The scenario's service takes 6.11 s with its container, 6.08 s of them on the path; what did not hold the boot has no row.
+    // The service takes 6.11 s with its host process, 6.08 s of it on the path. What did not block the boot has no row.
     for shown in ["<svg ", "WinLogonInit: 9.17 s", ">SoundShaper<", ">6.08 s<", ">LegacyScan<"] {
         assert!(picture.contains(shown), "{shown}");
     }
@@ -199,17 +199,17 @@ fn a_boot_is_a_picture_that_names_who_held_it_and_another_transition_is_refused(
 }
 
 #[test]
-fn the_chain_the_flame_graphs_and_many_recordings_are_pictures_that_load_nothing() {
+fn svgs_load_no_external_resources() {
     let folder = Folder::boot("slow-boot.toml");
-    // The scenario's service waits in its own initialization for six seconds, with a step of 5.88 s at its end.
+    // The service waits for six seconds in its initialization, ending with a step of 5.88 s.
     let chain = folder.answer("why boot.etl --phase --format svg");
     assert!(chain.contains("WinLogonInit: 9.17 s"), "{chain}");
     assert!(chain.contains("5.88 s  thread") && chain.contains("SoundShaper) waited for a timer"), "{chain}");
-    // LegacyScan is of another phase: it is on the picture of all and not on that of one.
+    // LegacyScan belongs to another phase: it is in the picture of all phases, but not of this one.
     assert!(!chain.contains("PreSMSS") && folder.answer("why boot.etl --format svg").contains("PreSMSS"));
     let waits = folder.answer("why boot.etl --phase --format flamegraph");
     assert!(waits.contains("winlogon.exe (276): 9.17 s, 100.0 %"), "{waits}");
-    // What had most samples is what the list has first.
+    // The largest entry comes first in the list.
     let samples = folder.answer("cpu boot.etl --phase PostBoot --format svg");
     assert!(samples.contains("<title>CloudBox.exe (528): "), "{samples}");
     let one = folder.answer("cpu boot.etl --process explorer.exe --format svg");
@@ -229,14 +229,14 @@ fn the_chain_the_flame_graphs_and_many_recordings_are_pictures_that_load_nothing
 }
 
 #[test]
-fn tables_are_files_of_a_new_folder_in_the_order_of_time_with_what_the_recording_is() {
+fn writes_sorted_tables_to_new_folder() {
     let (folder, truth) = Folder::boot_and_truth("slow-boot.toml");
-    let said = folder.answer("export boot.etl --format csv -o tables");
+    let printed = folder.answer("export boot.etl --format csv -o tables");
     let of_table = |name: &str| std::fs::read_to_string(folder.path(&format!("tables/{name}.csv"))).unwrap();
     let services = of_table("service_transitions");
     let (names, rows) = services.split_once('\n').unwrap();
     assert!(names.contains("start_ns") && names.contains("end_ns"), "{names}");
-    // The simulator's own books say which services it started.
+    // The simulator knows which services it started.
     assert!(!truth.services.is_empty());
     for service in &truth.services {
         assert!(rows.contains(&service.name), "{}: {rows}", service.name);
@@ -245,7 +245,7 @@ fn tables_are_files_of_a_new_folder_in_the_order_of_time_with_what_the_recording
     let times: Vec<i64> =
         switches.lines().skip(1).map(|line| line.split(',').next().unwrap().parse().unwrap()).collect();
     assert!(times.len() > 100 && times.is_sorted());
-    let line = said.lines().find(|line| line.starts_with("context_switches.csv ")).unwrap();
+    let line = printed.lines().find(|line| line.starts_with("context_switches.csv ")).unwrap();
     let count: String = line.split_whitespace().nth(1).unwrap().chars().filter(char::is_ascii_digit).collect();
     assert_eq!(count, times.len().to_string(), "{line}");
     let recording: Value =
@@ -253,14 +253,14 @@ fn tables_are_files_of_a_new_folder_in_the_order_of_time_with_what_the_recording
     assert_eq!(recording["onoff"]["document"], "info");
     assert_eq!(recording["losses"], serde_json::json!([]));
 
-    // A second answer takes the place of nothing.
+    // A second export does not overwrite anything.
     let (code, message) = folder.refusal("export boot.etl --format csv -o tables");
     assert_eq!((code, message.contains("tables") && message.contains("not empty")), (1, true), "{message}");
     assert_eq!(of_table("context_switches"), switches);
 }
 
 #[test]
-fn named_tables_are_written_also_without_rows_and_wrong_names_are_refused() {
+fn writes_named_empty_tables_and_rejects_unknown() {
     let folder = Folder::boot("slow-boot.toml");
     folder.answer("export boot.etl --format csv --tables dhcp_messages,processes -o tables");
     let mut names: Vec<String> = std::fs::read_dir(folder.path("tables"))
@@ -281,7 +281,7 @@ fn named_tables_are_written_also_without_rows_and_wrong_names_are_refused() {
 
 #[cfg(not(feature = "columnar"))]
 #[test]
-fn a_build_without_parquet_says_what_to_do() {
+fn build_without_parquet_explains() {
     let folder = Folder::boot("slow-boot.toml");
     let (code, message) = folder.refusal("export boot.etl --format parquet -o tables");
     assert_eq!((code, message.contains("--features columnar") && message.contains("csv")), (64, true), "{message}");

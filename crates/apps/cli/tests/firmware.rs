@@ -1,7 +1,7 @@
-//! What `onoff firmware` says about firmware tables, real and made for the test.
+//! `onoff firmware` on real and synthetic firmware tables.
 #![allow(clippy::unwrap_used)]
 
-use crate::running::Folder;
+use crate::harness::Folder;
 use onoff_testkit::real::samples;
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ fn report(folder: &Folder, arguments: &str) -> Value {
     serde_json::from_str(&folder.answer(&format!("firmware {arguments} --format json"))).unwrap()
 }
 
-/// A folder with a copy of a sample.
+/// Copies a sample to a folder.
 fn sample(name: &str) -> Option<Folder> {
     let path = samples(name.rsplit_once('/').unwrap().0)?;
     let file = name.rsplit_once('/').unwrap().1;
@@ -18,7 +18,7 @@ fn sample(name: &str) -> Option<Folder> {
     Some(folder)
 }
 
-/// ms to the 0.1 that the published values have.
+/// Rounds to 0.1 ms, the precision of the published values.
 fn ms(ns: &Value) -> f64 {
     (ns.as_i64().unwrap() as f64 / 1e5).round() / 10.0
 }
@@ -28,7 +28,7 @@ fn named<'a>(list: &'a Value, name: &str) -> &'a Value {
 }
 
 #[test]
-fn a_boot_measured_module_by_module() {
+fn measures_boot_by_module() {
     let Some(folder) = sample("fpdt/FBPT_reconstructed.bin") else {
         return;
     };
@@ -68,7 +68,7 @@ fn a_boot_measured_module_by_module() {
     assert_eq!(ms(&attempt["duration_ns"]), 1_827.2);
     let usb =
         report["devices"].as_array().unwrap().iter().find(|row| row["path"] == "PciRoot(0x0)/Pci(0x14,0x0)").unwrap();
-    // The longest of its starts; the others are the same driver's later ones and that of the host controller.
+    // Its longest start; the others are later starts of the same driver and of the host controller.
     let longest = work
         .iter()
         .filter(|row| row["work"] == "driver_start" && row["text"] == "PciRoot(0x0)/Pci(0x14,0x0)")
@@ -76,14 +76,14 @@ fn a_boot_measured_module_by_module() {
         .fold(0.0, f64::max);
     assert_eq!(longest, 1_181.3);
     assert_eq!(usb["drivers"].as_array().unwrap().len(), 2);
-    // 837 measurements: every begin and end is used once.
+    // 837 measurements; every begin and end is used once.
     let used = 2 * work.len() + report["unended"].as_array().unwrap().len() + report["marks"].as_array().unwrap().len();
     assert_eq!(used, 837);
     assert_eq!(report["measurements"], 837);
 }
 
 #[test]
-fn time_of_their_own_adds_up_to_the_time_that_something_ran() {
+fn own_times_sum_to_busy_time() {
     let Some(folder) = sample("fpdt/FBPT_reconstructed.bin") else {
         return;
     };
@@ -92,7 +92,7 @@ fn time_of_their_own_adds_up_to_the_time_that_something_ran() {
         let rows = report[list].as_array().unwrap().iter();
         rows.map(|row| (row["start_ns"].as_i64().unwrap(), row["end_ns"].as_i64().unwrap())).collect()
     };
-    // All pieces, and the one phase of which an end was inferred.
+    // All intervals, and the one phase with an inferred end.
     let mut all = spans("work");
     all.push(spans("phases")[0]);
     all.sort_unstable();
@@ -105,12 +105,12 @@ fn time_of_their_own_adds_up_to_the_time_that_something_ran() {
         report[list].as_array().unwrap().iter().map(|row| row["self_ns"].as_i64().unwrap()).sum()
     };
     assert_eq!(own("work") + report["phases"][0]["self_ns"].as_i64().unwrap(), covered);
-    // Without the phases it is what the modules cost.
+    // Without the phases, the time of the modules.
     assert_eq!(own("drivers") + own("phases"), covered);
 }
 
 #[test]
-fn the_same_boot_as_xml_gives_the_same_answer() {
+fn xml_gives_same_report() {
     let Some(folder) = sample("fpdt/FBPT_reconstructed.bin") else {
         return;
     };
@@ -125,7 +125,7 @@ fn the_same_boot_as_xml_gives_the_same_answer() {
 }
 
 #[test]
-fn the_folder_of_a_linux_boot_agrees_with_systemd() {
+fn linux_folder_agrees_with_systemd() {
     let Some(archives) = samples("linux") else {
         return;
     };
@@ -135,17 +135,17 @@ fn the_folder_of_a_linux_boot_agrees_with_systemd() {
     let fbpt = report["tables"].as_array().unwrap().iter().find(|table| table["signature"] == "FBPT").unwrap();
     let records: u64 = fbpt["records"].as_array().unwrap().iter().map(|row| row["count"].as_u64().unwrap()).sum();
     assert_eq!((records, &report["measurements"]), (8_667, &Value::from(8_666)));
-    // systemd-analyze: 1.118s (firmware) + 3.691s (loader), each cut to the ms.
+    // systemd-analyze: 1.118s (firmware) + 3.691s (loader), each truncated to ms.
     let times = &report["checkpoints"];
     let start = times["loader_start_ns"].as_i64().unwrap();
     let end = times["exit_end_ns"].as_i64().unwrap();
     assert_eq!((start / 1_000_000, (end - start) / 1_000_000), (1_118, 3_691));
     assert_eq!(report["intervals"]["total_ns"], 4_809_919_164_i64);
-    // Each asked whether it supports each device: 4,076 times.
+    // One Supported() call per driver and device: 4,076 calls.
     let calls: u64 =
         report["drivers"].as_array().unwrap().iter().map(|row| row["support_calls"].as_u64().unwrap()).sum();
     assert_eq!(calls, 4_076);
-    // The begin of PEI is not among the records; the loader and the kernel never come back.
+    // The begin of PEI is not recorded; the loader and the kernel never return.
     assert_eq!(report["ends_without_begin"], 1);
     assert_eq!(named(&report["phases"], "PEI")["certainty"], "inferred");
     assert_eq!(report["unended"].as_array().unwrap().len(), 2);
@@ -153,7 +153,7 @@ fn the_folder_of_a_linux_boot_agrees_with_systemd() {
 }
 
 #[test]
-fn tables_with_defects_are_read_as_far_as_they_go() {
+fn reads_damaged_tables_partially() {
     let Some(folder) = sample("fpdt/malformed/lkml-a83c68a3bf7c_FBPT.bin") else {
         return;
     };
@@ -174,7 +174,7 @@ fn tables_with_defects_are_read_as_far_as_they_go() {
 }
 
 #[test]
-fn pointers_alone_are_no_answer() {
+fn rejects_pointer_table_alone() {
     let Some(machines) = samples("fpdt/linuxhw") else {
         return;
     };
@@ -187,7 +187,7 @@ fn pointers_alone_are_no_answer() {
     }
 }
 
-/// An FBPT with only the five times, ns.
+/// An FBPT with only the five times, in ns.
 pub fn fbpt(times: [u64; 5]) -> Vec<u8> {
     let mut bytes = b"FBPT\x38\0\0\0\x02\0\x30\x02\0\0\0\0".to_vec();
     bytes.extend(times.iter().flat_map(|ns| ns.to_le_bytes()));
@@ -196,7 +196,7 @@ pub fn fbpt(times: [u64; 5]) -> Vec<u8> {
 
 /// Table 2 of the paper on PXE performance: the same machine booted over the network and from its disk.
 #[test]
-fn the_papers_table_of_a_network_boot() {
+fn paper_table_of_network_boot() {
     const MS: u64 = 1_000_000;
     let network = [21, 7_037, 20_246, 40_363, 40_365].map(|ms| ms * MS);
     let disk = [21, 5_321, 5_512, 8_861, 8_862].map(|ms| ms * MS);
@@ -220,9 +220,9 @@ fn the_papers_table_of_a_network_boot() {
     insta::assert_snapshot!("firmware_compared", text);
 }
 
-/// The method of the paper: the lines of a debug build on a serial port, here after the lines of an earlier boot.
+/// The paper's method: serial port output of a debug build, here following the output of an earlier boot.
 #[test]
-fn the_papers_way_of_getting_the_times() {
+fn paper_method_of_reading_times() {
     let boot = |load: u64| {
         format!(
             "some other line\r\nFPDT: Boot Performance - ResetEnd                = 21000000\r\n\
@@ -240,9 +240,9 @@ fn the_papers_way_of_getting_the_times() {
     assert_eq!(report["faults"][0]["kind"], "several_boots");
 }
 
-/// A log over restarts, in the forms of two firmwares: its boots are listed, and each can be read.
+/// A log across restarts, in the formats of two firmware implementations: lists its boots and reads each.
 #[test]
-fn boots_of_a_serial_log_are_listed_and_chosen() {
+fn lists_and_selects_serial_log_boots() {
     let dxe = |load: u64| {
         format!(
             "FPDT: Boot Performance - ResetEnd                = 21000000\r\nPXE-E18\r\n\
@@ -273,15 +273,15 @@ fn boots_of_a_serial_log_are_listed_and_chosen() {
     let (code, message) = folder.refusal("firmware serial.log --boot -3");
     assert_eq!((code, message.contains("the log holds 3")), (2, true), "{message}");
     assert!(!message.contains("It is a table of firmware"), "the verb is the right one: {message}");
-    // One boot is no list, and has no boot before it.
+    // A single boot has no list and no previous boot.
     folder.file("one.log", other.as_bytes());
     assert_eq!(report(&folder, "one.log")["boots"].as_array().unwrap().len(), 0);
     assert_eq!(folder.refusal("firmware one.log --boot -1").0, 2);
 }
 
-/// Whatever line a log lacks, what the others tell of the loader is in the first line.
+/// The headline keeps the loader time if any line is missing from the log.
 #[test]
-fn a_known_loader_time_stays_in_the_headline() {
+fn headline_keeps_known_loader_time() {
     const LINES: [(&str, u64); 5] = [
         ("ResetEnd", 21),
         ("OsLoaderLoadImageStart", 7_037),
@@ -290,7 +290,7 @@ fn a_known_loader_time_stays_in_the_headline() {
         ("ExitBootServicesExit", 40_365),
     ];
     let folder = Folder::new();
-    for (missing, said) in [
+    for (missing, printed) in [
         ("ResetEnd", "From reset to the operating system it took 40.4 s, the loader 33.3 s of it"),
         ("OsLoaderLoadImageStart", "the loader ran for 20.1 s until it called ExitBootServices"),
         ("OsLoaderStartImageStart", "The firmware took 7.02 s, the loader 33.3 s: 40.4 s from reset"),
@@ -302,11 +302,11 @@ fn a_known_loader_time_stays_in_the_headline() {
             kept.map(|(name, ms)| format!("FPDT: Boot Performance - {name} = {}\n", ms * 1_000_000)).collect();
         folder.file("serial.log", log.as_bytes());
         let text = folder.answer("firmware serial.log");
-        assert!(text.lines().next().unwrap().contains(said), "without {missing}: {text}");
+        assert!(text.lines().next().unwrap().contains(printed), "without {missing}: {text}");
     }
 }
 
-/// The timestamps that PC Engines publish of an apu2 whose memory is trained for more than two of 2.6 s.
+/// Timestamps published by PC Engines for an apu2; memory training takes more than two of its 2.6 s.
 const APU2: &str = "\
    0:1st timestamp                                     18,886
    1:start of romstage                                 18,958 (71)
@@ -324,7 +324,7 @@ Total Time: 2,582,114
 ";
 
 #[test]
-fn coreboots_timestamps_in_every_form() {
+fn reads_all_coreboot_formats() {
     let folder = Folder::new();
     folder.file("cbmem.txt", APU2.as_bytes());
     let text_form = report(&folder, "cbmem.txt");
@@ -343,11 +343,11 @@ fn coreboots_timestamps_in_every_form() {
     let text = folder.answer("firmware cbmem.txt");
     assert!(text.starts_with("The firmware's measurements cover 2.58 s, up to 2.60 s after the reset"), "{text}");
     assert!(text.contains("Longest phase: romstage, 2.28 s"), "{text}");
-    // Steps have names, and no GUID stands for all of them.
+    // Steps have names, not a common GUID.
     assert!(text.contains("Slowest module: RAM initialization, own time 2.18 s"), "{text}");
     assert!(!text.contains("00000000-0000"), "{text}");
 
-    // The same for programs (`cbmem -T`), and the same as it lies in memory, at 1,000 ticks a µs.
+    // The same in machine-readable form (`cbmem -T`) and as the raw table, at 1,000 ticks per µs.
     let lines: Vec<(u32, i64, &str)> = APU2
         .lines()
         .filter_map(|line| {
@@ -373,23 +373,23 @@ fn coreboots_timestamps_in_every_form() {
         assert_eq!(other["phases"], text_form["phases"], "{name}");
         assert_eq!(work(&other, "RAM initialization"), Some(2_179_454), "{name}");
     }
-    // Quoted in a reply to a mail, and in a reply to that.
+    // Quoted once and twice in an email.
     for mark in ["> ", ">", "> > ", ">> "] {
         let quoted: String = APU2.lines().map(|line| format!("{mark}{line}\n")).collect();
         folder.file("mail.txt", format!("On Monday somebody wrote:\n{quoted}\nThat is slow.\n").as_bytes());
         assert_eq!(report(&folder, "mail.txt")["phases"], text_form["phases"], "{mark:?}");
     }
-    // A table with a clock that no processor has is none, and so is one that is cut.
+    // Rejects a table with an impossible clock rate, and a truncated one.
     table[10..12].copy_from_slice(&[0, 0]);
     folder.file("table.bin", &table);
     assert_eq!(folder.refusal("firmware table.bin").0, 1);
-    // Lists with numbers and colons are no timestamps.
+    // Lists with numbers and colons are not timestamps.
     folder.file("list.txt", b"1:apples  12\n2:pears  14\n3:plums  9\n");
     assert_eq!(folder.refusal("firmware list.txt").0, 1);
 }
 
 #[test]
-fn slim_bootloaders_table() {
+fn reads_slim_bootloader_table() {
     let folder = Folder::new();
     let log = "Loader Performance Info\n=======================\n\n Id   | Time (ms)  | Delta (ms) | Description\n\
                ------+------------+------------+---------------------------\n \
@@ -406,19 +406,19 @@ fn slim_bootloaders_table() {
         .map(|phase| (phase["name"].as_str().unwrap(), phase["duration_ns"].as_i64().unwrap() / 1_000_000))
         .collect();
     assert_eq!(phases, [("Stage1A", 84), ("Stage1B", 145), ("Stage2", 71)]);
-    // Older versions print the table without a title, in the midst of their log.
+    // Older versions print the table without a title, in the middle of the log.
     let untitled = log.replace("Loader Performance Info\n=======================\n\n", "MP Init (Done)\n");
     folder.file("untitled.log", untitled.as_bytes());
     assert_eq!(self::report(&folder, "untitled.log")["phases"], report["phases"]);
     let text = folder.answer("firmware untitled.log");
     assert!(text.contains("  FSP MemoryInit") && !text.contains("00000000-0000"), "{text}");
-    // The same columns without a row are none.
+    // The columns without rows are not a table.
     folder.file("empty.log", b" Id   | Time (ms)  | Delta (ms) | Description\nnothing\n");
     assert_eq!(folder.refusal("firmware empty.log").0, 1);
 }
 
 #[test]
-fn a_pointer_table_alone_has_a_document_that_says_what_is_missing() {
+fn pointer_table_json_lists_missing_evidence() {
     let Some(samples) = samples("fpdt/linuxhw") else {
         return;
     };
@@ -430,15 +430,15 @@ fn a_pointer_table_alone_has_a_document_that_says_what_is_missing() {
     let missing = report["missing"].as_array().unwrap();
     let boot = missing.iter().find(|missing| missing["part"] == "FBPT").unwrap();
     assert!(boot["address"].as_str().unwrap().starts_with("0x"), "{boot}");
-    // Where all is there, nothing is missing.
+    // A complete table has no missing evidence.
     folder.file("FBPT.bin", &fbpt([21, 7_037, 20_246, 40_363, 40_365].map(|ms| ms * 1_000_000)));
     let whole = self::report(&folder, "FBPT.bin");
     assert_eq!(whole["missing"].as_array().unwrap().len(), 0);
 }
 
-/// A legacy boot as EDK II stores and logs it: only the loader's start has a time, that of INT 19h.
+/// A legacy boot as stored and logged by EDK II: only the loader start (INT 19h) has a time.
 #[test]
-fn a_legacy_boot_is_right_as_it_stands() {
+fn legacy_boot_needs_no_correction() {
     const S: u64 = 1_000_000_000;
     let folder = Folder::new();
     let log = "FPDT: Boot Performance - ResetEnd                = 1000000000\r\n\
@@ -458,20 +458,20 @@ fn a_legacy_boot_is_right_as_it_stands() {
         let text = folder.answer(&format!("firmware {name}"));
         assert!(text.starts_with("The firmware took 9.00 s until it started the boot sector (INT 19h): "), "{text}");
     }
-    // A slower legacy boot is compared with it.
+    // Compares it with a slower legacy boot.
     folder.file("slow.bin", &fbpt([S, 0, 14 * S, 0, 0]));
     let compared = folder.answer("firmware slow.bin --compare FBPT.bin");
     assert!(compared.contains("4.00 s"), "{compared}");
-    // A loader that was loaded and has not called ExitBootServices is no proof of a legacy boot.
+    // A loader that has not called ExitBootServices does not prove a legacy boot.
     folder.file("unended.bin", &fbpt([S, 9 * S, 10 * S, 0, 0]));
     let unended = report(&folder, "unended.bin");
     assert_eq!(unended["intervals"]["legacy_boot"], false);
     assert_eq!(unended["intervals"]["time1_ns"], 8 * S);
 }
 
-/// Stock OVMF: all drivers have names.
+/// All drivers of stock OVMF have names.
 #[test]
-fn the_drivers_of_stock_ovmf_have_names() {
+fn names_ovmf_drivers() {
     let Some(archives) = samples("linux") else {
         return;
     };
@@ -482,13 +482,13 @@ fn the_drivers_of_stock_ovmf_have_names() {
         report["drivers"].as_array().unwrap().iter().map(|driver| driver["name"].as_str().unwrap()).collect();
     let is_guid = |name: &&&str| name.len() == 36 && name.bytes().filter(|&byte| byte == b'-').count() == 4;
     assert_eq!((names.len(), names.iter().filter(is_guid).count()), (101, 0));
-    // Two images that no module file names: one from the disk, one without a GUID.
+    // Two images without a module name: one from the disk, one without a GUID.
     let unnamed = names.iter().filter(|name| name.starts_with("image ")).count();
     assert_eq!(unnamed, 2);
 }
 
 #[test]
-fn times_that_cannot_be_are_flagged_and_not_subtracted() {
+fn flags_impossible_times() {
     const S: u64 = 1_000_000_000;
     let folder = Folder::new();
     for (name, times, kinds) in [
@@ -516,7 +516,7 @@ fn times_that_cannot_be_are_flagged_and_not_subtracted() {
 }
 
 #[test]
-fn what_is_no_firmware_table_is_refused() {
+fn rejects_files_without_firmware_tables() {
     let folder = Folder::new();
     folder.file("other.bin", b"something else").file("empty", b"");
     let (code, message) = folder.refusal("firmware other.bin");
@@ -543,7 +543,7 @@ fn as_text_and_csv() {
     let csv = folder.answer("firmware FBPT_reconstructed.bin --format csv");
     let columns = csv.lines().next().unwrap().split(',').count();
     assert_eq!(columns, 13);
-    // 5 stages, 6 phases, every pair, point and begin without end, and the header.
+    // The header, 5 stages, 6 phases, and every pair, point and unpaired begin.
     let report = report(&folder, "FBPT_reconstructed.bin");
     let rows: usize = ["stages", "phases", "work", "marks", "unended"]
         .iter()
@@ -557,9 +557,9 @@ fn as_text_and_csv() {
     );
 }
 
-/// One axis from the processor's reset to the settled computer.
+/// One axis from processor reset to idle.
 #[test]
-fn a_boot_with_its_firmware() {
+fn boot_includes_firmware() {
     const SCENARIO: &str = "table-7-slow-service-in-group.toml";
     const MS: i64 = 1_000_000;
     let folder = Folder::boot(SCENARIO);
@@ -581,19 +581,19 @@ fn a_boot_with_its_firmware() {
     assert_eq!(ends, [-40_344, -33_328, -20_119, -2, 0]);
     let total = given["total_ns"].as_i64().unwrap();
     assert_eq!(given["total_from_reset_ns"].as_i64().unwrap(), total + 40_365 * MS);
-    // Everything after the kernel's start stays as it was, and so does xperf's document.
+    // Everything after kernel start is unchanged, including xperf's XML.
     let alone = boot("");
     assert_eq!(alone["phases"], given["phases"]);
     let xml = folder.answer("boot boot.etl --format xml");
     assert_eq!(xml, folder.answer("boot boot.etl --firmware FBPT.bin --format xml"));
     let text = folder.answer("boot boot.etl --firmware FBPT.bin");
     assert!(text.contains(" From the processor's reset: "), "{text}");
-    // Tables without times are no answer.
+    // Tables without times are an error.
     folder.file("S3PT.bin", b"S3PT\x08\0\0\0");
     assert_eq!(folder.refusal("boot boot.etl --firmware S3PT.bin").0, 2);
 }
 
-/// The raw trace of `dp -R` as EDK II prints it: index, handle, begin, end, token and module in columns.
+/// The output of `dp -R` in EDK II: columns index, handle, begin, end, token and module.
 pub fn raw_trace(rows: &[(u64, u64, u64, &str, &str)]) -> String {
     let mut text = "\r\nDP Build Version:       2.5\r\nSystem Performance Timer Frequency:      24,000 (KHz)\r\n\r\n\
                     ==[ RAW Trace ]========\r\n\r\n\
@@ -607,7 +607,7 @@ pub fn raw_trace(rows: &[(u64, u64, u64, &str, &str)]) -> String {
 }
 
 #[test]
-fn the_raw_trace_of_the_shells_dp() {
+fn reads_dp_raw_trace() {
     const MS: u64 = 1_000_000;
     let folder = Folder::new();
     let text = raw_trace(&[
@@ -632,7 +632,7 @@ fn the_raw_trace_of_the_shells_dp() {
         .map(|phase| (phase["name"].as_str().unwrap(), ms(&phase["duration_ns"])))
         .collect();
     assert_eq!(phases, [("SEC", 20.0), ("PEI", 300.0), ("DXE", 580.0), ("BDS", 500.0)]);
-    // The controller's start holds the start of the disk behind it.
+    // The controller's start includes the start of its disk.
     let driver = named(&report["drivers"], "Usb Xhci Driver");
     assert_eq!((ms(&driver["driver_start_ns"]), ms(&driver["self_ns"])), (300.0, 250.0));
     assert_eq!(driver["guid"], "");
@@ -641,7 +641,7 @@ fn the_raw_trace_of_the_shells_dp() {
     assert_eq!((ms(&xhci["load_ns"]), ms(&xhci["entry_point_ns"])), (5.0, 15.0));
     assert_eq!(report["unended"][0]["module"], "Shell");
     assert_eq!(report["lengths"].as_array().unwrap().len(), 0);
-    // What grew is named, though names are all there is.
+    // Slower drivers are listed, although only names are available.
     let slower = text.replace(
         &format!("{:16X}  {:>31}  {:>31}", 700 * MS, "DB:Start:", "Usb Xhci Driver"),
         &format!("{:16X}  {:>31}  {:>31}", 800 * MS, "DB:Start:", "Usb Xhci Driver"),
@@ -652,10 +652,10 @@ fn the_raw_trace_of_the_shells_dp() {
     assert!(answer.contains("Usb Xhci Driver"), "{answer}");
 }
 
-/// Five seconds of DXE in which no driver was measured: the drivers before and after are named, in the first lines and in the list. Where a
-/// driver fills the same time, it is named instead.
+/// Five seconds of DXE without a measured driver: the headline and the list name the drivers before and after. A driver
+/// that fills the gap is named instead.
 #[test]
-fn a_phase_that_nothing_explains_names_the_drivers_around_it() {
+fn unexplained_phase_names_adjacent_drivers() {
     const MS: u64 = 1_000_000;
     let folder = Folder::new();
     let answer = |filled: bool| {
@@ -690,7 +690,7 @@ fn a_phase_that_nothing_explains_names_the_drivers_around_it() {
 }
 
 #[test]
-fn the_lists_of_the_shells_dp_hold_lengths_without_moments() {
+fn dp_lists_have_durations_only() {
     let folder = Folder::new();
     let text = "DP Build Version:       2.5\n\n==[ Major Phases ]========\n  SEC Phase Duration:         1127 (us)\n  \
                 PEI Phase Duration:        99747 (ms)\n  DXE Phase Duration:          699 (ms)\n  BDS Phase Duration:         2299 (ms)\n\
@@ -715,15 +715,15 @@ fn the_lists_of_the_shells_dp_hold_lengths_without_moments() {
     );
     let text = folder.answer("firmware dp.txt");
     assert!(text.contains("Longest phase: PEI, 99.7 s") && text.contains("'dp -R' prints the moments"), "{text}");
-    // A text with such a heading and nothing below it is none.
+    // The heading without rows is not a table.
     folder.file("none.txt", b"==[ Major Phases ]========\nnothing\n");
     assert_eq!(folder.refusal("firmware none.txt").0, 1);
 }
 
 #[test]
-fn a_table_that_only_points_at_others_is_no_empty_page() {
+fn view_rejects_pointer_table() {
     let folder = Folder::new();
-    // An FPDT with one record: where the table with the times is. Source: ACPI 6.5, 5.2.24.
+    // An FPDT with one record, the pointer to the table with the times. Source: ACPI 6.5, 5.2.24.
     let mut table = b"FPDT".to_vec();
     table.extend(52_u32.to_le_bytes());
     table.extend([1, 0]);
@@ -733,10 +733,10 @@ fn a_table_that_only_points_at_others_is_no_empty_page() {
     table.extend(0x2522_6000_u64.to_le_bytes());
     table[9] = table.iter().fold(0_u8, |sum, byte| sum.wrapping_sub(*byte));
     folder.file("FPDT", &table);
-    let (_, said) = folder.refusal("view FPDT -o page.html");
-    assert!(said.contains("only holds the addresses of the tables with times: FBPT at 0x25226000"), "{said}");
+    let (_, printed) = folder.refusal("view FPDT -o page.html");
+    assert!(printed.contains("only holds the addresses of the tables with times: FBPT at 0x25226000"), "{printed}");
     assert!(!folder.path("page.html").exists());
-    // With the times in it there is a page.
+    // With times, the page opens.
     let Some(times) = sample("fpdt/FBPT_reconstructed.bin") else { return };
     times.answer("view FBPT_reconstructed.bin -o page.html");
 }

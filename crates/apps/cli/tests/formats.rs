@@ -1,12 +1,12 @@
-//! What each format says about a simulated boot, as people and programs get it.
+//! Every output format of a simulated boot.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
 
-use crate::running::Folder;
+use crate::harness::Folder;
 use serde_json::Value;
 
-/// A slow service in a load-order group, and the boot around it.
+/// A boot with a slow service in a load-order group.
 const SCENARIO: &str = "table-7-slow-service-in-group.toml";
 
 #[test]
@@ -36,7 +36,7 @@ fn events_as_rows() {
     let folder = Folder::boot(SCENARIO);
     let rows = folder.answer("events boot.etl --event P-Start --event P-End");
     insta::assert_snapshot!("events_of_processes", rows);
-    // The layouts of the header block are in the snapshot above.
+    // The header block is covered by the snapshot above.
     let rows = folder.answer("events boot.etl --range 16s 16.02s");
     let (_, rows) = rows.split_once("EndHeader\n").unwrap();
     insta::assert_snapshot!("events_of_a_range", rows);
@@ -50,7 +50,7 @@ fn events_as_json() {
 }
 
 #[test]
-fn the_dump_and_its_json_agree_with_the_count_of_info() {
+fn dump_and_json_match_event_count() {
     let folder = Folder::boot(SCENARIO);
     let info: Value = serde_json::from_str(&folder.answer("info boot.etl --format json")).unwrap();
     let events = info["events"].as_u64().unwrap();
@@ -65,13 +65,13 @@ fn the_dump_and_its_json_agree_with_the_count_of_info() {
         last_ns = time_ns;
         *shown.entry(event["name"].as_str().unwrap().to_owned()).or_default() += 1;
     }
-    // Versions of an event are kinds of their own, under one name.
+    // Versions of an event count as separate kinds with the same name.
     let mut listed = BTreeMap::<String, u64>::new();
     for kind in info["kinds"].as_array().unwrap() {
         *listed.entry(kind["name"].as_str().unwrap().to_owned()).or_default() += kind["events"].as_u64().unwrap();
     }
     assert_eq!(shown, listed);
-    // What `info` calls an event chooses it.
+    // The name in `info` selects the event.
     let (name, events) = listed.iter().max_by_key(|&(_, events)| events).unwrap();
     let chosen = folder.answer(&format!("events boot.etl --format json --event {name}"));
     assert_eq!(chosen.lines().count() as u64, *events, "{name}");

@@ -1,15 +1,15 @@
-//! In which functions the time went: `onoff cpu`, `disk` and `hardfaults` with `--by module`, `function` and `stack`, and their pictures.
+//! Time by function: `onoff cpu`, `disk` and `hardfaults` with `--by module`, `function` and `stack`, and flame graphs.
 #![allow(clippy::unwrap_used)]
 
 use onoff_testkit::linux::{At, TraceData};
 use serde_json::Value;
 
-use crate::running::Folder;
-use crate::running::symbols::{PDB_IDENTITY, pdb, with_samples, with_symbols};
+use crate::harness::Folder;
+use crate::harness::symbols::{PDB_IDENTITY, pdb, with_samples, with_symbols};
 
 const STACK: &str = "driver.exe!t::DriverEntry;driver.exe!t::start_device;driver.exe!t::wait_for_hardware";
 
-/// The program of the recording sleeps for 3 s, in one function.
+/// The recorded program sleeps for 3 s in one function.
 fn named() -> Folder {
     let folder = with_symbols();
     folder.file("driver.pdb", &pdb());
@@ -21,7 +21,7 @@ fn json(folder: &Folder, question: &str) -> Value {
 }
 
 #[test]
-fn a_wait_is_in_the_function_that_waited_and_in_all_that_called_it() {
+fn waits_count_for_function_and_callers() {
     let folder = named();
     let question = "cpu boot.etl --of waits --process driver.exe --symbols . --by function";
     let list = json(&folder, &format!("{question} --format json"));
@@ -48,7 +48,7 @@ fn a_wait_is_in_the_function_that_waited_and_in_all_that_called_it() {
 }
 
 #[test]
-fn samples_are_in_the_function_that_ran_here_and_in_the_firefox_profiler() {
+fn samples_have_functions_in_list_and_firefox_file() {
     let folder = with_samples();
     folder.file("driver.pdb", &pdb());
     let question = "cpu boot.etl --process driver.exe --symbols . --by function --format json";
@@ -66,7 +66,7 @@ fn samples_are_in_the_function_that_ran_here_and_in_the_firefox_profiler() {
 }
 
 #[test]
-fn call_stacks_are_drawn_and_written_for_other_programs() {
+fn writes_flame_graphs_and_stacks() {
     let folder = named();
     let question = "cpu boot.etl --of waits --process driver.exe --symbols .";
     let folded = folder.answer(&format!("{question} --format folded"));
@@ -89,14 +89,14 @@ fn call_stacks_are_drawn_and_written_for_other_programs() {
     assert!(all.iter().any(|names| names == STACK), "{all:?}");
 
     let picture = folder.answer(&format!("{question} --format svg"));
-    assert!(picture.contains("Where threads waited") && picture.contains("driver.exe!t::wait_for_hardware: 3.0"));
-    // Without a name, the module is what a box shows.
+    assert!(picture.contains("Wait time") && picture.contains("driver.exe!t::wait_for_hardware: 3.0"));
+    // A box without a function name shows the module.
     let picture = folder.answer(&question.replace("--symbols .", "--format svg"));
     assert!(picture.contains("<title>driver.exe: 3.0") && !picture.contains("wait_for_hardware"));
 }
 
 #[test]
-fn what_names_functions_is_said_where_it_is_missing() {
+fn reports_missing_symbols() {
     let folder = with_symbols();
     let question = "cpu boot.etl --of waits --process driver.exe --by function";
     assert!(folder.answer(question).contains("Functions have no names: '--symbols PATH'"));
@@ -105,34 +105,34 @@ fn what_names_functions_is_said_where_it_is_missing() {
     let list = json(&folder, &format!("{question} --symbols . --format json"));
     assert!(list["symbols_missing"][0].as_str().unwrap().starts_with(&missing));
     assert_eq!(list["rows"][0]["module"], "driver.exe");
-    // Modules need no names.
+    // Modules need no symbols.
     assert!(!folder.answer(&question.replace("function", "module")).contains("--symbols"));
 }
 
 #[test]
-fn a_recording_without_such_stacks_says_so() {
+fn reports_missing_stacks() {
     let folder = with_symbols();
     for question in
         ["disk boot.etl --by function", "hardfaults boot.etl --by stack", "cpu boot.etl --by function --of samples"]
     {
         let output = folder.run(question);
-        let said = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(2), "{question}: {said}");
-        assert!(said.contains("not recorded: "), "{question}: {said}");
+        let printed = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{question}: {printed}");
+        assert!(printed.contains("not recorded: "), "{question}: {printed}");
     }
 }
 
 #[test]
-fn what_does_not_go_together_is_wrong_usage() {
+fn rejects_incompatible_options() {
     let folder = with_symbols();
     let refused = |question: &str, with: &str| {
         let output = folder.run(question);
-        let said = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(64), "{question}: {said}");
-        assert!(said.contains(with), "{question}: {said}");
+        let printed = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(64), "{question}: {printed}");
+        assert!(printed.contains(with), "{question}: {printed}");
     };
-    refused("cpu boot.etl --of waits", "--of: ");
-    refused("disk boot.etl --symbols .", "--symbols: ");
+    refused("cpu boot.etl --of waits", "--of ");
+    refused("disk boot.etl --symbols .", "--symbols ");
     refused("cpu boot.etl --by function,thread", "--by: ");
     refused("cpu boot.etl --by function,stack", "--by: ");
     refused("disk boot.etl --by path --format svg", "--by: ");
@@ -142,7 +142,7 @@ fn what_does_not_go_together_is_wrong_usage() {
     refused("cpu boot.etl --format svg -o boot.etl", "boot.etl");
 }
 
-/// What `onoff xperf` prints and remarks.
+/// The stdout and stderr of `onoff xperf`.
 fn xperf(folder: &Folder, options: &str, symbols: Option<&str>) -> (String, String) {
     let mut command = folder.command(&format!("xperf -i boot.etl {options}"));
     if let Some(path) = symbols {
@@ -154,16 +154,16 @@ fn xperf(folder: &Folder, options: &str, symbols: Option<&str>) -> (String, Stri
 }
 
 #[test]
-fn a_dump_has_functions_in_place_of_their_addresses_and_nothing_else_changes() {
+fn dump_replaces_addresses_by_functions_only() {
     let folder = with_samples();
     folder.file("driver.pdb", &pdb());
     let (plain, _) = xperf(&folder, "-a dumper", Some("."));
-    let (named, said) = xperf(&folder, "-symbols -a dumper", Some("."));
-    assert!(!said.contains("driver.pdb") && said.contains("no symbols: ntdll.pdb"), "{said}");
+    let (named, printed) = xperf(&folder, "-symbols -a dumper", Some("."));
+    assert!(!printed.contains("driver.pdb") && printed.contains("no symbols: ntdll.pdb"), "{printed}");
     assert_eq!(plain.lines().count(), named.lines().count());
     let mut functions = std::collections::BTreeMap::new();
     for (plain, named) in plain.lines().zip(named.lines()).filter(|(plain, named)| plain != named) {
-        // Only the function differs, and it is always that of the address.
+        // Only the function differs, and it always matches the address.
         let cells = || plain.split(", ").zip(named.split(", "));
         let (address, function) = cells().find(|(plain, named)| plain != named).unwrap();
         assert_eq!(cells().filter(|(plain, named)| plain != named).count(), 1, "{plain} {named}");
@@ -176,26 +176,26 @@ fn a_dump_has_functions_in_place_of_their_addresses_and_nothing_else_changes() {
     let count = |event: &str, function: &str| {
         functions.get(&(event.to_owned(), function.to_owned())).map_or(0, |addresses: &Vec<String>| addresses.len())
     };
-    // The profile's own count, from the same symbols.
+    // The profile uses the same symbols.
     assert!((48..=52).contains(&count("SampledProfile", "t::wait_for_hardware")), "{functions:?}");
     assert!(count("Stack", "t::start_device") > 0, "{functions:?}");
     for ((_, function), addresses) in &functions {
         assert!(addresses.iter().all(|address| address.starts_with("0x")), "{function}: {addresses:?}");
     }
-    // Without symbols at hand it is the plain one.
+    // Without symbols, it equals the plain dump.
     assert_eq!(xperf(&folder, "-symbols -a dumper", None).0, plain);
 }
 
 #[test]
-fn xperf_names_functions_where_symbols_are_wanted_and_at_hand() {
+fn xperf_names_functions_if_symbols_are_available() {
     let folder = with_samples();
     folder.file("driver.pdb", &pdb());
     let xperf = |options: &str, symbols: Option<&str>| xperf(&folder, options, symbols);
-    let (detail, said) = xperf("-symbols -a profile -detail", Some("."));
+    let (detail, printed) = xperf("-symbols -a profile -detail", Some("."));
     let row = detail.lines().find(|line| line.contains("driver.exe!t::wait_for_hardware")).unwrap();
     let weight: f64 = row.split(',').nth(1).unwrap().trim().parse().unwrap();
     assert!((48_000.0..=52_000.0).contains(&weight), "{row}");
-    assert!(!said.contains("no symbols"), "{said}");
+    assert!(!printed.contains("no symbols"), "{printed}");
     // Modules and functions have the same time.
     let (modules, _) = xperf("-a profile -detail", Some("."));
     assert!(!modules.contains('!') || !modules.contains("wait_for_hardware"), "{modules}");
@@ -208,15 +208,15 @@ fn xperf_names_functions_where_symbols_are_wanted_and_at_hand() {
     let (stacks, _) = xperf("-symbols -a stack -export csv", Some("."));
     assert!(stacks.contains("driver.exe!t::start_device"), "{stacks}");
     assert!(!xperf("-a stack -export csv", Some(".")).0.contains("start_device"));
-    // Without a place of symbols, and without the file in it, that is what is said.
-    let (detail, said) = xperf("-symbols -a profile -detail", None);
-    assert!(said.contains("_NT_SYMBOL_PATH") && !detail.contains("wait_for_hardware"), "{said}");
+    // Reports a missing symbol path, and a missing file in it.
+    let (detail, printed) = xperf("-symbols -a profile -detail", None);
+    assert!(printed.contains("_NT_SYMBOL_PATH") && !detail.contains("wait_for_hardware"), "{printed}");
     folder.file("driver.pdb", b"other");
-    let (_, said) = xperf("-symbols -a profile -detail", Some("."));
-    assert!(said.contains("no symbols: driver.pdb"), "{said}");
+    let (_, printed) = xperf("-symbols -a profile -detail", Some("."));
+    assert!(printed.contains("no symbols: driver.pdb"), "{printed}");
 }
 
-/// Addresses of the kernel as [`linux`] lists them: two functions of its own, one of a module.
+/// Kernel addresses as listed by [`linux`]: two in the kernel, one in a module.
 const LINUX_STACK: [u64; 3] = [0xffff_ffff_8100_0388, 0xffff_ffff_8100_0525, 0xffff_ffff_c000_0042];
 
 /// A file of trace-cmd: thread 70 sleeps for 2 ms, called from the module ext4, and reads a disk for 1 ms.
@@ -234,7 +234,7 @@ fn linux() -> TraceData {
 }
 
 #[test]
-fn waits_and_disk_requests_of_linux_are_in_the_functions_of_its_kernel() {
+fn linux_waits_and_requests_have_kernel_functions() {
     let folder = Folder::new();
     folder.file("trace.dat", &linux().bytes());
     let shown = |question: &str| {
@@ -271,9 +271,9 @@ fn waits_and_disk_requests_of_linux_are_in_the_functions_of_its_kernel() {
     assert!(!text.contains("--symbols") && !text.contains("LOADER"), "{text}");
 }
 
-/// A compiled program on a simulated recording: a thread of pid 70 waits with its program on the stack, mapped as the loader does.
+/// A compiled program in a simulated recording: a thread of pid 70 waits in it; segments are mapped as by the loader.
 #[test]
-fn functions_of_programs_on_linux_are_named_by_their_files() {
+fn linux_functions_come_from_elf_files() {
     let folder = Folder::new();
     folder.file("a.c", b"int wait_here(int x) { return x * 3; }\nint main(void) { return wait_here(2); }\n");
     let compiled = std::process::Command::new("cc")
@@ -293,7 +293,7 @@ fn functions_of_programs_on_linux_are_named_by_their_files() {
     };
     const BASE: u64 = 0x5555_5555_4000;
     let stack = [BASE + at_in_file("wait_here") + 4, BASE + at_in_file("main") + 4];
-    // The loader maps headers, code and data apart.
+    // The loader maps headers, code and data separately.
     let pieces: [(u64, u64, &str); 3] = [
         (BASE, BASE + 0x1000, "/usr/bin/sleeper"),
         (BASE + 0x1000, BASE + 0x2000, "/usr/bin/sleeper"),
@@ -311,7 +311,7 @@ fn functions_of_programs_on_linux_are_named_by_their_files() {
     assert!(named.contains("sleeper  wait_here") && named.contains("sleeper  main"), "{named}");
     let folded = folder.answer("cpu trace.dat --of waits --symbols . --format folded");
     assert!(folded.contains("sleeper!main;sleeper!wait_here"), "{folded}");
-    // Without the file, and with one of that name that is no program, the module is known, and what is missing.
+    // If the file is missing or not a program, the module and the missing file are reported.
     let bare = folder.answer(question);
     assert!(bare.contains("'--symbols PATH'") && !bare.contains("wait_here"), "{bare}");
     std::fs::create_dir(folder.path("decoy")).unwrap();
@@ -321,12 +321,15 @@ fn functions_of_programs_on_linux_are_named_by_their_files() {
     assert!(missing.starts_with("/usr/bin/sleeper: ") && missing.contains("decoy"), "{missing}");
     assert!(decoy["rows"].as_array().unwrap().iter().all(|row| row["function"] == ""), "{decoy}");
     let nowhere = folder.answer(&format!("{question} --symbols nowhere"));
-    assert!(nowhere.contains("/usr/bin/sleeper: not in the symbol path's folders (2 places in its code)"), "{nowhere}");
+    assert!(
+        nowhere.contains("/usr/bin/sleeper: not in the symbol path's folders (2 unresolved addresses)"),
+        "{nowhere}"
+    );
 }
 
-/// What a compiler put into memory is named by the list that it wrote, of its own process only.
+/// JIT-compiled code is named by the perf map of its own process only.
 #[test]
-fn functions_that_a_process_compiled_are_named_by_its_perf_map() {
+fn jit_functions_come_from_perf_map() {
     let folder = Folder::new();
     let at = |time_ns, tid| At::new(time_ns, 0, tid);
     let trace = TraceData::new()
@@ -346,7 +349,7 @@ fn functions_that_a_process_compiled_are_named_by_its_perf_map() {
 }
 
 #[test]
-fn what_a_trace_of_linux_lacks_is_said_in_its_words() {
+fn reports_missing_evidence_in_linux_terms() {
     let folder = Folder::new();
     folder.file("trace.dat", &linux().bytes());
     let refused = |question: &str, why: &str| {
@@ -364,7 +367,7 @@ fn what_a_trace_of_linux_lacks_is_said_in_its_words() {
     folder.file("trace.dat", &bare.bytes());
     refused("cpu trace.dat --of waits --by function", "the tracer's options 'stacktrace' and 'userstacktrace'");
     refused("disk trace.dat --by function", "block:block_rq_issue");
-    // A list that an unprivileged user copied: stacks without names, and why.
+    // A symbol list copied by an unprivileged user: stacks without names, and the reason.
     let hidden = linux().kallsyms("0000000000000000 T _stext\n0000000000000000 T do_nanosleep\n");
     folder.file("trace.dat", &hidden.bytes());
     let text = folder.answer("cpu trace.dat --of waits --by function");

@@ -1,12 +1,12 @@
-//! `onoff gate` and kept baselines on simulated recordings.
+//! `onoff gate` and saved baselines on simulated recordings.
 #![allow(clippy::unwrap_used)]
 
-use crate::running::Folder;
-use crate::shapes::faults_of_sarif;
+use crate::harness::Folder;
+use crate::sarif_schema::faults_of_sarif;
 use onoff_simulator::Scenario;
 use serde_json::{Value, json};
 
-/// Boots of a small scenario whose desktop is ready at these times, ms, as recordings of one folder.
+/// Records boots with the desktop ready at these times (ms) to one folder.
 fn boots(folder: &Folder, name: &str, ready_ms: &[u64]) {
     std::fs::create_dir(folder.path(name)).unwrap();
     let path =
@@ -19,7 +19,7 @@ fn boots(folder: &Folder, name: &str, ready_ms: &[u64]) {
     }
 }
 
-/// A baseline, one that is as fast, one that is 3 s slower.
+/// A baseline, an equally fast candidate, and one that is 3 s slower.
 fn folder() -> Folder {
     let folder = Folder::new();
     boots(&folder, "good", &[31_000, 31_040, 31_090]);
@@ -30,7 +30,7 @@ fn folder() -> Folder {
 
 const LIMIT: &str = "--limit boot.total~5%~and~500ms";
 
-/// The program, in whose arguments `~` is a blank.
+/// Runs the program; `~` in arguments stands for a blank.
 fn gate(folder: &Folder, arguments: &str) -> (i32, String, String) {
     let mut command = folder.command("gate");
     command.args(arguments.split_whitespace().map(|word| word.replace('~', " ")));
@@ -43,7 +43,7 @@ fn gate(folder: &Folder, arguments: &str) -> (i32, String, String) {
 }
 
 #[test]
-fn exit_codes_say_pass_regression_and_no_verdict() {
+fn exit_codes_for_pass_regression_and_no_verdict() {
     let folder = folder();
     let (code, text, _) = gate(&folder, &format!("--baseline good --candidate same {LIMIT}"));
     assert_eq!(code, 0, "{text}");
@@ -51,7 +51,7 @@ fn exit_codes_say_pass_regression_and_no_verdict() {
     let (code, text, _) = gate(&folder, &format!("--baseline good --candidate slow {LIMIT}"));
     assert_eq!(code, 1, "{text}");
     assert!(text.starts_with("Regression: 1 of 1 limit exceeded.\n"), "{text}");
-    // One run is no proof; nor is a recording that cannot be read a regression.
+    // A single run gives no verdict, and an unreadable recording is not a regression.
     let (code, text, _) = gate(&folder, &format!("--baseline good --candidate slow/1.etl {LIMIT}"));
     assert_eq!(code, 2, "{text}");
     assert!(text.contains("1 run of the candidate, 3 needed"), "{text}");
@@ -67,7 +67,7 @@ fn exit_codes_say_pass_regression_and_no_verdict() {
 }
 
 #[test]
-fn a_verdict_does_not_depend_on_who_reads_the_report() {
+fn verdict_does_not_depend_on_reader() {
     let folder = folder();
     for format in ["text", "json", "junit", "sarif", "github", "markdown"] {
         for (candidate, expected) in [("same", 0), ("slow", 1), ("slow/1.etl", 2)] {
@@ -83,7 +83,7 @@ fn a_verdict_does_not_depend_on_who_reads_the_report() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_report_that_cannot_be_written_is_no_pass() {
+fn unwritable_report_is_not_a_pass() {
     let folder = folder();
     for candidate in ["same", "slow"] {
         let mut command = folder.command(&format!("gate --baseline good --candidate {candidate}"));
@@ -91,12 +91,12 @@ fn a_report_that_cannot_be_written_is_no_pass() {
         command.args(["--limit", "boot.total 5% and 500ms"]).stdout(full);
         let output = command.output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{candidate}");
-        assert!(String::from_utf8(output.stderr).unwrap().contains("cannot write the answer"));
+        assert!(String::from_utf8(output.stderr).unwrap().contains("cannot write the output"));
     }
 }
 
 #[test]
-fn runs_that_are_all_set_apart_are_reported_in_every_format() {
+fn reports_excluded_runs_in_every_format() {
     let folder = Folder::boot("slow-boot.toml");
     let line = "--baseline boot.etl --candidate boot.etl --limit boot.total~1s --format";
     for (format, part) in [
@@ -114,7 +114,7 @@ fn runs_that_are_all_set_apart_are_reported_in_every_format() {
 }
 
 #[test]
-fn a_kept_baseline_stands_for_its_recordings() {
+fn saved_baseline_replaces_recordings() {
     let folder = folder();
     let (code, text, stderr) = gate(&folder, "--baseline good --save-baseline base.json");
     assert_eq!((code, text.as_str()), (0, "base.json: 3 runs kept\n"), "{stderr}");
@@ -124,7 +124,7 @@ fn a_kept_baseline_stands_for_its_recordings() {
         let from_file = gate(&folder, &format!("--baseline base.json --candidate {candidate} {LIMIT} --format json"));
         let from_folder = gate(&folder, &format!("--baseline good --candidate {candidate} {LIMIT} --format json"));
         assert_eq!(from_file.0, expected);
-        // They differ in where they come from: what was kept knows only the candidate's recordings.
+        // They differ in provenance: a saved baseline has only the candidate's recordings.
         let [mut from_file, mut from_folder] =
             [from_file.1, from_folder.1].map(|text| serde_json::from_str::<Value>(&text).unwrap());
         let recordings = |answer: &Value| answer["onoff"]["recordings"].as_array().unwrap().len();
@@ -134,13 +134,13 @@ fn a_kept_baseline_stands_for_its_recordings() {
         }
         assert_eq!(from_file, from_folder);
     }
-    // Compare takes it too.
+    // `compare` accepts it too.
     let text = folder.answer("compare --baseline base.json --candidate slow");
     assert!(text.starts_with("The boot is 3.01 s (9.7 %) slower: "), "{text}");
 }
 
 #[test]
-fn a_baseline_from_elsewhere_is_not_trusted() {
+fn validates_foreign_baselines() {
     let folder = folder();
     gate(&folder, "--baseline good --save-baseline base.json");
     let good: Value = serde_json::from_slice(&std::fs::read(folder.path("base.json")).unwrap()).unwrap();
@@ -150,10 +150,10 @@ fn a_baseline_from_elsewhere_is_not_trusted() {
         (|it| it["format"] = json!("other"), "format is 'other'"),
         (|it| it["runs"] = json!([]), "no run"),
         (|it| it["runs"][0]["measures"][0]["value"] = json!(-1), "cannot be"),
-        (|it| it["runs"][0]["measures"][0]["value"] = json!(1e300), "no baseline"),
+        (|it| it["runs"][0]["measures"][0]["value"] = json!(1e300), "not an onoff baseline"),
         (|it| it["runs"][0]["measures"][0]["key"] = json!("x"), "no key"),
-        (|it| it["runs"][0]["surprise"] = json!(1), "no baseline"),
-        (|it| *it = json!([1, 2]), "no baseline"),
+        (|it| it["runs"][0]["surprise"] = json!(1), "not an onoff baseline"),
+        (|it| *it = json!([1, 2]), "not an onoff baseline"),
     ];
     for (spoil, part) in cases {
         let mut spoilt = good.clone();
@@ -173,7 +173,7 @@ fn a_baseline_from_elsewhere_is_not_trusted() {
 }
 
 #[test]
-fn junit_has_a_case_per_measure_and_counts_that_agree() {
+fn junit_has_case_per_measure() {
     let folder = folder();
     let (code, xml, _) = gate(
         &folder,
@@ -197,7 +197,7 @@ fn junit_has_a_case_per_measure_and_counts_that_agree() {
         }
     }
     assert_eq!(number(root, "tests"), cases.len());
-    // What the schema of the format demands of a case.
+    // Attributes required by the schema.
     for case in &cases {
         assert!(case.attribute("classname").is_some() && case.attribute("name").is_some());
         for child in case.children().filter(roxmltree::Node::is_element) {
@@ -212,9 +212,9 @@ fn junit_has_a_case_per_measure_and_counts_that_agree() {
     assert!(explorer.children().any(|node| node.has_tag_name("failure")));
 }
 
-/// The reader of others: what it counts is what the document says.
+/// A third-party parser gets the same counts.
 #[test]
-fn another_reader_of_junit_finds_the_same() {
+fn junit_parser_agrees() {
     let folder = folder();
     let (_, xml, _) = gate(
         &folder,
@@ -243,9 +243,9 @@ fn another_reader_of_junit_finds_the_same() {
     assert!(!failure.message.is_empty() && !failure.failure_type.is_empty());
 }
 
-/// What the shape forbids is seen.
+/// The schema check finds violations.
 #[test]
-fn a_spoilt_sarif_has_faults() {
+fn schema_check_detects_invalid_sarif() {
     let folder = folder();
     let (_, text, _) = gate(&folder, &format!("--baseline good --candidate slow {LIMIT} --format sarif"));
     let good: Value = serde_json::from_str(&text).unwrap();
@@ -267,7 +267,7 @@ fn a_spoilt_sarif_has_faults() {
 }
 
 #[test]
-fn sarif_holds_what_its_schema_demands() {
+fn sarif_matches_schema() {
     let folder = folder();
     let (code, text, _) =
         gate(&folder, &format!("--baseline good --candidate slow {LIMIT} --limit never~5% --format sarif"));
@@ -301,7 +301,7 @@ fn sarif_holds_what_its_schema_demands() {
 }
 
 #[test]
-fn annotations_of_a_workflow() {
+fn writes_workflow_annotations() {
     let folder = folder();
     let (code, text, _) =
         gate(&folder, &format!("--baseline good --candidate slow {LIMIT} --limit never~5% --format github"));
@@ -315,7 +315,7 @@ fn annotations_of_a_workflow() {
 }
 
 #[test]
-fn a_table_for_a_pull_request() {
+fn writes_pull_request_table() {
     let folder = folder();
     let (code, table, _) = gate(&folder, &format!("good slow {LIMIT} --limit never~5% --format markdown"));
     assert_eq!(code, 1);

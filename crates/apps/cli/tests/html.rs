@@ -1,32 +1,35 @@
-//! `--format html`: the page says what the text says, and is a page.
+//! `--format html`: a valid page with the contents of the text.
 
 use roxmltree::{Document, Node};
 
-use crate::running::Folder;
+use crate::harness::Folder;
 
-/// The page as a tree; what a parser of XML reads is balanced.
+/// Parses the page as XML, which checks that tags are balanced.
 fn tree(page: &str) -> Document<'_> {
     Document::parse(page.trim_start_matches("<!doctype html>")).unwrap()
 }
 
-/// Everything that a reader sees of an element, with single blanks.
+/// The visible text of an element, with whitespace collapsed.
 fn words(node: Node<'_, '_>) -> String {
     let text: Vec<&str> = node.descendants().filter_map(|node| node.text().filter(|_| node.is_text())).collect();
     text.join(" ").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// What the text says that the page does not: sentences whole, rows cell by cell.
+/// Text that is missing from the page: whole sentences, and rows cell by cell.
 fn missing(text: &str, page: &str) -> Vec<String> {
     let document = tree(page);
     let all = words(document.root_element());
     let parts = text.lines().flat_map(|line| line.split("  ")).map(str::trim).filter(|part| !part.is_empty());
-    // The end of a bar and a rule are drawn, not said.
-    let said = parts.filter(|part| part.chars().any(char::is_alphanumeric));
-    said.map(|part| part.split_whitespace().collect::<Vec<_>>().join(" ")).filter(|part| !all.contains(part)).collect()
+    // Bars and rules are drawn.
+    let visible = parts.filter(|part| part.chars().any(char::is_alphanumeric));
+    visible
+        .map(|part| part.split_whitespace().collect::<Vec<_>>().join(" "))
+        .filter(|part| !all.contains(part))
+        .collect()
 }
 
 #[test]
-fn a_page_says_what_the_text_says_of_every_transition_and_of_lists() {
+fn html_contains_text_of_transitions_and_lists() {
     let folder = Folder::boot("slow-boot.toml");
     for verb in ["boot", "services", "processes", "disk", "summary"] {
         let text = folder.answer(&format!("{verb} boot.etl --top 0 --wide"));
@@ -39,13 +42,13 @@ fn a_page_says_what_the_text_says_of_every_transition_and_of_lists() {
         let page = folder.answer(&format!("{verb} boot.etl --format html --top 0"));
         assert_eq!(missing(&text, &page), Vec::<String>::new(), "{verb}");
     }
-    // The comparison itself: another recording's page does not say it.
+    // The page of another recording does not match.
     let other = Folder::boot("services-wes7.toml").answer("boot boot.etl --format html --top 0");
     assert!(missing(&folder.answer("boot boot.etl --top 0 --wide"), &other).len() > 20);
 }
 
 #[test]
-fn rows_that_the_text_cuts_off_are_folded_and_nothing_is_loaded() {
+fn html_collapses_extra_rows_and_loads_nothing() {
     let folder = Folder::boot("slow-boot.toml");
     let page = folder.answer("boot boot.etl --format html --top 2");
     let document = tree(&page);
@@ -65,7 +68,7 @@ fn rows_that_the_text_cuts_off_are_folded_and_nothing_is_loaded() {
 }
 
 #[test]
-fn a_verb_that_writes_no_page_says_which_do() {
+fn rejects_html_for_other_verbs() {
     let folder = Folder::boot("services-wes7.toml");
     let (code, message) = folder.refusal("io boot.etl --format html");
     assert_eq!(code, 64);

@@ -1,4 +1,4 @@
-//! `onoff image` as a user runs it.
+//! `onoff image` from the command line.
 
 use std::io::Read;
 
@@ -7,7 +7,7 @@ use onoff_testkit::program;
 use onoff_testkit::real::samples;
 use serde_json::Value;
 
-use crate::running::Folder;
+use crate::harness::Folder;
 
 fn system(start_of_maker: u32) -> KeyFile {
     let mut root = KeyFile::root();
@@ -27,7 +27,7 @@ fn system(start_of_maker: u32) -> KeyFile {
     root
 }
 
-/// A volume of Windows with a driver that is signed by a catalog only.
+/// A Windows volume with a driver that is signed only by a catalog.
 fn volume() -> Folder {
     let folder = Folder::new();
     std::fs::create_dir_all(folder.path("c/Windows/System32/config")).unwrap();
@@ -44,7 +44,7 @@ fn volume() -> Folder {
 }
 
 #[test]
-fn a_volume_is_audited() {
+fn audits_volume() {
     let text = volume().answer("image c");
     for line in [
         "Windows 11 Pro (build 22631): 3 findings",
@@ -60,7 +60,7 @@ fn a_volume_is_audited() {
 }
 
 #[test]
-fn hives_are_read_as_they_are_shared() {
+fn reads_compressed_hives() {
     let folder = Folder::new();
     let hive = system(2).hive();
     folder.file("SYSTEM", &hive);
@@ -73,13 +73,13 @@ fn hives_are_read_as_they_are_shared() {
     };
     assert_eq!(services("SYSTEM.gz"), services("SYSTEM"));
     assert_eq!(services("SYSTEM").as_array().unwrap().len(), 3);
-    // Damaged on its way.
+    // Damaged in transit.
     folder.file("cut.gz", &packed[..packed.len() / 2]);
     assert_ne!(folder.run("image cut.gz").status.code(), Some(0));
 }
 
 #[test]
-fn the_formats_hold_the_same() {
+fn formats_agree() {
     let folder = volume();
     folder.file("needed.txt", b"# what the machine is for\nRpcSs\n");
     let answer: Value = serde_json::from_str(&folder.answer("image c --needed needed.txt --format json")).unwrap();
@@ -95,7 +95,7 @@ fn the_formats_hold_the_same() {
 }
 
 #[test]
-fn two_images_are_compared() {
+fn compares_two_images() {
     let folder = Folder::new();
     folder.file("old", &system(3).hive()).file("new", &system(2).hive());
     let text = folder.answer("image new --compare old");
@@ -106,7 +106,7 @@ fn two_images_are_compared() {
 }
 
 #[test]
-fn the_overlay_of_a_write_filter_is_planned_from_a_recording() {
+fn plans_overlay_from_recording() {
     let folder = Folder::boot("healthy-boot.toml");
     folder.file("SYSTEM", &system(2).hive());
     let text = folder.answer("image SYSTEM --trace boot.etl --overlay-size 1GiB");
@@ -116,8 +116,8 @@ fn the_overlay_of_a_write_filter_is_planned_from_a_recording() {
 }
 
 #[test]
-fn a_diagnosis_and_an_installation_speak_together() {
-    // A recorded boot with slow services, and an installation that has them.
+fn diagnosis_uses_installation() {
+    // A recorded boot with slow services, and the installation that has them.
     let folder = Folder::boot("nfs-client.toml");
     let alone = folder.answer("diagnose boot.etl");
     assert!(!alone.contains("ControlSet001"), "{alone}");
@@ -141,7 +141,7 @@ fn a_diagnosis_and_an_installation_speak_together() {
 }
 
 #[test]
-fn startup_folders_and_tasks_of_a_volume_are_listed() {
+fn lists_startup_folders_and_tasks() {
     let folder = volume();
     let startup = "c/ProgramData/Microsoft/Windows/Start Menu/Programs/StartUp";
     let own = "c/Users/ann/AppData/Roaming/Microsoft/Windows/Start Menu/Programs/Startup";
@@ -169,11 +169,11 @@ fn startup_folders_and_tasks_of_a_volume_are_listed() {
     assert_eq!(answer["image"]["start_tasks_of_windows"], 1);
     assert_eq!(answer["image"]["unreadable_tasks"][0], "Broken");
     let text = folder.answer("image c");
-    assert!(text.contains("not read: Broken: no scheduled task"), "{text}");
+    assert!(text.contains("not read: Broken: not a scheduled task"), "{text}");
 }
 
 #[test]
-fn the_sample_of_the_repository_answers_as_the_book_says() {
+fn sample_matches_book() {
     let folder = Folder::new();
     let samples = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../samples/image");
     let path = |name: &str| samples.join(name).display().to_string();
@@ -197,7 +197,7 @@ fn the_sample_of_the_repository_answers_as_the_book_says() {
 }
 
 #[test]
-fn a_wim_image_is_refused_by_name_with_what_to_type() {
+fn rejects_wim_with_advice() {
     let folder = Folder::new();
     folder.file("install.wim", b"MSWIM\0\0\0\xd0\0\0\0");
     let (code, error) = folder.refusal("image install.wim");
@@ -206,10 +206,11 @@ fn a_wim_image_is_refused_by_name_with_what_to_type() {
     assert!(error.contains("dism /Mount-Image /ImageFile:install.wim"), "{error}");
 }
 
-/// Counts of the project's facts, found by another reader, of four real installations: services that start by themselves, of these delayed, with
-/// a trigger and in a group; drivers of the boot, of these critical; autologgers that are on. One of them has fast startup on and hibernation off.
+/// Counts for four real installations from another reader: auto-start services, and how many of these are delayed, have
+/// a trigger or a group; boot drivers, and how many are critical; enabled autologgers. One has fast startup on and
+/// hibernation off.
 #[test]
-fn four_real_hives_have_the_counts_that_are_known() {
+fn real_hives_have_known_counts() {
     let Some(samples) = samples("hives") else { return };
     for (name, known) in [
         ("regipy-SYSTEM.xz", [53, 6, 3, 26, 36, 21, 10]),
@@ -232,17 +233,17 @@ fn four_real_hives_have_the_counts_that_are_known() {
         let findings = report["audit"]["findings"].as_array().unwrap();
         let is_off = findings.iter().any(|finding| finding["code"] == "image/fast-startup-without-hibernation");
         assert_eq!(is_off, name.contains("1709"), "{name}");
-        // A group that no list orders is Windows' own here, and no fault.
+        // Groups missing from the order lists are Windows' own here, not a fault.
         assert!(findings.iter().all(|finding| !finding.to_string().contains("MapsBroker")), "{name}");
     }
 }
 
 #[test]
-fn what_is_no_installation_is_refused() {
+fn rejects_non_installations() {
     let folder = Folder::new();
     folder.file("notes.txt", b"nothing").file("other", &KeyFile::root().hive());
     let (code, error) = folder.refusal("image notes.txt");
     assert!(code == 2 && error.contains("no registry hive"), "{error}");
     let (code, error) = folder.refusal("image other");
-    assert!(code == 2 && error.contains("none of SYSTEM"), "{error}");
+    assert!(code == 2 && error.contains("but not SYSTEM"), "{error}");
 }

@@ -1,4 +1,4 @@
-//! `onoff io` as a user runs it.
+//! `onoff io` from the command line.
 
 use std::io::Read;
 use std::path::Path;
@@ -7,9 +7,9 @@ use onoff_simulator::file_operations::FileRun;
 use onoff_testkit::real::samples;
 use serde_json::Value;
 
-use crate::running::Folder;
+use crate::harness::Folder;
 
-/// The reads of the paper, which the repository has.
+/// The reads in the paper, from the repository's sample.
 fn paper() -> Folder {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../samples/four-byte-reads.csv.gz");
     let folder = Folder::new();
@@ -18,7 +18,7 @@ fn paper() -> Folder {
 }
 
 #[test]
-fn the_paper_s_table_is_printed_to_the_digit() {
+fn matches_paper_table_exactly() {
     let text = paper().answer("io paper.csv.gz --device latency=100us,bandwidth=20MB/s");
     let plain = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for line in [
@@ -30,21 +30,23 @@ fn the_paper_s_table_is_printed_to_the_digit() {
         assert!(plain.contains(line), "{line}\n{text}");
     }
     assert!(text.contains("25,000 of 4 B"), "{text}");
-    // The cure with its number: 409,600 bytes are seven blocks of 64 KiB and a hundred pages; of the page accesses all others are hits.
+    // The fix with its effect: 409,600 bytes are seven 64 KiB blocks and a hundred pages; all other page accesses are
+    // hits.
     assert!(
         plain.contains("A 64.0 KiB buffer makes 49,395 reads 7; a cache of 1 page has 99.8 % of the page accesses."),
         "{text}"
     );
     let paged = paper().answer("io paper.csv.gz --buffer 4KiB");
     assert!(paged.contains("A 4.00 KiB buffer makes 49,395 reads 100;"), "{paged}");
-    // From the recording, not from the arguments: without a device there are no times.
+    // Without a device model there are no times.
     let text = paper().answer("io paper.csv.gz");
     assert!(text.contains("no times: give --device"), "{text}");
 }
 
-/// A cache that does not hold a group of pages that are read ahead has no misses with read-ahead; the last row holds everything, the key blocks too.
+/// A cache smaller than one read-ahead group has no misses with read-ahead; the last row holds everything, including
+/// key blocks.
 #[test]
-fn sizes_that_a_curve_does_not_have_are_left_empty() {
+fn missing_curve_sizes_are_empty() {
     let folder = Folder::new();
     let reads: Vec<String> = (0..200).map(|at| format!("7,app,/a,read,{},4096", at % 5 * 4096)).collect();
     folder.file("turns.csv", format!("pid,process,file,operation,offset,length\n{}\n", reads.join("\n")).as_bytes());
@@ -54,16 +56,16 @@ fn sizes_that_a_curve_does_not_have_are_left_empty() {
         line.split("  ").map(|cell| cell.trim().to_owned()).filter(|cell| !cell.is_empty()).collect()
     };
     let rows: Vec<Vec<String>> = rows.map(cells).collect();
-    // Five pages in turn: all or nothing. Each request has a hit more, of its key block, from two pages on.
+    // Five pages in a cycle: all or nothing. From two pages on, each request has one more hit, for its key block.
     assert_eq!(rows[0], ["1", "4.00 KiB", "100 %", "100 %"], "{text}");
     assert_eq!(rows[1], ["2", "8.00 KiB", "100 %", "50 %"], "{text}");
     assert_eq!(rows[2], ["4", "16.0 KiB", "100 %", "50 %"], "{text}");
     assert_eq!(rows[3], ["5", "20.0 KiB", "2.5 %", "0.5 %", "1.5 %"], "{text}");
 }
 
-/// The lanes, the answer and the findings of a page are those of the other formats.
+/// The page has the same lanes, summary and findings as the other formats.
 #[test]
-fn the_page_and_the_files_for_other_viewers_show_who_asked_which_file() {
+fn viewers_show_process_and_file() {
     let folder = Folder::new();
     let mut rows = "time,pid,process,operation,file,offset,length\n".to_owned();
     for at in 0..2000 {
@@ -84,14 +86,14 @@ fn the_page_and_the_files_for_other_viewers_show_who_asked_which_file() {
     ] {
         assert!(page.contains(shown), "{shown}");
     }
-    // One write of a page is nothing to change.
+    // A single one-page write needs no fix.
     assert!(page.contains("\"title\":\"reader (7)") && !page.contains("\"title\":\"writer (8)"), "{page}");
     let trace = read("ours.perfetto-trace");
     assert!(trace.contains("2000 reads of a.bin: 8000 bytes") && trace.contains("Requests to files"));
 }
 
 #[test]
-fn the_formats_hold_the_same() {
+fn formats_agree() {
     let folder = paper();
     let report: Value = serde_json::from_str(&folder.answer("io paper.csv.gz --format json")).unwrap();
     let table = &report["views"][0]["table"];
@@ -107,7 +109,7 @@ fn the_formats_hold_the_same() {
 }
 
 #[test]
-fn a_boot_is_split_by_phase_and_other_recordings_have_none() {
+fn groups_by_phase_only_with_phases() {
     let folder = Folder::boot("slow-boot.toml");
     let csv = folder.answer("io boot.etl --by phase --format csv");
     let header: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
@@ -120,7 +122,7 @@ fn a_boot_is_split_by_phase_and_other_recordings_have_none() {
 }
 
 #[test]
-fn a_trace_of_the_kernel_answers_for_programs_and_disks() {
+fn kernel_trace_covers_programs_and_disks() {
     let folder = Folder::new();
     let mut text = "# tracer: nop\n".to_owned();
     let mut line = |at: usize, what: &str| text += &format!("  app-77 [000] ..... 3.{at:06}: {what}\n");
@@ -144,7 +146,7 @@ fn a_trace_of_the_kernel_answers_for_programs_and_disks() {
 }
 
 #[test]
-fn one_run_gives_one_answer_whichever_recorder_wrote_it() {
+fn recorders_agree_on_one_run() {
     let run = FileRun::new(15, 20_000);
     let folder = Folder::new();
     folder.file("run.etl", &run.event_trace());
@@ -166,25 +168,26 @@ fn one_run_gives_one_answer_whichever_recorder_wrote_it() {
     }
 }
 
-/// Of a view: requests, bytes, pages touched, files, each page once, as requested with one page each, as requested with every page.
+/// A view: requests, bytes, pages touched, files, each page once, one page per request, every page requested.
 type Counts = [u64; 7];
 
-/// Of a cache: accesses, misses of 1, 8 and 64 pages and of all, and the smallest with 50, 90 and 99 % of the hits that can be had.
+/// A cache: accesses, misses with 1, 8 and 64 pages and with all, and the smallest sizes for 50, 90 and 99 % of
+/// achievable hits.
 type Misses = [u64; 8];
 
 struct KnownView {
     level: &'static str,
     counts: Counts,
     pages: Misses,
-    /// Of groups of eight pages; the caches of 8 and 64 pages, that is of 1 and 8 groups, and the smallest are counted in groups.
+    /// For groups of eight pages, caches of 8 and 64 pages hold 1 and 8 groups; the smallest sizes are in groups.
     ahead: Option<[u64; 7]>,
     keys: Option<Misses>,
 }
 
-/// The reads of real recordings as a plain count in Python gives them, with a stack that is moved by hand for the caches. The strace is the row of
-/// the project's facts to the digit; of Process Monitor's the facts took "4,096" for 4.
+/// Reads of real recordings, counted by a simple Python script with an LRU stack for the caches. The strace counts
+/// match the published ones exactly; for Process Monitor, those read "4,096" as 4.
 #[test]
-fn real_recordings_give_the_numbers_of_a_plain_count() {
+fn real_recordings_match_plain_count() {
     let strace = [KnownView {
         level: "application",
         counts: [2311, 495_968, 102, 2, 204, 4622, 4622],
@@ -292,7 +295,7 @@ fn real_recordings_give_the_numbers_of_a_plain_count() {
 }
 
 #[test]
-fn two_recordings_are_compared() {
+fn compares_two_recordings() {
     let folder = paper();
     folder.file("better.csv", b"pid,process,file,operation,offset,length\n7,loader,/card/a.dat,read,0,411945\n");
     let csv = folder.answer("io better.csv --compare paper.csv.gz --format csv");
@@ -300,7 +303,7 @@ fn two_recordings_are_compared() {
 }
 
 #[test]
-fn what_cannot_be_answered_is_refused_with_a_reason() {
+fn rejects_unanswerable_queries_with_reason() {
     let folder = Folder::new();
     folder.file("open.csv", b"operation,offset,length,file\nopen,,,x\n");
     let (code, why) = folder.refusal("io open.csv");
@@ -325,7 +328,7 @@ fn what_cannot_be_answered_is_refused_with_a_reason() {
 
 #[cfg(unix)]
 #[test]
-fn a_recording_of_a_command_replaces_no_file_and_follows_no_link() {
+fn recording_replaces_no_file_and_follows_no_link() {
     let folder = Folder::new();
     folder.file("precious.etl", b"a recording");
     std::os::unix::fs::symlink(folder.path("precious.etl"), folder.path("link")).unwrap();
@@ -333,17 +336,17 @@ fn a_recording_of_a_command_replaces_no_file_and_follows_no_link() {
     for (name, tracer) in [("precious.etl", "strace"), ("link", "ftrace"), ("dangling", "strace")] {
         let (code, message) = folder.refusal(&format!("io record --tracer {tracer} --keep {name} -- true"));
         assert_eq!(code, 64, "{message}");
-        assert!(message.contains(name) && message.contains("is not replaced"), "{message}");
+        assert!(message.contains(name) && message.contains("already exists"), "{message}");
     }
     assert_eq!(std::fs::read(folder.path("precious.etl")).unwrap(), b"a recording");
     assert!(!folder.path("nowhere").exists());
 }
 
 #[test]
-fn a_tracer_that_cannot_start_leaves_no_empty_recording() {
+fn failed_tracer_leaves_no_file() {
     let folder = Folder::new();
     let mut command = folder.command("io record --keep new.trace -- true");
-    // Where no program is found, no tracer is.
+    // With an empty PATH there is no tracer.
     let output = command.env("PATH", "").output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(!folder.path("new.trace").exists());

@@ -1,16 +1,16 @@
-//! The names that `--format json` emits are those that the book documents: none more, none less.
+//! `--format json` emits exactly the names that the book documents.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::running::Folder;
+use crate::harness::Folder;
 use serde_json::Value;
 
-/// A scenario with most kinds of work in it.
+/// A scenario with most kinds of work.
 const SAMPLE: &str = "../../../samples/slow-boot.etl";
 
-/// Names that are left out where there is nothing to say.
+/// Names that are omitted if empty.
 const OPTIONAL: &[(&str, &str)] = &[
     ("Loss", "first"),
     ("onoff info --format json", "clock_conversions"),
@@ -29,15 +29,15 @@ const OPTIONAL: &[(&str, &str)] = &[
 
 const EVENTS: &str = "onoff events --format json";
 
-/// The objects and texts of the documentation: names or texts, each with its type.
+/// The documented objects and enumerations, with the type of each member.
 struct Documentation {
     objects: BTreeMap<String, BTreeMap<String, String>>,
     texts: BTreeMap<String, BTreeSet<String>>,
-    /// Of objects that are a code with arguments: the arguments by the code.
+    /// For objects with a code and arguments: the arguments by code.
     codes: BTreeMap<String, BTreeMap<String, BTreeSet<String>>>,
 }
 
-/// What a table of the page lists.
+/// The contents of a table on the page.
 #[derive(Clone, Copy, PartialEq)]
 enum Lists {
     Names,
@@ -82,7 +82,7 @@ impl Documentation {
         this
     }
 
-    /// Checks `value` against a documented type; `met` collects the types that occurred.
+    /// Checks `value` against a documented type; `met` collects the types that occur.
     fn check(&self, kind: &str, value: &Value, place: &str, met: &mut BTreeSet<String>) {
         if let Some(kind) = kind.strip_suffix(" or null") {
             if !value.is_null() {
@@ -139,7 +139,7 @@ impl Documentation {
 }
 
 #[test]
-fn documented_names_are_the_emitted_ones() {
+fn documented_names_match_output() {
     let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join(SAMPLE);
     let folder = Folder::new();
     std::fs::copy(sample, folder.path("boot.etl")).unwrap();
@@ -163,7 +163,7 @@ fn documented_names_are_the_emitted_ones() {
         let name = format!("onoff {verb} --format json");
         documentation.check_object(&name, &answer, verb, &mut met);
     }
-    // A check of a list that is empty checks nothing: most types must have occurred.
+    // Empty lists check nothing, so most types must occur.
     for name in [
         "Phase",
         "CpuUsage",
@@ -190,7 +190,7 @@ fn documented_names_are_the_emitted_ones() {
 }
 
 #[test]
-fn documented_names_of_linux_boots_are_the_emitted_ones() {
+fn documented_linux_boot_names_match_output() {
     let documentation = Documentation::read();
     let folder = Folder::linux_boot();
     let mut met = BTreeSet::new();
@@ -207,7 +207,7 @@ fn documented_names_of_linux_boots_are_the_emitted_ones() {
 }
 
 #[test]
-fn documented_names_of_shutdowns_are_the_emitted_ones() {
+fn documented_shutdown_names_match_output() {
     let documentation = Documentation::read();
     let mut met = BTreeSet::new();
     for scenario in ["shutdown-hung-window.toml", "shutdown-unresponsive-service.toml", "shutdown-slow-console.toml"] {
@@ -236,13 +236,13 @@ fn documented_names_of_shutdowns_are_the_emitted_ones() {
 }
 
 #[test]
-fn documented_names_of_comparisons_are_the_emitted_ones() {
+fn documented_comparison_names_match_output() {
     let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join(SAMPLE);
     let folder = Folder::boot("services-wes7.toml");
     std::fs::copy(sample, folder.path("slow.etl")).unwrap();
     let documentation = Documentation::read();
     let mut met = BTreeSet::new();
-    // The sample was recorded with call stacks.
+    // The sample has call stacks.
     let runs = "--baseline boot.etl --candidate slow.etl boot.etl --include losses --format json";
     let answer: Value = serde_json::from_str(&folder.answer(&format!("compare {runs}"))).unwrap();
     documentation.check_object("onoff compare --format json", &answer, "compare", &mut met);
@@ -256,7 +256,7 @@ fn documented_names_of_comparisons_are_the_emitted_ones() {
 }
 
 #[test]
-fn documented_names_of_events_are_the_emitted_ones() {
+fn documented_event_names_match_output() {
     let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join(SAMPLE);
     let folder = Folder::new();
     std::fs::copy(sample, folder.path("boot.etl")).unwrap();
@@ -274,7 +274,7 @@ fn documented_names_of_events_are_the_emitted_ones() {
 }
 
 #[test]
-fn the_promised_names_are_there() {
+fn stable_names_exist() {
     let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join(SAMPLE);
     let folder = Folder::new();
     std::fs::copy(sample, folder.path("boot.etl")).unwrap();
@@ -314,7 +314,7 @@ fn the_promised_names_are_there() {
 }
 
 #[test]
-fn documented_names_of_linux_are_the_emitted_ones() {
+fn documented_linux_names_match_output() {
     let Some(samples) = onoff_testkit::real::samples("linux") else {
         return;
     };

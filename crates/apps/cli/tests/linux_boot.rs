@@ -1,7 +1,7 @@
-//! `onoff boot` on Linux recordings: one made for the test, and the real ones against what `systemd-analyze` said of them.
+//! `onoff boot` on Linux recordings: a synthetic one, and real ones compared with `systemd-analyze`.
 #![allow(clippy::unwrap_used)]
 
-use crate::running::{Folder, LINUX_BOOT};
+use crate::harness::{Folder, LINUX_BOOT};
 use serde_json::Value;
 
 fn json(folder: &Folder, arguments: &str) -> Value {
@@ -15,7 +15,7 @@ fn as_text() {
 }
 
 #[test]
-fn the_boots_of_a_journal_are_listed_and_chosen() {
+fn lists_and_selects_journal_boots() {
     let folder = Folder::linux_boot();
     let list = folder.answer("boot linux/journal.export --list-boots");
     insta::assert_snapshot!(list);
@@ -35,7 +35,7 @@ fn the_boots_of_a_journal_are_listed_and_chosen() {
 }
 
 #[test]
-fn each_part_alone_is_answered() {
+fn reads_each_part_alone() {
     for (name, text) in LINUX_BOOT {
         let folder = Folder::new();
         folder.file(name, text.as_bytes());
@@ -46,7 +46,7 @@ fn each_part_alone_is_answered() {
 }
 
 #[test]
-fn lines_of_several_computers_are_boots_of_each() {
+fn separates_boots_by_computer() {
     let folder = Folder::new();
     let line = |at: f64, host: &str, what: &str| (at, format!("2026-11-22T09:00:{at:09.6}+00:00 {host} {what}\n"));
     let boot = |host: &str, begin: f64, took: f64| {
@@ -72,13 +72,13 @@ fn lines_of_several_computers_are_boots_of_each() {
     }
     let list = folder.answer("boot syslog --list-boots");
     assert!(list.contains("alpha") && list.contains("beta"), "{list}");
-    // One computer is not named, also when it learns its name while it starts.
+    // A single computer is not named, even if its host name changes during the boot.
     folder.file("syslog", text.replace("beta", "alpha").as_bytes());
     assert!(!folder.answer("boot syslog").contains("A boot of"));
 }
 
 #[test]
-fn a_critical_chain_alone_is_a_bound_and_says_what_to_add() {
+fn critical_chain_alone_gives_bound() {
     let folder = Folder::new();
     let chain = "graphical.target @9.000s\n└─multi-user.target @9.000s\n  └─slow.service @2.000s +7.000s\n    └─basic.target @2.000s\n";
     folder.file("chain.txt", chain.as_bytes());
@@ -86,7 +86,7 @@ fn a_critical_chain_alone_is_a_bound_and_says_what_to_add() {
     let first = text.lines().next().unwrap();
     assert_eq!(first, "The boot took at least 9.00 s: the recording does not say when the kernel started.");
     assert!(text.contains("Longest on the way to graphical.target: slow.service, 7.00 s"), "{text}");
-    // With the lengths of the parts it is known.
+    // With the durations of the parts, the total is known.
     folder.file("time.txt", b"Startup finished in 1.500s (kernel) + 9.500s (userspace) = 11.000s\n");
     let text = folder.answer("boot chain.txt time.txt");
     assert!(text.starts_with("The boot took 11.0 s"), "{text}");
@@ -96,8 +96,8 @@ fn a_critical_chain_alone_is_a_bound_and_says_what_to_add() {
     assert!(text.contains("the remaining units, and failed starts"), "{text}");
 }
 
-/// The line of `systemd-analyze time`: firmware, loader, kernel, user space, total, and when the default target was reached in user
-/// space; ms.
+/// The values of `systemd-analyze time` in ms: firmware, loader, kernel, user space, total, and when the default target
+/// was reached in user space.
 const FIGURES: [(&str, [i64; 6]); 6] = [
     ("boot-1", [4_940, 419, 11_743, 19_713, 36_817, 19_416]),
     ("boot-2", [5_179, 269, 11_261, 23_417, 40_127, 22_989]),
@@ -108,7 +108,7 @@ const FIGURES: [(&str, [i64; 6]); 6] = [
 ];
 
 #[test]
-fn the_figures_are_those_of_systemd_analyze() {
+fn matches_systemd_analyze() {
     let Some(samples) = onoff_testkit::real::samples("linux") else {
         return;
     };
@@ -127,7 +127,7 @@ fn the_figures_are_those_of_systemd_analyze() {
         assert_eq!(phase("initrd"), None, "{name}");
         assert_eq!(phase("user_space"), Some(user_space), "{name}");
         assert_eq!(report["startup_ns"].as_i64().unwrap() / 1_000_000, total, "{name}");
-        // Where there are no unit properties, the journal tells when: to what it takes to write a line.
+        // Without unit properties, the journal gives the time, within the delay of a log message.
         let reached = report["default_target"]["in_user_space_ns"].as_i64().unwrap() / 1_000_000;
         let error = if name.starts_with("boot") { 0 } else { 20 };
         assert!((reached - target).abs() <= error, "{name}: {reached}");
@@ -135,7 +135,7 @@ fn the_figures_are_those_of_systemd_analyze() {
     }
 }
 
-/// Units on the way to the default target with their times, s, in order.
+/// The units on the critical path to the default target with their times in s, in order.
 fn way(report: &Value) -> Vec<(String, f64)> {
     let steps = report["critical_path"]["steps"].as_array().unwrap();
     steps
@@ -145,7 +145,7 @@ fn way(report: &Value) -> Vec<(String, f64)> {
 }
 
 #[test]
-fn the_unit_that_sleeps_on_the_way_is_named_first() {
+fn names_sleeping_unit_first() {
     let Some(samples) = onoff_testkit::real::samples("linux") else {
         return;
     };
@@ -160,14 +160,14 @@ fn the_unit_that_sleeps_on_the_way_is_named_first() {
     assert!(text.lines().nth(2).unwrap().starts_with("slowearly.service held up user space for"), "{text}");
     let longest = text.lines().nth(3).unwrap();
     assert!(longest.starts_with("Longest on the way to graphical.target: slowearly.service, 6.11 s"), "{longest}");
-    // The steps and what lies between them are the whole way from the manager's first unit to the target.
+    // The steps and the gaps cover the whole path from the first unit to the target.
     let path = &report["critical_path"];
     let whole = path["units_ns"].as_i64().unwrap() + path["gaps_ns"].as_i64().unwrap();
     let loaded = report["manager"]["whole"]["end_ns"].as_i64().unwrap();
     let reached = report["default_target"]["reached_ns"].as_i64().unwrap();
     assert_eq!(whole, reached - loaded);
 
-    // A unit that only does one thing never becomes active, so critical-chain names ssh.service, which was done before it.
+    // A oneshot unit never becomes active, so critical-chain shows ssh.service, which finished before it.
     let path = samples.join("boot-1.tar.xz");
     let report = json(&folder, &format!("boot {} --format json", path.display()));
     let steps = way(&report);
@@ -178,21 +178,21 @@ fn the_unit_that_sleeps_on_the_way_is_named_first() {
 }
 
 #[test]
-fn the_firmwares_table_agrees_with_the_service_manager() {
+fn firmware_table_agrees_with_systemd() {
     let Some(samples) = onoff_testkit::real::samples("linux") else {
         return;
     };
     let folder = Folder::new();
     let path = samples.join("boot-fpdt.tar.xz");
     let report = json(&folder, &format!("boot {} --format json", path.display()));
-    // ExitBootServices returned at 4.809919 s; firmware 1.118 s and loader 3.691 s are 4.809 s.
+    // ExitBootServices returned at 4.809919 s; firmware 1.118 s plus loader 3.691 s is 4.809 s.
     let checkpoints = &report["firmware_table"]["checkpoints"];
     assert_eq!(checkpoints["exit_end_ns"], 4_809_919_164_i64);
     let difference = report["firmware_table_difference_ns"].as_i64().unwrap();
     assert!(difference.abs() < 50_000_000, "{difference}");
 }
 
-/// An answer without what it was read from.
+/// Removes the provenance from a report.
 fn without_origin(mut answer: Value) -> Value {
     for about in ["onoff", "losses"] {
         answer[about] = Value::Null;
@@ -201,12 +201,12 @@ fn without_origin(mut answer: Value) -> Value {
 }
 
 #[test]
-fn the_archives_of_support_tools_hold_what_their_outputs_hold() {
+fn support_archives_match_their_outputs() {
     let folder = Folder::linux_boot();
     let [(_, manager), (_, units), _] = LINUX_BOOT;
     let plain = without_origin(json(&folder, "boot linux/manager.txt linux/units.txt --format json"));
     let heading = |command: &str| format!("#==[ Command ]======================================#\n# {command}\n");
-    // supportconfig: outputs one below the other; sosreport: a file each, whatever it is called.
+    // supportconfig concatenates outputs; sosreport has one file per output, with various names.
     let report = format!(
         "===\n   Support Utilities\n\n{}Linux host 6.4.0\n\n{}{manager}\n{}{units}\n{}nothing of use\n",
         heading("/bin/uname -a"),
@@ -239,14 +239,14 @@ fn the_archives_of_support_tools_hold_what_their_outputs_hold() {
     folder.file("systemd.txt", report.as_bytes());
     let answer = without_origin(json(&folder, "boot systemd.txt --format json"));
     assert!(answer == plain);
-    // A report without anything of use is refused as any text.
+    // A report without usable parts is rejected like any text file.
     folder.file("lspci.txt", format!("{}00:00.0 Host bridge\n", heading("/sbin/lspci -nn")).as_bytes());
     let (code, _) = folder.refusal("boot lspci.txt");
     assert_eq!(code, 1);
 }
 
 #[test]
-fn boots_of_several_machines_have_their_names_in_the_list() {
+fn boot_list_shows_host_names() {
     let folder = Folder::new();
     let entry = |boot: u32, machine: u32, host: &str| {
         format!(
@@ -265,18 +265,18 @@ fn boots_of_several_machines_have_their_names_in_the_list() {
     assert_eq!((&json["boots"][1]["host"], json["boots"][0]["machine"].as_str().unwrap().len()), (&"db".into(), 32));
 }
 
-/// The picture against the list that systemd-analyze printed of the same boot.
+/// Compares the picture with `systemd-analyze blame` of the same boot.
 #[cfg(target_os = "linux")]
 #[test]
-fn the_picture_of_a_start_has_the_units_and_lengths_of_blame() {
+fn plot_svg_matches_systemd_blame() {
     let Some(samples) = onoff_testkit::real::samples("linux") else {
         return;
     };
     let folder = Folder::new();
-    let part = |name: &str| crate::this_computer::member(&samples.join("boot-1.tar.xz"), &format!("boot-1/lab/{name}"));
+    let part = |name: &str| crate::local_machine::member(&samples.join("boot-1.tar.xz"), &format!("boot-1/lab/{name}"));
     folder.file("plot.svg", &part("plot.svg"));
     let report = json(&folder, "boot plot.svg --format json");
-    // The parts are rounded to the ms one by one.
+    // Each part is rounded to ms separately.
     let total_ms = report["startup_ns"].as_i64().unwrap() / 1_000_000;
     assert!((36_814..=36_820).contains(&total_ms), "{total_ms}");
     assert_eq!(report["default_target"]["unit"], "graphical.target");
@@ -290,7 +290,7 @@ fn the_picture_of_a_start_has_the_units_and_lengths_of_blame() {
             (None, Some(s)) => s.parse::<f64>().unwrap(),
             _ => continue,
         };
-        // What started after the picture's end is in the list only.
+        // Units that started after the end of the picture are only in the list.
         let Some(drawn) = units.iter().find(|drawn| drawn["name"] == unit) else {
             continue;
         };

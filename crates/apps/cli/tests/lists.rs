@@ -1,9 +1,9 @@
-//! The verbs that list rows of any range: what each says of a simulated boot, and how they are asked.
+//! The list verbs on a simulated boot, and their options.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
 
-use crate::running::Folder;
+use crate::harness::Folder;
 use serde_json::Value;
 
 const SCENARIO: &str = "table-7-slow-service-in-group.toml";
@@ -54,10 +54,10 @@ fn services_devices_and_policy_as_text() {
     insta::assert_snapshot!("policy_text", folder.answer("policy boot.etl"));
 }
 
-/// In every phase of the boot, to the 100 ns tick: what each process and priority had of the processors, and that this,
-/// idle time and unknown time are all there was.
+/// In every phase of the boot, to the 100 ns tick: the CPU time of each process and priority, which together with
+/// idle and unknown time adds up to all CPU time.
 #[test]
-fn processor_times_are_the_truth_and_close() {
+fn cpu_times_match_truth() {
     let (folder, truth) = Folder::boot_and_truth(SCENARIO);
     for phase in &truth.phases {
         let range = format!("--range {}ns {}ns", phase.start_ns, phase.end_ns);
@@ -95,7 +95,7 @@ fn processor_times_are_the_truth_and_close() {
             total("busy_ns") + total("idle_ns") + total("unknown_ns"),
             (phase.end_ns - phase.start_ns) * total("processors")
         );
-        // However it is told apart, it is the same time.
+        // The total is the same for every grouping.
         for by in ["thread", "processor", "process,priority"] {
             let rows = ask(&format!("cpu --by {by}"));
             let sum: i64 = rows["rows"].as_array().unwrap().iter().map(|row| row["cpu_ns"].as_i64().unwrap()).sum();
@@ -105,7 +105,7 @@ fn processor_times_are_the_truth_and_close() {
 }
 
 #[test]
-fn services_and_devices_are_the_truth() {
+fn services_and_devices_match_truth() {
     let (folder, truth) = Folder::boot_and_truth(SCENARIO);
     let services = json(&folder, "services boot.etl");
     let listed: Vec<(String, i64, i64)> = services["services"]
@@ -130,7 +130,7 @@ fn services_and_devices_are_the_truth() {
 }
 
 #[test]
-fn a_table_is_sorted_turned_round_and_cut_as_asked() {
+fn sorts_reverses_and_limits_tables() {
     let folder = Folder::boot(SCENARIO);
     let all = json(&folder, "processes boot.etl --sort image");
     let images = texts(&all["processes"], "image");
@@ -145,13 +145,13 @@ fn a_table_is_sorted_turned_round_and_cut_as_asked() {
 }
 
 #[test]
-fn processes_are_chosen_by_pattern_and_range() {
+fn selects_processes_by_pattern_and_range() {
     let folder = Folder::boot(SCENARIO);
     let some = json(&folder, "processes boot.etl --process csrss.exe --process 4 --sort pid");
     let images = texts(&some["processes"], "image");
     assert_eq!(images.first().map(String::as_str), Some("System"));
     assert!(images[1..].iter().all(|image| image == "csrss.exe"));
-    // Nothing but the system lives in the first millisecond.
+    // Only System exists in the first millisecond.
     let early = json(&folder, "processes boot.etl --range 0 1ms");
     for process in early["processes"].as_array().unwrap() {
         assert!(process["start_ns"].is_null(), "{process}");
@@ -159,19 +159,27 @@ fn processes_are_chosen_by_pattern_and_range() {
 }
 
 #[test]
-fn what_cannot_be_answered_is_said_and_so_is_what_makes_no_sense() {
+fn rejects_empty_results_and_invalid_options() {
     let folder = Folder::boot(SCENARIO);
     for (arguments, expected, message) in [
         ("processes boot.etl --process nobody.exe", 2, "matches in that range"),
         ("processes boot.etl --sort weight", 64, "--sort: there is no column 'weight'; there are image,"),
-        ("processes boot.etl --range 5000s 6000s", 2, "is outside of the recording"),
-        ("processes boot.etl --range 1s soon", 64, "'soon' is no time"),
+        ("processes boot.etl --range 5000s 6000s", 2, "is outside the recording"),
+        ("processes boot.etl --range 1s soon", 64, "'soon' is not a time"),
         ("cpu boot.etl --by module", 2, "nothing tells who ran; missing: profile samples"),
-        ("interrupts boot.etl --process System", 64, "--process: an interrupt belongs to no process"),
-        ("devices boot.etl --process System", 64, "--process: work on a device belongs to no process"),
+        (
+            "interrupts boot.etl --process System",
+            64,
+            "--process: cannot select processes: interrupts are not attributed to processes",
+        ),
+        (
+            "devices boot.etl --process System",
+            64,
+            "--process: cannot select processes: device operations are not attributed to processes",
+        ),
     ] {
-        let (code, told) = folder.refusal(arguments);
+        let (code, printed) = folder.refusal(arguments);
         assert_eq!(code, expected, "{arguments}");
-        assert!(told.contains(message), "{arguments}: {told}");
+        assert!(printed.contains(message), "{arguments}: {printed}");
     }
 }

@@ -1,18 +1,18 @@
-//! `onoff netboot` on real captures: durations and counts against what the servers, the clients and other tools wrote down
-//! when they were made.
+//! `onoff netboot` on real captures: durations and counts compared with notes from servers, clients and other tools
+//! taken when the captures were made.
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
 
-use crate::running::Folder;
+use crate::harness::Folder;
 use onoff_testkit::capture::{Container, Link, TftpServer, TftpTransfer};
 use serde_json::Value;
 
-/// What a capture is known to hold.
+/// The known contents of a capture.
 struct Truth {
     path: &'static str,
     file: &'static str,
-    /// From the read request to the last acknowledgment, s.
+    /// From the read request to the last acknowledgment, in s.
     seconds: f64,
     data: u64,
     blocks: u64,
@@ -33,7 +33,7 @@ const fn truth(
     Truth { path, file, seconds, data, blocks, acknowledgments, bytes, window, timeouts }
 }
 
-/// Bytes of the files served, from their servers.
+/// Sizes of the files on the servers.
 const UKI: u64 = 38_488_417;
 const GRUB: u64 = 3_843_520;
 const WIM: u64 = 2_000_000;
@@ -83,7 +83,7 @@ fn seconds(ns: &Value) -> f64 {
 }
 
 #[test]
-fn transfers_are_those_of_the_ground_truth() {
+fn transfers_match_ground_truth() {
     let Some(samples) = onoff_testkit::real::samples("netboot") else {
         return;
     };
@@ -94,7 +94,7 @@ fn transfers_are_those_of_the_ground_truth() {
         assert_eq!(file["file"], truth.file, "{what}");
         assert_eq!(file["outcome"], "complete", "{what}");
         let took = seconds(&file["duration_ns"]);
-        // As many decimals as the truth has.
+        // Compare with the precision of the notes.
         let digit = if truth.bytes == WIM { 0.000_06 } else { 0.006 };
         assert!((took - truth.seconds).abs() < digit, "{what}: {took}");
         let counts = &file["counts"];
@@ -105,7 +105,7 @@ fn transfers_are_those_of_the_ground_truth() {
         assert_eq!(counts["bytes"], truth.bytes, "{what}");
         assert_eq!(file["window"], truth.window, "{what}");
         assert_eq!(file["timeout_count"], truth.timeouts, "{what}");
-        // The parts make up the whole.
+        // The parts sum to the total.
         let costs = file["costs"].as_object().unwrap();
         let sum: i64 = costs.values().map(|ns| ns.as_i64().unwrap()).sum();
         assert_eq!(sum, file["duration_ns"].as_i64().unwrap(), "{what}");
@@ -113,7 +113,7 @@ fn transfers_are_those_of_the_ground_truth() {
 }
 
 #[test]
-fn turns_are_those_of_the_ground_truth() {
+fn round_trips_match_ground_truth() {
     let Some(samples) = onoff_testkit::real::samples("netboot") else {
         return;
     };
@@ -132,7 +132,7 @@ fn turns_are_those_of_the_ground_truth() {
 }
 
 #[test]
-fn windows_grow_as_microsofts_client_asks() {
+fn windows_grow_for_microsoft_client() {
     let Some(samples) = onoff_testkit::real::samples("netboot") else {
         return;
     };
@@ -147,14 +147,14 @@ fn windows_grow_as_microsofts_client_asks() {
 }
 
 #[test]
-fn fragments_are_counted_and_advised_against() {
+fn counts_fragments_and_advises() {
     let Some(samples) = onoff_testkit::real::samples("netboot") else {
         return;
     };
     let boot = boot(&samples.join("w16_b8192_frag.pcap"));
     let file = main_file(&boot);
     assert_eq!(file["counts"]["later_fragments"], 1220);
-    // All but the last, short block.
+    // All but the short last block.
     assert_eq!(file["counts"]["fragmented"], 244);
     assert!(rules(&boot).contains(&"block_fragmented".to_owned()));
 }
@@ -165,12 +165,12 @@ fn rules(boot: &Value) -> Vec<String> {
 }
 
 #[test]
-fn the_model_fitted_to_one_capture_predicts_the_others() {
+fn model_predicts_other_captures() {
     let Some(samples) = onoff_testkit::real::samples("netboot") else {
         return;
     };
-    // Fitted to, asked for.
-    for (fitted, asked) in [
+    // (Capture to fit, capture to predict).
+    for (fitted, target) in [
         ("w4_b1456_t1ms.pcap", "w1_b1456_t1ms.pcap"),
         ("w4_b1456_t1ms.pcap", "w64_b1456_t1ms.pcap"),
         ("w4_b1456_t1ms.pcap", "msft_w4to64_b1456_t1ms.pcap"),
@@ -179,10 +179,10 @@ fn the_model_fitted_to_one_capture_predicts_the_others() {
         ("lab-v4-dnsmasq-uki/v4-dnsmasq-uki.pcap.xz", "lab-v4-full-baseline/v4-full-baseline.pcap.xz"),
     ] {
         let model = main_file(&boot(&samples.join(fitted)))["model"].clone();
-        let other = main_file(&boot(&samples.join(asked)));
+        let other = main_file(&boot(&samples.join(target)));
         let measured = &other["model"];
         let number = |value: &Value| value.as_i64().unwrap() as f64;
-        // T = N g + ceil(N / W) (s + c), by hand; a window that varies had as many turns as it had.
+        // T = N g + ceil(N / W) (s + c), calculated manually; with varying windows, the actual number of round trips.
         let blocks = number(&other["counts"]["blocks"]);
         let turns = if other["variable_window"] == true {
             number(&measured["turns"])
@@ -190,17 +190,17 @@ fn the_model_fitted_to_one_capture_predicts_the_others() {
             (blocks / number(&other["window"])).ceil()
         };
         let predicted = blocks * number(&model["gap_ns"]) + turns * number(&model["turn_ns"]);
-        // What no other capture can know: set-up, pauses and time-outs of this one.
+        // Capture-specific times: setup, pauses and timeouts.
         let setup = number(&measured["model_ns"]) - number(&measured["steady_ns"]);
         let steady = number(&measured["measured_ns"]) - number(&measured["pauses_ns"]) - setup;
         let off = (predicted - steady) / steady * 100.0;
-        println!("{fitted} -> {asked}: {:.4} s for {:.4} s, {off:+.1} %", predicted / 1e9, steady / 1e9);
-        assert!(off.abs() < 15.0, "{fitted} -> {asked}: {off:.1} %");
+        println!("{fitted} -> {target}: {:.4} s for {:.4} s, {off:+.1} %", predicted / 1e9, steady / 1e9);
+        assert!(off.abs() < 15.0, "{fitted} -> {target}: {off:.1} %");
     }
 }
 
 #[test]
-fn the_firmwares_own_client_is_predicted_from_other_windows() {
+fn predicts_firmware_client_from_other_windows() {
     let Some(samples) = onoff_testkit::real::samples("netboot") else {
         return;
     };
@@ -211,7 +211,7 @@ fn the_firmwares_own_client_is_predicted_from_other_windows() {
         files.rfind(|file| file["window"] == window && file["outcome"] == "complete").unwrap()
     };
     let turn = |window: u64| number(&of(window)["client_turn"]["usual_ns"]);
-    // From windows of 4 and 64 blocks alone, by hand: c0 + 4 k and c0 + 64 k.
+    // From windows of 4 and 64 blocks, calculated manually: c0 + 4 k and c0 + 64 k.
     let per_block = (turn(64) - turn(4)) / 60.0;
     let fixed = turn(4) - 4.0 * per_block;
     for window in [1, 16] {
@@ -225,18 +225,18 @@ fn the_firmwares_own_client_is_predicted_from_other_windows() {
         println!("window {window}: {:.3} s for {:.3} s, {off:+.1} %", predicted / 1e9, steady / 1e9);
         assert!(off.abs() < 15.0, "window {window}: {off:.1} %");
     }
-    // The report tells the two apart as well, and then gives one number for each cell.
+    // The report separates the two, and gives one number per cell.
     let model = &of(16)["model"];
     assert_eq!(model["fitted"], true);
     assert_eq!(model["fitted_windows"], serde_json::json!([1, 4, 16, 64]));
     let found = number(&model["per_block"]["per_block_ns"]);
     assert!((found / per_block - 1.0).abs() < 0.1, "{found} {per_block}");
-    // A turn that does not grow would be wrong by far more than 15 %.
+    // A constant round trip would be off by far more than 15 %.
     assert!(turn(64) / turn(1) > 10.0);
 }
 
 #[test]
-fn the_firmwares_own_client_is_predicted_for_other_files_servers_and_delays() {
+fn predicts_firmware_client_for_other_files_servers_and_delays() {
     let Some(samples) = onoff_testkit::real::samples("netboot") else {
         return;
     };
@@ -249,7 +249,7 @@ fn the_firmwares_own_client_is_predicted_for_other_files_servers_and_delays() {
         let largest = |file: &Value| file["counts"]["blocks"].as_u64();
         whole.by_ref().max_by_key(largest).map(|file| (file, number(&boot["round_trip_at_most_ns"]))).unwrap()
     };
-    // c0 + k W by hand, from two windows of one capture or of two.
+    // c0 + k W calculated manually, from two windows in one or two captures.
     let fit = |(small, large): (&str, &str), windows: (u64, u64)| {
         let (one, other) = (turn(&of(small, windows.0).0), turn(&of(large, windows.1).0));
         let per_block = (other - one) / (windows.1 - windows.0) as f64;
@@ -270,7 +270,7 @@ fn the_firmwares_own_client_is_predicted_for_other_files_servers_and_delays() {
         let turns = (blocks / window as f64).ceil();
         let gap = file["gap"]["median_ns"].as_f64().unwrap_or(0.0);
         let network = if delayed { round_trip } else { 0.0 };
-        // The server is another program: its turn is its own.
+        // Another server program has its own round-trip time.
         let server = number(&file["server_turn"]["usual_ns"]);
         let predicted = (blocks - turns) * gap + turns * (server + client.0 + network) + blocks * client.1;
         let steady = number(&file["model"]["steady_ns"]);
@@ -281,7 +281,7 @@ fn the_firmwares_own_client_is_predicted_for_other_files_servers_and_delays() {
 }
 
 #[test]
-fn what_if_is_answered_and_own_settings_give_the_measurement() {
+fn what_if_with_own_settings_matches_measurement() {
     let folder = simulated();
     let ask = |options: &str| -> Value {
         let json = folder.answer(&format!("netboot boot.pcapng --client 10.0.0.2 --format json {options}"));
@@ -299,7 +299,7 @@ fn what_if_is_answered_and_own_settings_give_the_measurement() {
         .clone();
     assert!((own["shortest_ns"].as_i64().unwrap() - measured).abs() < 1_000, "{own} {measured}");
     assert_eq!(own["shortest_ns"], own["longest_ns"]);
-    // 171 turns, each 20 ms longer, of which up to the bound may have been there.
+    // 171 round trips, each 20 ms longer, minus at most the existing bound.
     let far = ask("--rtt 20ms")["what_if"].clone();
     let more = far["longest_ns"].as_i64().unwrap() - measured;
     assert!((more - 171 * 20_000_000).abs() < 10_000_000, "{more}");
@@ -313,7 +313,7 @@ fn what_if_is_answered_and_own_settings_give_the_measurement() {
 }
 
 #[test]
-fn dhcp_is_told_message_by_message() {
+fn lists_dhcp_messages() {
     let Some(samples) = onoff_testkit::real::samples("netboot") else {
         return;
     };
@@ -326,7 +326,7 @@ fn dhcp_is_told_message_by_message() {
     assert_eq!(exchange["boot_file"], "grubnetx64.efi");
     assert_eq!(exchange["address"], "192.168.77.80");
     assert_eq!(boot["client"]["architecture"], 7);
-    // The server asks three times whether the address is in use, which takes 3.01 s.
+    // The server probes three times whether the address is in use, which takes 3.01 s.
     assert_eq!(exchange["address_probes"], 3);
     assert!((seconds(&exchange["offer_delay_ns"]) - 3.01).abs() < 0.006);
     assert_eq!(rules(&boot)[0], "offer_delay");
@@ -339,21 +339,21 @@ fn dhcp_is_told_message_by_message() {
 }
 
 #[test]
-fn a_server_that_is_not_there_and_a_file_that_is_not_there() {
+fn missing_server_and_missing_file() {
     let Some(samples) = onoff_testkit::real::samples("netboot") else {
         return;
     };
     let boot = boot(&samples.join("lab-v4-dhcp-timeout/v4-dhcp-timeout.pcap.xz"));
     let exchange = &boot["dhcp"][0];
     assert_eq!((&exchange["attempts"], &exchange["complete"]), (&4.into(), &false.into()));
-    // Questions at 0, +4.3, +12.9 and +31.9 s; the client gives up about 74 s after the first.
+    // Requests at 0, +4.3, +12.9 and +31.9 s; the client gives up about 74 s after the first.
     let mut at = 0.0;
     for (wait, expected) in exchange["waits_ns"].as_array().unwrap().iter().zip([4.3, 12.9, 31.9]) {
         at += seconds(wait);
         assert!((at - expected).abs() < 0.06, "{at}");
     }
     assert!((seconds(&exchange["duration_ns"]) - 74.0).abs() < 0.5);
-    // IPv4 came to nothing, and the capture ends before IPv6 did.
+    // IPv4 failed, and the capture ends before IPv6 failed.
     assert_eq!(boot["outcome"]["verdict"], "unknown");
     assert_eq!(boot["outcome"]["reason"], "capture_ends");
     assert_eq!(boot["findings"][0]["rule"], "dhcp_retries");
@@ -365,7 +365,7 @@ fn a_server_that_is_not_there_and_a_file_that_is_not_there() {
     assert_eq!(file["error"]["text"], "File not found");
     assert_eq!(boot["findings"][0]["rule"], "file_refused");
     assert_eq!(boot["findings"][0]["stops_boot"], true);
-    // As on the serial line of the recorded boot.
+    // As on the serial console of the recorded boot.
     let outcome = &boot["outcome"];
     assert_eq!((&outcome["verdict"], &outcome["reason"]), (&"failed".into(), &"file_refused".into()));
     assert_eq!((&outcome["tftp_code"], &outcome["stage"]), (&1.into(), &"boot_program".into()));
@@ -390,7 +390,7 @@ fn public_captures() {
     assert_eq!(file["counts"]["bytes"], 446);
 }
 
-/// A capture of two clients: one loads a file by TFTP, with a time-out; the other as well, and a minute later.
+/// A capture of two clients: one loads a file over TFTP with a timeout, the other does so a minute later.
 fn simulated() -> Folder {
     let mut wrote = Container::Pcapng.begin(1, 65_536);
     let server = TftpServer { link: Link::Ethernet, mac: [2, 0, 0, 0, 0, 1] };
@@ -425,7 +425,7 @@ fn as_text() {
 }
 
 #[test]
-fn clients_are_listed_and_chosen() {
+fn lists_and_selects_clients() {
     let folder = simulated();
     let text = folder.answer("netboot boot.pcapng");
     assert!(text.starts_with("2 network boots\n"), "{text}");
@@ -443,7 +443,7 @@ fn clients_are_listed_and_chosen() {
 }
 
 #[test]
-fn as_a_picture_and_as_rows() {
+fn writes_svg_and_csv() {
     let folder = simulated();
     let svg = folder.answer("netboot boot.pcapng --format svg");
     let picture = roxmltree::Document::parse(&svg).unwrap();
@@ -460,7 +460,7 @@ fn as_a_picture_and_as_rows() {
 }
 
 #[test]
-fn recordings_of_another_kind_are_named() {
+fn identifies_other_recordings() {
     let folder = simulated();
     folder.file("empty.pcap", &Container::Pcap.begin(1, 65_536).bytes);
     let (code, message) = folder.refusal("boot boot.pcapng");

@@ -1,7 +1,7 @@
-//! `onoff netboot`: whether a boot loaded, and if not why, on made captures of every outcome; and what it must not say.
+//! `onoff netboot` on synthetic captures of every outcome: whether a boot loaded, why not, and what it must not claim.
 #![allow(clippy::unwrap_used)]
 
-use crate::running::Folder;
+use crate::harness::Folder;
 use onoff_testkit::capture::{Dhcp, DhcpFields, Scene, TcpFlags, outcomes};
 use serde_json::Value;
 
@@ -21,13 +21,13 @@ fn finding(boot: &Value, rule: &str) -> Option<Value> {
 }
 
 #[test]
-fn every_outcome_is_said_first_with_its_reason_and_cure() {
+fn headline_has_outcome_reason_and_fix() {
     for made in outcomes() {
         let (report, text) = report(&made.bytes);
         let boot = &report["boots"][0];
         let outcome = &boot["outcome"];
-        let said = (outcome["verdict"].as_str().unwrap(), outcome["reason"].as_str().unwrap());
-        assert_eq!(said, (made.verdict, made.reason), "{}: {}", made.name, outcome["what"]);
+        let actual = (outcome["verdict"].as_str().unwrap(), outcome["reason"].as_str().unwrap());
+        assert_eq!(actual, (made.verdict, made.reason), "{}: {}", made.name, outcome["what"]);
         let first = text.lines().next().unwrap();
         let word = match made.verdict {
             "loaded" => "loaded in",
@@ -42,7 +42,7 @@ fn every_outcome_is_said_first_with_its_reason_and_cure() {
             assert!(!outcome["cure"].as_str().unwrap().is_empty(), "{}", made.name);
             assert!(outcome["stage"].is_string(), "{}", made.name);
         }
-        // A cable is suspected only where blocks were sent again.
+        // Cable advice needs retransmitted blocks.
         let files = boot["transfers"].as_array().unwrap().iter();
         let repeated = files.filter(|file| file["counts"]["repeated_data"] != 0).count();
         assert!(repeated > 0 || !text.contains("duplex"), "{}", made.name);
@@ -50,7 +50,7 @@ fn every_outcome_is_said_first_with_its_reason_and_cure() {
     }
 }
 
-/// What OVMF showed on its serial line where each of these went wrong, recorded apart; of BIOS, the list of Intel's option ROMs.
+/// OVMF's serial output for each failure, recorded separately; for BIOS, Intel's list of option ROM messages.
 const CODES: [(&str, &str, &str); 12] = [
     ("no_dhcp_answer", "PXE-E18", "PXE-E51"),
     ("dhcp_refused", "PXE-E07", ""),
@@ -67,7 +67,7 @@ const CODES: [(&str, &str, &str); 12] = [
 ];
 
 #[test]
-fn the_codes_are_those_that_the_screen_shows() {
+fn codes_match_screen_messages() {
     let all = outcomes();
     for (reason, uefi, _) in CODES {
         let made = all.iter().find(|made| made.reason == reason).unwrap();
@@ -75,7 +75,7 @@ fn the_codes_are_those_that_the_screen_shows() {
         let shown: Vec<&str> = codes.as_array().unwrap().iter().map(|code| code["code"].as_str().unwrap()).collect();
         assert_eq!(shown.join(" "), uefi, "{reason}");
     }
-    // The same question by a BIOS.
+    // The same request from a BIOS.
     let bios =
         DhcpFields { architecture: 0, class: "PXEClient:Arch:00000:UNDI:002001".into(), ..DhcpFields::default() };
     let again = |scene: Scene| scene.wait_ms(4_000).request_again("boot.0", &[]).wait_ms(30_000).someone_else();
@@ -102,7 +102,7 @@ fn the_codes_are_those_that_the_screen_shows() {
     }
 }
 
-/// Stages follow each other from the boot's begin to its end, and the parts of a transfer make up its duration.
+/// Checks that the stages cover the boot without gaps, and that the parts of a transfer sum to its duration.
 fn cover(name: &str, boot: &Value) {
     let ns = |value: &Value| value.as_i64().unwrap();
     let stages = boot["stages"].as_array().unwrap();
@@ -120,7 +120,7 @@ fn cover(name: &str, boot: &Value) {
 }
 
 #[test]
-fn what_the_capture_did_is_counted() {
+fn counts_capture_defects() {
     let all = outcomes();
     let of = |name: &str| report(&all.iter().find(|made| made.name == name).unwrap().bytes);
     let (once, _) = of("whole, and silence");
@@ -128,21 +128,21 @@ fn what_the_capture_did_is_counted() {
     let file = |report: &Value| report["boots"][0]["transfers"][0].clone();
     assert_eq!(file(&once)["counts"], file(&twice)["counts"]);
     let duplicates = twice["capture"]["duplicate_frames"].as_u64().unwrap();
-    // The last frame, someone else's, is doubled as well.
+    // The last frame, from another host, is duplicated too.
     assert_eq!(duplicates * 2, twice["capture"]["frames"].as_u64().unwrap());
     assert!(!text.contains("Nothing was lost"), "{text}");
     let (missed, text) = of("every tenth block missed");
     assert_eq!(file(&missed)["counts"]["missing_blocks"], 4);
     assert!(text.contains("4 blocks not in the capture") && !text.contains("Nothing was lost"), "{text}");
     assert_eq!(file(&missed)["model"], Value::Null);
-    let (begun, text) = of("a file under way at the start");
-    assert_eq!(file(&begun)["under_way"], true);
-    assert_eq!(file(&begun)["duration_ns"], Value::Null);
+    let (in_progress, text) = of("a file under way at the start");
+    assert_eq!(file(&in_progress)["under_way"], true);
+    assert_eq!(file(&in_progress)["duration_ns"], Value::Null);
     assert!(text.contains("under way when the capture began"), "{text}");
 }
 
 #[test]
-fn uploads_are_no_boots() {
+fn uploads_are_not_boots() {
     let folder = Folder::new();
     let scene = Scene::default().upload("switch.cfg").wait_ms(5_000).someone_else();
     folder.file("upload.pcapng", &scene.bytes());
@@ -152,22 +152,22 @@ fn uploads_are_no_boots() {
 }
 
 #[test]
-fn questions_that_were_answered_did_not_go_unheard() {
+fn answered_requests_are_not_unanswered() {
     let fields = DhcpFields::default();
-    let asked = |answered: bool| {
+    let retried = |answered: bool| {
         let mut scene = Scene::default().dhcp(Dhcp::Discover, &fields);
         if answered {
             scene = scene.dhcp(Dhcp::Offer, &fields);
         }
         boot(scene.wait_ms(4_000).lease(&fields).file("boot.efi", 40, &Scene::program(0x8664)))
     };
-    assert!(finding(&asked(true), "dhcp_retries").is_none());
-    let found = finding(&asked(false), "dhcp_retries").unwrap();
+    assert!(finding(&retried(true), "dhcp_retries").is_none());
+    let found = finding(&retried(false), "dhcp_retries").unwrap();
     assert!((found["cost_ns"].as_i64().unwrap() - 4_000_000_000).abs() < 1_000_000, "{found}");
 }
 
 #[test]
-fn a_slow_address_server_is_found_behind_a_quick_proxy() {
+fn finds_slow_dhcp_behind_fast_proxy() {
     let fields = DhcpFields::default();
     let proxy = DhcpFields { address: false, class: "PXEClient".into(), ..fields.clone() };
     let nameless = DhcpFields { boot_file: None, ..fields.clone() };
@@ -176,7 +176,7 @@ fn a_slow_address_server_is_found_behind_a_quick_proxy() {
     let with = boot(scene.dhcp(Dhcp::Ack, &nameless).file("boot.efi", 40, b""));
     let found = finding(&with, "offer_delay").unwrap();
     assert!((found["cost_ns"].as_i64().unwrap() - 3_000_000_000).abs() < 10_000_000, "{found}");
-    // The client waits with a proxy there, and without one: only with one is it to be dropped.
+    // The client waits with and without a proxy; advice to remove the proxy needs one.
     assert!(finding(&with, "choice_delay").unwrap()["advice"].as_str().unwrap().contains("ProxyDHCP"));
     let scene = Scene::default().dhcp(Dhcp::Discover, &fields).dhcp(Dhcp::Offer, &fields).wait_ms(3_000);
     let without = boot(scene.dhcp(Dhcp::Request, &fields).dhcp(Dhcp::Ack, &fields).file("boot.efi", 40, b""));
@@ -185,7 +185,7 @@ fn a_slow_address_server_is_found_behind_a_quick_proxy() {
 }
 
 #[test]
-fn a_menu_with_time_out_0_is_no_menu() {
+fn menu_with_zero_timeout_is_ignored() {
     let menu = |seconds: u8| {
         let pxe = [&[9, 8, 0, 0, 5][..], b"Local", &[10, 5, seconds], b"Pick", &[255]].concat();
         let fields = DhcpFields { pxe, ..DhcpFields::default() };
@@ -197,7 +197,7 @@ fn a_menu_with_time_out_0_is_no_menu() {
 }
 
 #[test]
-fn plain_bootp_is_not_cut_off() {
+fn plain_bootp_is_complete() {
     let plain = DhcpFields { plain: true, ..DhcpFields::default() };
     let scene = Scene::default().dhcp(Dhcp::Discover, &plain).wait_ms(3).dhcp(Dhcp::Ack, &plain);
     let (report, text) = report(&scene.file("boot.0", 40, b"").bytes());
@@ -234,12 +234,12 @@ fn http_fields(transaction: u32) -> DhcpFields {
 const ACK: TcpFlags = TcpFlags { syn: false, ack: true, fin: false };
 const FIN: TcpFlags = TcpFlags { syn: false, ack: true, fin: true };
 
-/// A record of TLS 1.2 or 1.3.
+/// A TLS 1.2 or 1.3 record.
 fn record(kind: u8, bytes: usize) -> Vec<u8> {
     [vec![kind, 3, 3, (bytes >> 8) as u8, bytes as u8], vec![7; bytes]].concat()
 }
 
-/// A TLS handshake that ends with `last` of the client, bytes 70 and following; the server's next byte is 70, too.
+/// A TLS handshake that ends with `last` from the client, at byte 70; the server's next byte is 70, too.
 fn handshake(scene: Scene, last: &[u8]) -> Scene {
     let hello = |kind: u8| [&[22, 3, 3, 0, 64, kind, 0, 0, 60][..], &[7; 60]].concat();
     scene
@@ -250,7 +250,7 @@ fn handshake(scene: Scene, last: &[u8]) -> Scene {
         .segment(true, (70, 70), ACK, last)
 }
 
-/// A request over TLS and its answer, 3 records of 1,000 bytes.
+/// A request over TLS and its response, 3 records of 1,000 bytes.
 fn over_tls(scene: Scene) -> Scene {
     let mut scene = handshake(scene, &record(23, 195));
     for number in 0..3 {
@@ -264,7 +264,7 @@ fn closed(scene: Scene) -> Scene {
 }
 
 #[test]
-fn what_came_over_https_was_loaded_and_who_asks_afterwards_is_the_system() {
+fn https_download_counts_as_loaded() {
     let loaded = ("loaded", "system_started");
     let https = boot(closed(over_tls(http_lease())).wait_ms(4_000).nameless_system());
     assert_eq!(outcome(&https), loaded, "{}", https["outcome"]["what"]);
@@ -272,13 +272,13 @@ fn what_came_over_https_was_loaded_and_who_asks_afterwards_is_the_system() {
         https["dhcp"].as_array().unwrap().iter().map(|dhcp| dhcp["stack"].as_str().unwrap()).collect();
     assert_eq!(stacks, ["firmware", "operating_system"]);
     assert_eq!(https["stages"].as_array().unwrap().last().unwrap()["kind"], "operating_system");
-    // The server closes a minute later, when nobody is there: in TLS 1.3, and in TLS 1.2.
+    // The server closes a minute later, when the client is gone: in TLS 1.3 and TLS 1.2.
     for alert in [record(23, 19), record(21, 26)] {
         let scene = over_tls(http_lease()).wait_ms(4_000).nameless_system().wait_ms(60_000);
         let late = boot(scene.segment(false, (3_085, 270), ACK, &alert).segment(false, (3_109, 270), FIN, b""));
         assert_eq!(outcome(&late), loaded, "{}", late["outcome"]["what"]);
     }
-    // A program that no list of names has.
+    // A file with an unknown name.
     let request = b"GET /boot.efi HTTP/1.1\r\nHost: boot\r\nUser-Agent: AcmeFirmware/7\r\n\r\n";
     let sent = 1 + request.len() as u32;
     let scene = http_lease()
@@ -290,9 +290,9 @@ fn what_came_over_https_was_loaded_and_who_asks_afterwards_is_the_system() {
 }
 
 #[test]
-fn a_handshake_that_comes_to_nothing_loads_nothing() {
+fn failed_tls_handshake_loads_nothing() {
     let nothing = |scene: Scene| boot(scene.wait_ms(9_000).nameless_system());
-    // TLS 1.3 hides the alert that refuses a certificate, and the server's answer to it.
+    // TLS 1.3 encrypts the alert that rejects a certificate, and the server's reply.
     let refused = handshake(http_lease(), &record(23, 19)).segment(false, (70, 94), ACK, &record(23, 19));
     let refused = nothing(refused.segment(true, (94, 94), FIN, b""));
     assert_eq!(outcome(&refused), ("failed", "tls_failed"), "{}", refused["outcome"]["what"]);
@@ -301,10 +301,10 @@ fn a_handshake_that_comes_to_nothing_loads_nothing() {
 }
 
 #[test]
-fn firmware_that_asks_again_is_no_system_and_a_system_from_a_disk_was_not_loaded() {
+fn repeated_firmware_request_is_not_a_system() {
     let again = closed(over_tls(http_lease())).wait_ms(4_000).lease(&http_fields(9)).wait_ms(9_000).someone_else();
     assert_eq!(outcome(&boot(again)), ("failed", "back_to_firmware"));
-    // PXE gives up; the system on the disk asks under no name, and loads something for itself.
+    // PXE gives up; the system on the disk sends requests without a vendor class, and downloads something itself.
     let fields = DhcpFields::default();
     let mut unanswered = Scene::default().dhcp(Dhcp::Discover, &fields);
     for wait_ms in [4_000, 8_000, 16_000] {
@@ -316,23 +316,23 @@ fn firmware_that_asks_again_is_no_system_and_a_system_from_a_disk_was_not_loaded
 }
 
 #[test]
-fn a_system_that_asks_over_ipv6_is_no_firmware() {
+fn ipv6_request_of_system_is_not_firmware() {
     let loaded = |scene: Scene| boot(scene.solicit(1).lease(&DhcpFields::default()).file("boot.efi", 40, b""));
     let system = loaded(Scene::default()).clone();
     assert_eq!(system["outcome"]["verdict"], "loaded");
-    let begun = || Scene::default().lease(&DhcpFields::default()).file("boot.efi", 40, b"").wait_ms(8_000);
-    let system = boot(begun().solicit_nameless(1).wait_ms(9_000).someone_else());
+    let leased = || Scene::default().lease(&DhcpFields::default()).file("boot.efi", 40, b"").wait_ms(8_000);
+    let system = boot(leased().solicit_nameless(1).wait_ms(9_000).someone_else());
     assert_eq!(outcome(&system), ("loaded", "system_started"), "{}", system["outcome"]["what"]);
-    // The stack below PXE asks without a name, a second before PXE does.
-    let firmware = boot(begun().solicit_nameless(1).wait_ms(1_000).solicit(2).wait_ms(9_000).someone_else());
+    // The stack below PXE sends a request without a vendor class, a second before PXE.
+    let firmware = boot(leased().solicit_nameless(1).wait_ms(1_000).solicit(2).wait_ms(9_000).someone_else());
     assert_eq!(outcome(&firmware), ("failed", "back_to_firmware"), "{}", firmware["outcome"]["what"]);
 }
 
 #[test]
-fn a_lost_answer_that_is_given_again_from_another_port_is_one_transfer() {
+fn retransmission_from_other_port_is_one_transfer() {
     let options = [("blksize", "512"), ("tsize", "0")];
     let granted = [("blksize", "512"), ("tsize", "14851")];
-    let begun = || Scene::default().lease(&DhcpFields::default());
+    let leased = || Scene::default().lease(&DhcpFields::default());
     let loaded = |what: &str, scene: Scene| {
         let boot = boot(scene.blocks(1..30, b"").data(30, b"end").acknowledge(30).wait_ms(9_000).someone_else());
         assert_eq!(outcome(&boot), ("loaded", "files_loaded"), "{what}: {}", boot["outcome"]["what"]);
@@ -342,26 +342,26 @@ fn a_lost_answer_that_is_given_again_from_another_port_is_one_transfer() {
         files[0].clone()
     };
     let asked_twice = || {
-        let scene = begun().request("boot.efi", &options).answers_from(40_000).grant(&granted).wait_ms(4_000);
+        let scene = leased().request("boot.efi", &options).answers_from(40_000).grant(&granted).wait_ms(4_000);
         scene.request_again("boot.efi", &options).answers_from(40_001).grant(&granted)
     };
     let file = loaded("the first answer was lost", asked_twice().acknowledge(0));
     assert_eq!((&file["server"], &file["requests"]), (&"10.0.0.1:40001".into(), &2.into()));
     assert_eq!(file["timeout_count"], 1);
-    // The first answer's port goes on, and is refused.
+    // The port of the first reply continues, and is rejected.
     let stray = asked_twice().acknowledge(0).answers_from(40_000).grant(&granted).error(true, 5, "Unknown transfer ID");
     let file = loaded("the first answer comes again", stray.answers_from(40_001));
     assert_eq!((&file["server"], &file["error"]), (&"10.0.0.1:40001".into(), &Value::Null));
-    // The first answer was late, not lost: the client takes it and refuses the second.
+    // The first reply was late, not lost: the client accepts it and rejects the second.
     let late =
         asked_twice().answers_from(40_000).acknowledge(0).answers_from(40_001).error(true, 5, "Unknown transfer ID");
     let file = loaded("the first answer was late", late.answers_from(40_000));
     assert_eq!((&file["server"], &file["error"]), (&"10.0.0.1:40000".into(), &Value::Null));
-    // A server that knows no options: its first block was lost.
-    let block = begun().request("boot.efi", &[]).answers_from(40_000).data(1, &[0xA5; 512]).wait_ms(4_000);
+    // A server without options: its first block was lost.
+    let block = leased().request("boot.efi", &[]).answers_from(40_000).data(1, &[0xA5; 512]).wait_ms(4_000);
     let file = loaded("the first block was lost", block.request_again("boot.efi", &[]).answers_from(40_001));
     assert_eq!((&file["requests"], &file["counts"]["repeated_data"]), (&2.into(), &1.into()));
-    // Nobody takes any of the answers.
+    // The client accepts none of the replies.
     let untaken = asked_twice().wait_ms(4_000).request_again("boot.efi", &options).answers_from(40_002).grant(&granted);
     let untaken = boot(untaken.wait_ms(9_000).someone_else());
     assert_eq!(outcome(&untaken), ("failed", "options_unanswered"));
@@ -369,7 +369,7 @@ fn a_lost_answer_that_is_given_again_from_another_port_is_one_transfer() {
 }
 
 #[test]
-fn a_machine_is_judged_by_its_last_attempt_that_has_ended() {
+fn outcome_comes_from_last_completed_attempt() {
     let (fields, http) = (DhcpFields::default(), http_fields(0x99));
     let refused = || {
         let scene = Scene::default().dhcp(Dhcp::Discover, &fields).dhcp(Dhcp::Offer, &fields);
@@ -391,18 +391,18 @@ fn a_machine_is_judged_by_its_last_attempt_that_has_ended() {
         ("four questions", unanswered(&fields), "no_dhcp_answer"),
         ("a file that is not there", no_file(), "file_refused"),
     ] {
-        // HTTP boot begins at once; the capture ends a second later.
+        // HTTP boot starts immediately; the capture ends a second later.
         let asks = |scene: Scene| scene.dhcp(Dhcp::Discover, &http).wait_ms(1_000).someone_else();
         let found = boot(asks(ended.clone()));
         assert_eq!(outcome(&found), ("failed", reason), "{what}: {}", found["outcome"]["what"]);
-        // It may come to something, and does.
+        // It may still succeed, and does.
         let scene = ended.lease(&http).http("/boot.efi", "200 OK", &[7; 900]).wait_ms(9_000).someone_else();
         assert_eq!(boot(scene)["outcome"]["verdict"], "loaded", "{what}");
     }
-    // An offer to the next attempt that is not taken yet undoes nothing of the NAK.
+    // An offer to the next attempt, not accepted yet, does not undo the NAK.
     let offered = refused().dhcp(Dhcp::Discover, &http).wait_ms(3).dhcp(Dhcp::Offer, &http).wait_ms(500);
     assert_eq!(outcome(&boot(offered.someone_else())), ("failed", "dhcp_refused"));
-    // So does a request that is not answered yet, a name that is looked up, a connection that is opened.
+    // Nor does an unanswered request, a name lookup or an opened connection.
     let syn = TcpFlags { syn: true, ..TcpFlags::default() };
     for scene in [
         no_file().lease(&http).request("boot.efi", &[]),
@@ -412,42 +412,42 @@ fn a_machine_is_judged_by_its_last_attempt_that_has_ended() {
     ] {
         assert_eq!(outcome(&boot(scene.wait_ms(1_000).someone_else())), ("failed", "file_refused"));
     }
-    // A loader that looks for one file after the other makes one attempt.
+    // A loader that tries one file after another makes one attempt.
     let looks = Scene::default().lease(&fields).file("boot.efi", 40, b"").request("a.cfg", &[]);
     let looks = looks.error(false, 1, "File not found").wait_ms(6_000).request("b.cfg", &[]).wait_ms(1_000);
     assert_eq!(outcome(&boot(looks.someone_else())), ("unknown", "capture_ends"));
-    // One question that waits for its answer, and two questions of one attempt side by side, have ended nothing.
+    // One pending request, or two parallel requests of one attempt, have not ended anything.
     for scene in [
         Scene::default().dhcp(Dhcp::Discover, &fields).wait_ms(1_000),
         Scene::default().solicit(1).wait_ms(5).dhcp(Dhcp::Discover, &fields).wait_ms(1_000),
     ] {
         assert_eq!(outcome(&boot(scene.someone_else())), ("unknown", "capture_ends"));
     }
-    // A later attempt that came farther and goes on says that nothing is known yet.
+    // If a later attempt got further and is in progress, the outcome is unknown.
     let farther = boot(unanswered(&fields).lease(&http).wait_ms(1_000).someone_else());
     assert_eq!(outcome(&farther), ("unknown", "capture_ends"));
 }
 
 #[test]
-fn who_repeats_itself_asks_in_vain() {
-    let begun = || Scene::default().lease(&DhcpFields::default()).request("boot.efi", &[]).blocks(1..30, b"");
+fn repeated_requests_are_unanswered() {
+    let leased = || Scene::default().lease(&DhcpFields::default()).request("boot.efi", &[]).blocks(1..30, b"");
     let repeated = |scene: Scene, waits_ms: &[u64], again: fn(Scene) -> Scene| {
         waits_ms.iter().fold(scene, |scene, &wait_ms| again(scene.wait_ms(wait_ms)))
     };
     const FIVE: [u64; 5] = [3_000, 5_000, 8_000, 12_000, 15_000];
-    // The capture ends with the last repetition, 43 s after the last block.
-    let client = boot(repeated(begun(), &FIVE, |scene| scene.acknowledge(29)));
+    // The capture ends with the last retry, 43 s after the last block.
+    let client = boot(repeated(leased(), &FIVE, |scene| scene.acknowledge(29)));
     assert_eq!(outcome(&client), ("failed", "server_silent"), "{}", client["outcome"]["what"]);
-    let server = boot(repeated(begun().data(30, &[1; 512]), &FIVE, |scene| scene.data(30, &[1; 512])));
+    let server = boot(repeated(leased().data(30, &[1; 512]), &FIVE, |scene| scene.data(30, &[1; 512])));
     assert_eq!(outcome(&server), ("failed", "client_silent"), "{}", server["outcome"]["what"]);
-    // Each repeats its own: the block does not arrive.
-    let both = boot(repeated(begun().data(30, &[1; 512]), &FIVE, |scene| scene.acknowledge(29).data(30, &[1; 512])));
+    // Both sides repeat: the block does not arrive.
+    let both = boot(repeated(leased().data(30, &[1; 512]), &FIVE, |scene| scene.acknowledge(29).data(30, &[1; 512])));
     assert_eq!(outcome(&both), ("failed", "client_silent"));
     assert!(both["outcome"]["cure"].as_str().unwrap().contains("drops the server's blocks"), "{}", both["outcome"]);
-    let asked = Scene::default().lease(&DhcpFields::default()).request("boot.efi", &[]);
-    let asked = boot(repeated(asked, &FIVE, |scene| scene.request_again("boot.efi", &[])));
-    assert_eq!(outcome(&asked), ("failed", "request_unanswered"));
-    // Over HTTP as well: TCP repeats the request.
+    let repeated_request = Scene::default().lease(&DhcpFields::default()).request("boot.efi", &[]);
+    let repeated_request = boot(repeated(repeated_request, &FIVE, |scene| scene.request_again("boot.efi", &[])));
+    assert_eq!(outcome(&repeated_request), ("failed", "request_unanswered"));
+    // Also over HTTP: TCP retransmits the request.
     let request = b"GET /boot.efi HTTP/1.1\r\nHost: boot\r\nUser-Agent: UefiHttpBoot/1.0\r\n\r\n";
     let scene = http_lease()
         .segment(true, (0, 0), TcpFlags { syn: true, ..TcpFlags::default() }, b"")
@@ -461,9 +461,9 @@ fn who_repeats_itself_asks_in_vain() {
     };
     assert_eq!(outcome(&over_http(&FIVE)), ("failed", "http_unanswered"));
     assert_eq!(outcome(&over_http(&[1_000, 2_000])), ("unknown", "capture_ends"));
-    // It was heard in the end; it asked once so far; the file came after three requests and is coming.
-    let heard = repeated(begun(), &FIVE, |scene| scene.acknowledge(29)).blocks(30..35, b"").wait_ms(1_000);
-    let once = repeated(begun(), &[4_000], |scene| scene.acknowledge(29)).wait_ms(1_500);
+    // It succeeded in the end; it has asked only once; the file arrived after three requests and is in transfer.
+    let heard = repeated(leased(), &FIVE, |scene| scene.acknowledge(29)).blocks(30..35, b"").wait_ms(1_000);
+    let once = repeated(leased(), &[4_000], |scene| scene.acknowledge(29)).wait_ms(1_500);
     let slow = Scene::default().lease(&DhcpFields::default()).request("boot.efi", &[]);
     let slow = repeated(slow, &[4_000, 4_000], |scene| scene.request_again("boot.efi", &[])).blocks(1..30, b"");
     for scene in [heard, once, slow.wait_ms(1_000)] {

@@ -1,11 +1,11 @@
-//! `onoff prefetch` as a user runs it.
+//! `onoff prefetch` from the command line.
 
 use onoff_testkit::hive::KeyFile;
 use onoff_testkit::prefetch::{PlanFile, ready_boot_trace};
 use onoff_testkit::real::samples;
 use serde_json::Value;
 
-use crate::running::Folder;
+use crate::harness::Folder;
 
 fn plan(executable: &str, files: &[(&str, u32)]) -> Vec<u8> {
     PlanFile {
@@ -20,7 +20,7 @@ fn plan(executable: &str, files: &[(&str, u32)]) -> Vec<u8> {
     .bytes()
 }
 
-/// A volume with two plans, of which one is about a file that is gone, and three boots.
+/// A volume with two plans, one with a missing file, and three boots.
 fn volume() -> Folder {
     let folder = Folder::new();
     std::fs::create_dir_all(folder.path("c/Windows/Prefetch/ReadyBoot")).unwrap();
@@ -40,7 +40,7 @@ fn volume() -> Folder {
 }
 
 #[test]
-fn a_volume_says_what_is_read_and_what_is_gone() {
+fn volume_lists_read_and_missing_files() {
     let text = volume().answer("prefetch c");
     for line in [
         "2 launch plans of at most 1,024 (Windows 8 or 8.1).",
@@ -55,7 +55,7 @@ fn a_volume_says_what_is_read_and_what_is_gone() {
 }
 
 #[test]
-fn the_formats_hold_the_same() {
+fn formats_agree() {
     let folder = volume();
     let report: Value = serde_json::from_str(&folder.answer("prefetch c --format json --program app.exe")).unwrap();
     assert_eq!(report["shared"]["plans"], 1);
@@ -71,11 +71,12 @@ fn the_formats_hold_the_same() {
 }
 
 #[test]
-fn five_boots_of_ready_boot_are_side_by_side() {
+fn shows_five_ready_boot_boots() {
     let folder = Folder::new();
     let block = 1 << 20;
     for at in 1..=5_u32 {
-        // Each boot reads one block more of the first file, in a row, and the last one another file at its end.
+        // Each boot reads one more block of the first file in sequence, and the last boot reads another file at its
+        // end.
         let mut reads: Vec<_> = (0..at).map(|to| (r"\Device\ntdll.dll", u64::from(to * block), block, to)).collect();
         reads.push((r"\Device\hive", 7 * u64::from(at), 4096, 1_000_000));
         if at == 5 {
@@ -91,16 +92,16 @@ fn five_boots_of_ready_boot_are_side_by_side() {
         let line = line.unwrap_or_else(|| panic!("no line {start}\n{text}"));
         line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).map(str::to_owned).collect()
     };
-    // Bytes, share in a row, and bytes over time of each boot.
+    // Bytes, sequential share, and bytes over time for each boot.
     for (at, in_a_row) in [(1, "0 %"), (2, "33 %"), (3, "50 %"), (4, "60 %"), (5, "57 %")] {
         let cells = row(&format!("Trace{at}.fx"));
         assert!(cells.iter().any(|cell| cell == in_a_row), "{cells:?}\n{text}");
-        // Most at the start; the last boot has a second peak at its end.
+        // Highest at the start; the last boot has a second peak at its end.
         let curve: String = cells.iter().skip_while(|cell| *cell != in_a_row).skip(1).cloned().collect();
         assert!(curve.starts_with('█'), "{cells:?}");
         assert_eq!(curve.ends_with('▄'), at == 5, "{cells:?}");
     }
-    // A column for each boot.
+    // One column per boot.
     let cells = row(r"\Device\ntdll.dll");
     assert_eq!(cells[1..], ["1.00 MiB", "2.00 MiB", "3.00 MiB", "4.00 MiB", "5.00 MiB"], "{text}");
     assert_eq!(row(r"\Device\hive")[1..], ["4.00 KiB"; 5], "{text}");
@@ -108,17 +109,17 @@ fn five_boots_of_ready_boot_are_side_by_side() {
 }
 
 #[test]
-fn a_recorded_boot_says_what_its_read_ahead_did() {
+fn recorded_boot_shows_read_ahead() {
     let folder = Folder::boot("services-later.toml");
     let output = folder.run("prefetch --trace boot.etl");
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("In the recorded boot"), "{text}{}", String::from_utf8_lossy(&output.stderr));
-    // The simulated boot has no sums of ReadyBoot: what it does not hold is not known.
+    // The simulated boot has no ReadyBoot totals, so they are unknown.
     assert!(text.contains("are not known: record Microsoft-Windows-ReadyBoost"), "{text}");
 }
 
 #[test]
-fn the_registry_of_a_volume_says_when_too_few_boots_were_made() {
+fn registry_shows_too_few_boots() {
     let folder = volume();
     std::fs::remove_dir_all(folder.path("c/Windows/Prefetch/ReadyBoot")).unwrap();
     std::fs::create_dir_all(folder.path("c/Windows/System32/config")).unwrap();
@@ -132,14 +133,14 @@ fn the_registry_of_a_volume_says_when_too_few_boots_were_made() {
         text.contains("not trained: the installation booted 2 times in all (BootId), 1 boot of 3 missing"),
         "{text}"
     );
-    // A broken hive is named, and the rest is answered.
+    // A broken hive is reported; the rest is analyzed.
     folder.file("c/Windows/System32/config/SYSTEM", b"regf and no more");
     let text = folder.answer("prefetch c");
     assert!(text.contains("SYSTEM") && text.contains("2 launch plans"), "{text}");
 }
 
 #[test]
-fn what_holds_no_plan_is_refused() {
+fn rejects_files_without_plans() {
     let folder = Folder::new();
     folder.file("notes.txt", b"nothing");
     let (code, error) = folder.refusal("prefetch notes.txt");
@@ -149,7 +150,7 @@ fn what_holds_no_plan_is_refused() {
 }
 
 #[test]
-fn real_plans_of_seven_windows_are_one_report() {
+fn reads_plans_of_seven_windows_versions() {
     let Some(samples) = samples("prefetch") else {
         return;
     };
@@ -158,7 +159,7 @@ fn real_plans_of_seven_windows_are_one_report() {
     let report: Value =
         serde_json::from_str(&folder.answer(&format!("prefetch {} --format json", path.display()))).unwrap();
     assert_eq!(report["unreadable"], Value::Array(Vec::new()));
-    // As libscca reads it: the manifest that lies with the samples.
+    // Expected values from libscca, in the samples' manifest.
     let manifest: Value =
         serde_json::from_str(&std::fs::read_to_string(samples.join("MANIFEST.json")).unwrap()).unwrap();
     let plans = report["plans"].as_array().unwrap();

@@ -1,11 +1,11 @@
-//! The README's picture is what the program prints.
+//! The README example matches the program's output.
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
 use std::process::Command;
 
 #[test]
-fn the_readme_shows_what_the_program_prints() {
+fn readme_matches_output() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
     let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
     let shown =

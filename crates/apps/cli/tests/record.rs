@@ -1,15 +1,15 @@
-//! `onoff record`: what it would do, what it refuses, and what it writes for Windows. Whole jobs are tested beside the code
-//! that does them.
+//! `onoff record`: dry runs, errors, and files for Windows. Complete jobs are tested in the crate
+//! onoff-record.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeSet;
 
-use crate::running::Folder;
+use crate::harness::Folder;
 use onoff_evidence::missing_evidence::{for_boot, for_shutdown, for_suspend};
 use onoff_record::windows::providers::{LIGHT, PROVIDERS};
 use onoff_trace::{Tables, Trace};
 
-/// A tree of files that stands for a computer with systemd-boot.
+/// A root folder that looks like a computer with systemd-boot.
 #[cfg(target_os = "linux")]
 fn computer() -> Folder {
     const LOADER: &str = "4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
@@ -47,7 +47,7 @@ fn computer() -> Folder {
     folder
 }
 
-/// Without the paths and rights of whoever runs the test.
+/// Removes paths and permissions of the test run.
 #[cfg(target_os = "linux")]
 fn everywhere_the_same(folder: &Folder, text: &str) -> String {
     let own = folder.path("out").display().to_string();
@@ -64,64 +64,65 @@ fn everywhere_the_same(folder: &Folder, text: &str) -> String {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_dry_run_says_each_step() {
+fn dry_run_lists_steps() {
     let folder = computer();
     for (name, arguments) in [
         ("dry_run_boot", "record boot --runs 3 --train 1 --out out --dry-run --root computer"),
         ("dry_run_shutdown", "record shutdown --post-boot-delay 30 --out out --dry-run --root computer"),
         ("dry_run_suspend", "record suspend --out out --dry-run --root computer --trace-flags sched"),
     ] {
-        let said = everywhere_the_same(&folder, &folder.answer(arguments));
-        insta::assert_snapshot!(name, said);
+        let printed = everywhere_the_same(&folder, &folder.answer(arguments));
+        insta::assert_snapshot!(name, printed);
     }
     assert!(!folder.path("out").exists());
 }
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_check_says_what_is_there_and_what_is_lacking() {
+fn check_lists_available_and_missing() {
     let folder = computer();
     let output = folder.run("record --check --out out --root computer");
-    let said = String::from_utf8(output.stdout).unwrap();
-    insta::assert_snapshot!("check", everywhere_the_same(&folder, &said));
+    let printed = String::from_utf8(output.stdout).unwrap();
+    insta::assert_snapshot!("check", everywhere_the_same(&folder, &printed));
     let output = folder.run("record hibernate --wake-after 30 --check --out out --root computer");
     assert_eq!(output.status.code(), Some(2));
-    let said = String::from_utf8(output.stdout).unwrap();
-    assert!(said.contains("LACKING   sleep states  this kernel offers 'freeze mem', not 'disk'"), "{said}");
-    assert!(said.contains("LACKING   wake alarm"), "{said}");
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert!(printed.contains("missing  sleep states  this kernel offers 'freeze mem', not 'disk'"), "{printed}");
+    assert!(printed.contains("missing  wake alarm"), "{printed}");
     let unread = folder.unread(folder.command("record hibernate --wake-after 30 --check --out out --root computer"));
     assert_eq!(unread.status.code(), Some(2));
 }
 
 #[test]
 #[cfg(target_os = "linux")]
-fn what_cannot_be_done_is_refused_with_what_to_do() {
+fn rejects_impossible_jobs_with_advice() {
     let folder = computer();
     std::fs::remove_dir_all(folder.path("computer/sys/firmware")).unwrap();
-    let (code, said) = folder.refusal("record boot --dry-run --root computer");
+    let (code, printed) = folder.refusal("record boot --dry-run --root computer");
     assert_eq!(code, 2);
     assert!(
-        said.contains("repeat with '--loader manual'") && said.contains("The options: trace_event=sched:sched_switch,"),
-        "{said}"
+        printed.contains("repeat with '--loader manual'")
+            && printed.contains("The options: trace_event=sched:sched_switch,"),
+        "{printed}"
     );
     folder.answer("record boot --dry-run --root computer --loader manual");
-    let (code, said) = folder.refusal("record hibernate --dry-run --root computer");
+    let (code, printed) = folder.refusal("record hibernate --dry-run --root computer");
     assert_eq!(code, 2);
-    assert!(said.contains("this kernel offers 'freeze mem', not 'disk'"), "{said}");
-    let (code, said) = folder.refusal("record");
-    assert_eq!((code, said.contains("say what: boot, shutdown")), (64, true), "{said}");
-    let (code, said) = folder.refusal("record boot --trace-flags sched+nonsense");
-    assert_eq!((code, said.contains("'nonsense' is neither one of sched, irq,")), (64, true), "{said}");
+    assert!(printed.contains("this kernel offers 'freeze mem', not 'disk'"), "{printed}");
+    let (code, printed) = folder.refusal("record");
+    assert_eq!((code, printed.contains("name what to record: boot, shutdown")), (64, true), "{printed}");
+    let (code, printed) = folder.refusal("record boot --trace-flags sched+nonsense");
+    assert_eq!((code, printed.contains("'nonsense' is invalid; use sched, irq,")), (64, true), "{printed}");
 }
 
 #[test]
-fn windows_is_planned_with_the_papers_commands_and_a_profile() {
+fn windows_plan_has_paper_commands_and_profile() {
     let folder = Folder::new();
     for what in ["boot", "shutdown", "suspend", "hibernate", "reboot-cycle"] {
         let own = folder.path("out").display().to_string();
-        let said = folder.answer(&format!("record {what} --plan windows --out out"));
-        let said = said.replace(&own, "/out").replace("/out\\", "/out/");
-        insta::assert_snapshot!(format!("windows_{what}"), said);
+        let printed = folder.answer(&format!("record {what} --plan windows --out out"));
+        let printed = printed.replace(&own, "/out").replace("/out\\", "/out/");
+        insta::assert_snapshot!(format!("windows_{what}"), printed);
     }
     let written = std::fs::read_to_string(folder.path("out/onoff.wprp")).unwrap();
     assert_eq!(written, onoff_record::windows::profile::text());
@@ -129,12 +130,12 @@ fn windows_is_planned_with_the_papers_commands_and_a_profile() {
 
 /// The steps of Microsoft's paper on Windows Embedded Standard 7, "Using Superfetch with Write Filters", in its order.
 #[test]
-fn training_below_a_write_filter_is_planned_in_the_papers_order() {
+fn plan_trains_below_write_filter_in_paper_order() {
     let folder = Folder::new();
-    let said = folder.answer("record boot --plan windows --train --out out");
+    let printed = folder.answer("record boot --plan windows --train --out out");
     let mut from = 0;
     for step in [
-        // The list of programs, for which there are 123 plans.
+        // The list of programs, with 123 plans.
         "123",
         "uwfmgr filter disable",
         "fbwfmgr /disable",
@@ -145,7 +146,7 @@ fn training_below_a_write_filter_is_planned_in_the_papers_order() {
         "Restart 3 times",
         "idle for 5 minutes or longer",
         "those that matter most last",
-        // Only filters that can leave files out have exclusions; EWF cannot.
+        // Only file-based filters have exclusions; EWF does not.
         r"uwfmgr file add-exclusion C:\Windows\Prefetch",
         "uwfmgr registry add-exclusion",
         r"fbwfmgr /addexclusion C: \Windows\Prefetch",
@@ -153,21 +154,21 @@ fn training_below_a_write_filter_is_planned_in_the_papers_order() {
         "fbwfmgr /enable",
         "ewfmgr C: -enable",
         "shutdown /r",
-        // Only then is the boot recorded.
+        // The boot is recorded last.
         "xbootmgr -trace",
     ] {
-        let at = said[from..].find(step);
-        from += at.unwrap_or_else(|| panic!("'{step}' is not in it, or too early\n{said}"));
+        let at = printed[from..].find(step);
+        from += at.unwrap_or_else(|| panic!("'{step}' is not in it, or too early\n{printed}"));
     }
-    // As many restarts as the option says; and without training no word of filters.
+    // The number of restarts follows the option; without training, filters are not mentioned.
     assert!(folder.answer("record boot --plan windows --train 5 --out five").contains("Restart 5 times"));
     let plain = folder.answer("record boot --plan windows --out plain");
     assert!(!plain.contains("uwfmgr") && !plain.contains("EnablePrefetcher"), "{plain}");
 }
 
-/// The profile enables what the reports of a recording would otherwise name as lacking: an empty one lacks everything.
+/// The profile enables everything that reports would list as missing; an empty profile lacks it all.
 #[test]
-fn the_profile_enables_what_the_analyses_read() {
+fn profile_enables_all_analyzed_events() {
     let trace = Trace { wanted: Tables::all(), ..Trace::default() };
     let mut providers = BTreeSet::new();
     let mut flags = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! The scripts of the action, of packages and of manifests, run against stand-ins of `gh` and the real program.
+//! The scripts for the GitHub action, packages and manifests, run with a fake `gh` and the real program.
 #![cfg(unix)]
 
 use std::fs;
@@ -12,7 +12,7 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..").canonicalize().unwrap()
 }
 
-/// A script of the repository, with `folder` first in the path, run in `folder`.
+/// Runs a script of the repository in `folder`, with `folder` first in PATH.
 fn script(folder: &TempDir, name: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Output {
     let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
     Command::new("bash")
@@ -42,7 +42,7 @@ fn bash(folder: &TempDir, line: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// A release of one package in the folder `release`, and a `gh` that hands it out as the real one does, refusing other arguments.
+/// A release with one package in the folder `release`, and a fake `gh` that serves it and rejects other arguments.
 fn release() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     bash(
@@ -79,22 +79,22 @@ fn download(folder: &TempDir, system: &str, version: &str) -> Output {
 }
 
 #[test]
-fn the_action_installs_the_release_that_its_checksum_names() {
+fn action_verifies_checksum() {
     let folder = release();
     let output = download(&folder, "Linux-X64", "9.8.7");
     assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
     assert_eq!(bash(&folder, "installed/onoff"), "released\n");
-    let asked = fs::read_to_string(folder.path().join("gh.log")).unwrap();
-    assert!(asked.starts_with("release download v9.8.7 --repo owner/onoff --clobber --pattern onoff-*-x86_64-unknown-linux-musl.* --pattern SHA256SUMS"), "{asked}");
+    let log = fs::read_to_string(folder.path().join("gh.log")).unwrap();
+    assert!(log.starts_with("release download v9.8.7 --repo owner/onoff --clobber --pattern onoff-*-x86_64-unknown-linux-musl.* --pattern SHA256SUMS"), "{log}");
 
-    // Without a version the latest release, which `gh` takes when no tag is given.
+    // Without a version, `gh` uses the latest release.
     assert!(download(&folder, "Linux-X64", "").status.success());
-    let asked = fs::read_to_string(folder.path().join("gh.log")).unwrap();
-    assert!(asked.contains("\nrelease download --repo owner/onoff"), "{asked}");
+    let log = fs::read_to_string(folder.path().join("gh.log")).unwrap();
+    assert!(log.contains("\nrelease download --repo owner/onoff"), "{log}");
 }
 
 #[test]
-fn the_action_refuses_a_package_that_is_not_the_released_one() {
+fn action_rejects_wrong_package() {
     let folder = release();
     bash(&folder, "printf x >>release/onoff-9.8.7-x86_64-unknown-linux-musl.tar.gz");
     let output = download(&folder, "Linux-X64", "9.8.7");
@@ -105,7 +105,7 @@ fn the_action_refuses_a_package_that_is_not_the_released_one() {
     );
     assert!(!folder.path().join("installed/onoff").exists());
 
-    // A list without the package is no proof either.
+    // A checksum list without the package is not accepted either.
     let folder = release();
     bash(&folder, "printf '%064d  another\\n' 0 >release/SHA256SUMS");
     assert_eq!(download(&folder, "Linux-X64", "9.8.7").status.code(), Some(1));
@@ -134,8 +134,8 @@ fn gate(baseline: &str, candidate: &str, limits: &str, without_verdict: &str) ->
 }
 
 #[test]
-fn the_action_fails_the_build_that_got_slower() {
-    // samples/README.md says what was changed between the runs: the service ProfSvc takes 2 s longer.
+fn action_fails_slower_build() {
+    // The change between the runs (samples/README.md): the service ProfSvc takes 2 s longer.
     let (output, summary, outputs) = gate("runs/before", "runs/after", "\n  boot.total 5% and 500ms  \n\n", "true");
     assert_eq!(output.status.code(), Some(1), "{}{}", text(&output.stdout), text(&output.stderr));
     assert_eq!(outputs, "verdict=regression\n");
@@ -149,7 +149,7 @@ fn the_action_fails_the_build_that_got_slower() {
 }
 
 #[test]
-fn without_a_verdict_the_build_fails_unless_it_need_not() {
+fn action_without_verdict_fails_by_default() {
     let one = fs::read_dir(repository().join("samples/runs/before")).unwrap().next().unwrap().unwrap().file_name();
     let one = format!("runs/before/{}", one.to_str().unwrap());
     let (output, _, outputs) = gate(&one, &one, "boot.total 5% and 500ms", "true");
@@ -158,13 +158,13 @@ fn without_a_verdict_the_build_fails_unless_it_need_not() {
     assert_eq!((output.status.code(), outputs.as_str()), (Some(0), "verdict=no-verdict\n"));
     assert!(text(&output.stdout).contains("::warning::no verdict"));
 
-    // A limit that makes no sense is no verdict of any kind.
+    // An invalid limit gives no verdict.
     let (output, _, outputs) = gate("runs/before", "runs/after", "boot.total soon", "false");
     assert_eq!((output.status.code(), outputs.as_str()), (Some(64), ""));
 }
 
 #[test]
-fn the_manifests_carry_the_checksums_of_the_release() {
+fn manifests_have_release_checksums() {
     let folder = tempfile::tempdir().unwrap();
     let packages = [
         ("aarch64-apple-darwin.tar.gz", 'a'),
@@ -193,16 +193,16 @@ fn the_manifests_carry_the_checksums_of_the_release() {
     assert!(installer.contains(&format!("InstallerSha256: {}", "E".repeat(64))), "{installer}");
     assert!(installer.contains("RelativeFilePath: onoff-1.2.3-x86_64-pc-windows-msvc\\onoff.exe"), "{installer}");
 
-    // A package without a checksum ends it.
+    // A package without a checksum is an error.
     fs::write(folder.path().join("SHA256SUMS"), sums.lines().skip(1).collect::<Vec<_>>().join("\n")).unwrap();
     let output = script(&folder, "packaging/manifests", &arguments, &[]);
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(text(&output.stderr), "manifests: no checksum of onoff-1.2.3-aarch64-apple-darwin.tar.gz\n");
 }
 
-/// What `tools/package` writes is what `action/download`, the formula, winget and `cargo binstall` look for.
+/// `tools/package` writes the names that `action/download`, the formula, winget and `cargo binstall` expect.
 #[test]
-fn a_package_has_the_names_that_its_takers_expect() {
+fn package_has_expected_names() {
     let folder = tempfile::tempdir().unwrap();
     bash(
         &folder,

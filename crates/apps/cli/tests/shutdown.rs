@@ -1,11 +1,11 @@
-//! `onoff shutdown`: the simulated truth, the published documents, a real recording, and what is no shutdown.
+//! `onoff shutdown` compared with simulated truth, published documents and a real recording.
 #![allow(clippy::unwrap_used)]
 
-use crate::running::Folder;
+use crate::harness::Folder;
 use onoff_simulator::Truth;
 use serde_json::Value;
 
-/// Every scenario with a shutdown to its end or to the recording's.
+/// The scenarios with a complete or truncated shutdown.
 const SCENARIOS: [&str; 6] = [
     "shutdown-paper-arithmetic.toml",
     "shutdown-slow-console.toml",
@@ -32,7 +32,7 @@ fn phase<'v>(report: &'v Value, name: &str) -> &'v Value {
     phases.clone().find(|phase| phase["name"] == name).unwrap()
 }
 
-/// Begin and end of the truth's activity of a kind, by number of occurrence.
+/// The interval of the nth simulated activity of a kind.
 fn activity(truth: &Truth, kind: &str, at: usize) -> (i64, Option<i64>) {
     let rows = &truth.transitions.activities;
     let row = rows.iter().filter(|row| row.kind == kind).nth(at).unwrap();
@@ -40,12 +40,12 @@ fn activity(truth: &Truth, kind: &str, at: usize) -> (i64, Option<i64>) {
 }
 
 #[test]
-fn applications_are_the_truth() {
+fn applications_match_truth() {
     for scenario in SCENARIOS {
         let (folder, truth) = Folder::boot_and_truth(scenario);
         let report = report(&folder);
         type Row = (i64, Option<u64>, Option<i64>, Option<u64>, Option<u64>);
-        let mut told: Vec<Row> = list(&report, "sessions")
+        let mut actual: Vec<Row> = list(&report, "sessions")
             .iter()
             .flat_map(|session| list(session, "applications"))
             .map(|row| {
@@ -54,7 +54,7 @@ fn applications_are_the_truth() {
                 (start, number("pid"), ns(row, "end_ns"), number("level"), number("flags"))
             })
             .collect();
-        told.sort_unstable();
+        actual.sort_unstable();
         let mut expected: Vec<Row> = truth
             .transitions
             .notifications
@@ -66,12 +66,12 @@ fn applications_are_the_truth() {
             })
             .collect();
         expected.sort_unstable();
-        assert_eq!(told, expected, "{scenario}");
+        assert_eq!(actual, expected, "{scenario}");
     }
 }
 
 #[test]
-fn services_are_the_truth() {
+fn services_match_truth() {
     for scenario in SCENARIOS {
         let (folder, truth) = Folder::boot_and_truth(scenario);
         let report = report(&folder);
@@ -102,7 +102,7 @@ fn services_are_the_truth() {
 }
 
 #[test]
-fn phases_and_steps_are_the_truth() {
+fn phases_and_steps_match_truth() {
     for scenario in SCENARIOS {
         let (folder, truth) = Folder::boot_and_truth(scenario);
         let report = report(&folder);
@@ -139,7 +139,7 @@ fn phases_and_steps_are_the_truth() {
 }
 
 #[test]
-fn what_took_longest_and_why() {
+fn reports_longest_and_reason() {
     for (scenario, name, has_windows, because) in [
         (
             "shutdown-slow-console.toml",
@@ -171,7 +171,7 @@ fn what_took_longest_and_why() {
 }
 
 #[test]
-fn the_formats() {
+fn writes_all_formats() {
     let folder = Folder::boot("shutdown-slow-console.toml");
     insta::assert_snapshot!("shutdown_text", folder.answer("shutdown boot.etl"));
     insta::assert_snapshot!("shutdown_xml", folder.answer("shutdown boot.etl --format xml"));
@@ -182,7 +182,7 @@ fn the_formats() {
 
 /// The paper's own numbers in xperf's document: 13066 - 6642 - 2675 = 3749.
 #[test]
-fn the_papers_arithmetic_in_xperfs_document() {
+fn xml_matches_paper_arithmetic() {
     let xml = Folder::boot("shutdown-paper-arithmetic.toml").answer("xperf -i boot.etl -a shutdown");
     for line in [
         "<timing shutdownTime=\"13066\" servicesShutdownDuration=\"2675\">",
@@ -193,9 +193,9 @@ fn the_papers_arithmetic_in_xperfs_document() {
     }
 }
 
-/// The posted document, line by line as far as it goes, but for the times that the scenario cannot know.
+/// The published document, line by line, except for times that the scenario cannot know.
 #[test]
-fn the_published_document_has_our_structure() {
+fn xml_matches_published_structure() {
     let Some(folder) = onoff_testkit::real::samples("xperf-output") else {
         return;
     };
@@ -224,12 +224,12 @@ fn the_published_document_has_our_structure() {
     for (posted, ours) in posted.iter().zip(&ours) {
         assert_eq!(shape(posted), shape(ours));
     }
-    // What the scenario was made after is the same to the last digit.
+    // The values that the scenario was modeled on match exactly.
     assert_eq!(posted[..5], ours[..5]);
 }
 
 #[test]
-fn a_real_shutdown_without_the_shutdowns_providers() {
+fn real_shutdown_without_shutdown_providers() {
     let Some(folder) = onoff_testkit::real::samples("etl") else {
         return;
     };
@@ -239,7 +239,7 @@ fn a_real_shutdown_without_the_shutdowns_providers() {
     let report = report(&here);
     assert!(report["total_ns"].is_null());
     let exits = &report["exits"];
-    // 60 processes end, as the events themselves count; the first and the last of them.
+    // 60 processes end, according to the events; the first and the last of them.
     let ended = list(exits, "processes");
     assert_eq!(ended.len(), 60);
     assert_eq!(ended[0]["image"], "SecurityHealthSystray.exe");
@@ -265,10 +265,10 @@ fn a_real_shutdown_without_the_shutdowns_providers() {
 }
 
 #[test]
-fn a_boot_is_no_shutdown() {
+fn boot_is_not_a_shutdown() {
     let folder = Folder::boot("services-wes7.toml");
-    let (code, told) = folder.refusal("shutdown boot.etl");
+    let (code, message) = folder.refusal("shutdown boot.etl");
     assert_eq!(code, 2);
-    assert!(told.contains("no shutdown in this recording ("), "{told}");
-    assert!(told.contains("it looks like a boot. Try 'onoff boot FILE'"), "{told}");
+    assert!(message.contains("no shutdown in this recording ("), "{message}");
+    assert!(message.contains("it looks like a boot. Try 'onoff boot FILE'"), "{message}");
 }

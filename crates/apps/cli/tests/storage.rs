@@ -1,14 +1,14 @@
-//! The verbs and xperf's actions about disks, files and faults: what each says of recordings whose truth is known.
+//! The verbs and xperf actions for disks, files and hard faults, on recordings with known contents.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use crate::running::Folder;
+use crate::harness::Folder;
 use onoff_testkit::assemble::{EtlBuilder, Payload, Record, Session};
 use onoff_testkit::events::configuration;
 use onoff_testkit::events::kernel::{Moment, Process, Thread};
 use onoff_testkit::events::storage::{DiskRequest, IoPriority, Operation, file_name};
 use serde_json::Value;
 
-/// A recording in the making, with a clock that ticks once each nanosecond.
+/// Builds a recording with a 1 ns clock.
 struct Script {
     builder: EtlBuilder,
     start: u64,
@@ -33,7 +33,7 @@ impl Script {
         self.push(&record);
     }
 
-    /// A process that was there, with one thread: its id is that of the process and 1.
+    /// A process with one thread, whose id is the process id plus 1.
     fn process(&mut self, id: u32, image: &str) {
         let ticks = self.at(0);
         let process = Process { id, parent: 4, session: 1, exit_status: 0, image, command_line: image, user: &[18] };
@@ -59,9 +59,9 @@ fn json(folder: &Folder, arguments: &str) -> Value {
     serde_json::from_str(&folder.answer(&format!("{arguments} --format json"))).unwrap()
 }
 
-/// A line of figure 3 of Microsoft's paper on Windows Embedded Standard 7: process, path where it has one, service time in
-/// ns, bytes, reads, service time of reads in ns. The paper cuts the second process's id off after two digits, and the
-/// last digits of a path.
+/// A line of figure 3 in Microsoft's paper on Windows Embedded Standard 7: process, path if there is one, service time
+/// in ns, bytes, reads, service time of reads in ns. The paper truncates the second process's id after two digits, and
+/// the end of a path.
 type Line = (&'static str, u32, &'static str, u64, u64, u64, u64);
 
 const FIGURE_3: [Line; 7] = [
@@ -74,7 +74,7 @@ const FIGURE_3: [Line; 7] = [
     ("xperf.exe", 5112, "\\perftools\\dbghelp.dll", 85_393_671, 131_072, 4, 85_393_671),
 ];
 
-/// Requests one after another that add up to the lines; a process without a path uses two files.
+/// Consecutive requests that add up to the lines; a process without a path uses two files.
 fn figure_3(folder: &Folder) {
     let mut script = Script::new();
     for (image, pid, ..) in FIGURE_3 {
@@ -92,7 +92,7 @@ fn figure_3(folder: &Folder) {
             names.push((line * 16, path.to_owned()));
             [line * 16; 2]
         };
-        // What is no read is one write, of a quarter of the bytes.
+        // The rest is one write of a quarter of the bytes.
         let write_service = service - read_service;
         let write_size = if write_service > 0 { size / 4 } else { 0 };
         let read_size = size - write_size;
@@ -129,10 +129,10 @@ fn figure_3(folder: &Folder) {
 }
 
 #[test]
-fn the_disk_table_of_the_embedded_paper_is_one_call() {
+fn matches_disk_table_of_embedded_paper() {
     let folder = Folder::new();
     figure_3(&folder);
-    // The call of the help: four processes, file by file.
+    // The example in the help: four processes, file by file.
     let detail = json(
         &folder,
         "disk trace.etl --by process,path,priority --process MsMpEng.exe --process communicator.exe \
@@ -152,7 +152,7 @@ fn the_disk_table_of_the_embedded_paper_is_one_call() {
     assert!(rows.iter().all(|row| row["priority"] == "normal"));
     assert!(rows.iter().any(|row| row["path"] == "C:\\Data\\860-a.db"));
 
-    // By process alone it is the paper's table: its lines, in its order, the path where there is only one.
+    // By process alone, it matches the paper's table: same lines, same order, the path if there is only one.
     let table = json(&folder, "disk trace.etl");
     let rows: Vec<_> = table["groups"]
         .as_array()
@@ -189,7 +189,7 @@ fn the_disk_table_of_the_embedded_paper_is_one_call() {
 }
 
 #[test]
-fn sums_close_whatever_the_rows_are() {
+fn sums_agree_for_all_groupings() {
     let folder = Folder::boot("slow-boot.toml");
     for by in ["process", "path,operation", "extension,disk,priority", "file"] {
         let report = json(&folder, &format!("disk boot.etl --by {by}"));
@@ -207,7 +207,7 @@ fn sums_close_whatever_the_rows_are() {
         );
         assert_eq!(disk["busy_ns"], report["total"]["service_ns"]);
     }
-    // Consecutive ranges hold each request once.
+    // Consecutive ranges contain each request once.
     let count = |range: &str| {
         let report = json(&folder, &format!("disk boot.etl {range}"));
         report["total"]["requests"].as_u64().unwrap()
@@ -216,7 +216,7 @@ fn sums_close_whatever_the_rows_are() {
 }
 
 #[test]
-fn lists_of_a_simulated_boot() {
+fn lists_simulated_boot() {
     let folder = Folder::boot("slow-boot.toml");
     insta::assert_snapshot!("disk_text", folder.answer("disk boot.etl --top 8"));
     insta::assert_snapshot!("disk_csv", folder.answer("disk boot.etl --by path --range 10s 20s --format csv --top 5"));
@@ -230,7 +230,7 @@ fn lists_of_a_simulated_boot() {
 }
 
 #[test]
-fn real_recordings_give_every_request_and_fault_they_hold() {
+fn real_recordings_list_all_requests_and_faults() {
     let Some(samples) = onoff_testkit::real::samples("etl") else {
         return;
     };
@@ -242,7 +242,7 @@ fn real_recordings_give_every_request_and_fault_they_hold() {
             continue;
         }
         let path = path.display();
-        // Two readings that share no code: one counts records, the other follows requests.
+        // Two independent implementations: one counts records, the other follows requests.
         let info = json(&folder, &format!("info {path}"));
         let counted = |kind: &str| -> u64 {
             let kinds = info["kinds"].as_array().unwrap().iter();
@@ -255,14 +255,14 @@ fn real_recordings_give_every_request_and_fault_they_hold() {
         }
         let faults = json(&folder, &format!("hardfaults {path}"));
         assert_eq!(faults["total"]["faults"], counted("HardFault"), "{name}");
-        // No disk is busier than time passes.
+        // No disk is busy for longer than the elapsed time.
         for disk in disk["disks"].as_array().unwrap() {
             assert!(disk["idle_ns"].as_i64().unwrap() > 0, "{name}");
         }
     }
 }
 
-/// A program that looks for a file in vain, opens, reads, writes and flushes another, and never ends its last read.
+/// A program that fails to open a file, opens, reads, writes and flushes another, and never completes its last read.
 fn file_operations(folder: &Folder) {
     let mut script = Script::new();
     script.process(600, "editor.exe");
@@ -308,7 +308,7 @@ fn file_operations(folder: &Folder) {
 }
 
 #[test]
-fn file_operations_and_flushes() {
+fn counts_file_operations_and_flushes() {
     let folder = Folder::new();
     file_operations(&folder);
     let report = json(&folder, "files trace.etl --by path");
@@ -345,7 +345,7 @@ fn file_operations_and_flushes() {
     );
 }
 
-/// An excerpt that its owner posted, or nothing, said clearly, where the folder of samples is missing.
+/// A published excerpt; `None`, with a message, if the samples are missing.
 fn excerpt(name: &str) -> Option<String> {
     let path = onoff_testkit::real::samples("xperf-output")?.join(name);
     let text = std::fs::read(&path).ok();
@@ -355,14 +355,14 @@ fn excerpt(name: &str) -> Option<String> {
     text.map(|text| String::from_utf8_lossy(&text).into_owned())
 }
 
-/// Where the commas of a row stand, up to its last column, whose width is its own.
+/// The positions of the commas in a row, except in the last column, which has variable width.
 fn commas(row: &str, columns: usize) -> Vec<usize> {
     let all = row.match_indices(',').map(|(at, _)| at);
     all.take(columns - 1).collect()
 }
 
 #[test]
-fn the_posted_reports_of_diskio() {
+fn matches_published_diskio_reports() {
     let folder = Folder::boot("slow-boot.toml");
     let text = folder.answer("xperf -i boot.etl -a diskio -summary -detail -range 10s 20s");
     let (summary, detail) = text.split_once("\n\n").unwrap();
@@ -388,7 +388,7 @@ fn the_posted_reports_of_diskio() {
     let at = begins("   IO Type");
     assert_eq!(detail.lines().next(), Some(theirs[at]));
     for row in detail.lines().skip(1) {
-        // Longer names of processes than 16 characters move what follows them, as in every row of xperf's.
+        // Process names longer than 16 characters shift the rest of the row, as in xperf.
         if !row.contains("SearchIndexer.exe") {
             assert_eq!(commas(row, 16), commas(theirs[at + 1], 16), "{row}");
         }
@@ -396,7 +396,7 @@ fn the_posted_reports_of_diskio() {
 }
 
 #[test]
-fn detail_and_summary_of_diskio_tell_the_same() {
+fn diskio_detail_and_summary_agree() {
     let folder = Folder::boot("slow-boot.toml");
     let detail = folder.answer("xperf -i boot.etl -a diskio -detail");
     let summary = folder.answer("xperf -i boot.etl -a diskio -summary");
@@ -405,17 +405,17 @@ fn detail_and_summary_of_diskio_tell_the_same() {
     };
     let requests = column(&detail, 3);
     assert_eq!(column(&summary, 0).iter().sum::<i64>(), requests.len() as i64);
-    // IO time is end less begin, up to the rounding of each.
+    // IO time is end minus begin, within rounding.
     let (starts, ends) = (column(&detail, 1), column(&detail, 2));
     for ((start, end), time) in starts.iter().zip(&ends).zip(&requests) {
         assert!((end - start - time).abs() <= 1);
     }
-    // One of the busiest disks of all: queues of more than one.
+    // One of the busiest disks, with queues longer than one.
     assert!(column(&detail, 8).iter().any(|&queue| queue > 0));
 }
 
 #[test]
-fn the_other_actions_about_disks_and_files() {
+fn other_disk_and_file_actions() {
     let folder = Folder::boot("slow-boot.toml");
     insta::assert_snapshot!(
         "xperf_diskio_util_counts_overlap",
@@ -431,23 +431,23 @@ fn the_other_actions_about_disks_and_files() {
         ("-a pagefault", "-a pagefault: no page fault was recorded"),
         ("-a filename -range 0 1", "-a filename: no file name was recorded"),
     ] {
-        let (columns, said) = folder.columns_alone(&format!("xperf -i boot.etl {line}"));
+        let (columns, printed) = folder.columns_alone(&format!("xperf -i boot.etl {line}"));
         assert_eq!(columns.lines().count(), 1, "{line}: {columns}");
-        assert!(said.contains(message), "{line}: {said}");
+        assert!(printed.contains(message), "{line}: {printed}");
     }
     for (line, message) in [
         ("-a diskio -util 0", "-util: an interval is at least 1 s"),
         ("-a diskidlehistogram -buckets 5s 1s", "-buckets: each end"),
         ("-a hardfault -range 1h 2h", "'1h' is no time"),
     ] {
-        let (code, said) = folder.refusal(&format!("xperf -i boot.etl {line}"));
+        let (code, printed) = folder.refusal(&format!("xperf -i boot.etl {line}"));
         assert_eq!(code, 2, "{line}");
-        assert!(said.contains(message), "{line}: {said}");
+        assert!(printed.contains(message), "{line}: {printed}");
     }
 }
 
 #[test]
-fn page_faults_by_process_and_one_by_one() {
+fn lists_page_faults_by_process_and_individually() {
     let folder = Folder::new();
     let mut script = Script::new();
     script.process(600, "editor.exe");

@@ -1,9 +1,9 @@
-//! `onoff compare --study`: the papers' tables as tables.
+//! `onoff compare --study` reproduces the tables of the papers.
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
 
-use crate::running::Folder;
+use crate::harness::Folder;
 use onoff_simulator::Scenario;
 use serde_json::Value;
 
@@ -18,7 +18,7 @@ fn record(folder: &Folder, scenario: &str, name: &str) {
     folder.file(name, &simulated.files[0]);
 }
 
-/// The rows of a table of the study, each with its name and the numbers as shown.
+/// The rows of a study's table: name and displayed numbers.
 fn table(comparison: &Value, title: &str) -> Vec<(String, Vec<Option<f64>>)> {
     let table = comparison["tables"].as_array().unwrap().iter().find(|table| table["title"] == title).unwrap();
     let decimals = i32::try_from(table["decimals"].as_u64().unwrap()).unwrap();
@@ -63,7 +63,7 @@ fn table_5() {
         labels = ["OSLoader", "PreSMSS", "SMSSInit", "WinLogonInit", "ExplorerInit", "PostBoot", "BootDoneViaExplorer", "Total Boot"]
     "#;
     let comparison = study(&folder, text);
-    // The paper's rows. Its difference is Run 1 less Run 2, and it prints 0.7 % of its total, of which 274 ms are 0.9 %.
+    // The rows in the paper. Its difference is Run 1 minus Run 2; it prints 0.7 % of its total, but 274 ms is 0.9 %.
     let expected = [
         ("OSLoader", 1926.0, 1926.0, 0.0, 0.0),
         ("PreSMSS", 10_753.0, 10_642.0, -111.0, -1.0),
@@ -79,7 +79,7 @@ fn table_5() {
     for ((label, numbers), (name, run_1, run_2, difference, percent)) in rows.iter().zip(expected) {
         assert_eq!(label, name);
         for (is, published) in numbers.iter().zip([run_1, run_2, difference]) {
-            // The paper cuts milliseconds where a table rounds them.
+            // The paper truncates ms; the table rounds.
             assert!((is.unwrap() - published).abs() <= 1.0, "{name}: {is:?} {published}");
         }
         assert!((numbers[3].unwrap() - percent).abs() <= 0.11, "{name}: {numbers:?}");
@@ -90,7 +90,7 @@ fn table_5() {
     assert!(markdown.starts_with("### Table 5 (ms)\n\n|  | Run 1 | Run 2 | Difference | % |\n| --- |"), "{markdown}");
 }
 
-/// What tables 6 and A-1 have in common.
+/// Shared by tables 6 and A-1.
 const PENDING: &str = r#"
     [[configuration]]
     name = "No Pended IRPs"
@@ -158,7 +158,7 @@ fn tables_6_and_a_1() {
             ("Pend Start and Relations", &row([17_294.0, 12_343.0, 0.0, 3000.0, 3000.0, 35_409.0], Some(9514.0))),
         ],
     );
-    // The appendix counts the 10 s of idle time that end a boot; otherwise the runs are the same.
+    // The appendix includes the final 10 s of idle time; otherwise the runs are the same.
     let row = |numbers: [f64; 5], reduction: Option<f64>| -> Vec<Option<f64>> {
         numbers.into_iter().map(Some).chain([reduction]).collect()
     };
@@ -203,7 +203,7 @@ fn tables_7_and_a_2() {
         {tables}"#
     );
     let comparison = study(&folder, &text);
-    // The paper's tables differ in whether the 10 s of idle time count.
+    // The tables in the paper differ in whether they include the 10 s of idle time.
     for (title, idle) in [("Table 7", 0.0), ("Table A-2", 10_000.0)] {
         let row = |numbers: [f64; 4], total: f64, reduction: Option<f64>| -> Vec<Option<f64>> {
             numbers.into_iter().map(Some).chain([Some(total + idle), reduction]).collect()
@@ -219,7 +219,7 @@ fn tables_7_and_a_2() {
     }
 }
 
-/// Releases, and the average boot times of the write-filter paper, s: filter on, filter off.
+/// Releases, and average boot times from the write-filter paper in s: filter on, filter off.
 const RELEASES: [(&str, f64, f64); 4] = [
     ("Windows 10 IoT Enterprise LTSC 2016", 41.34, 23.89),
     ("Windows 10 IoT Enterprise LTSC 2019", 40.81, 26.09),
@@ -227,7 +227,7 @@ const RELEASES: [(&str, f64, f64); 4] = [
     ("Windows 11 IoT Enterprise LTSC 2024 (Preview)", 51.74, 31.41),
 ];
 
-/// The scenario with the desktop so much later, ms.
+/// Modifies the scenario to delay the desktop.
 fn later(name: &str, key: &str, was_ms: i64, by_ms: i64) -> String {
     let text = scenario(name);
     let was = format!("{key} = \"{was_ms}ms\"");
@@ -236,8 +236,8 @@ fn later(name: &str, key: &str, was_ms: i64, by_ms: i64) -> String {
 }
 
 #[test]
-fn both_tables_of_the_write_filter_paper() {
-    // The filter, what makes its boots longer, and how long they take as they are, ms.
+fn matches_write_filter_paper_tables() {
+    // Filter, cause of the longer boot, and unmodified boot time in ms.
     let filters = [("on", "write-filter-on", "ready_at", 31_000), ("off", "write-filter-off", "read", 12_000)];
     let folder = Folder::new();
     let mut text = String::from("transition = \"boot\"\n");
@@ -295,11 +295,11 @@ fn both_tables_of_the_write_filter_paper() {
         close(numbers[0], on_s);
         close(numbers[1], off_s);
     }
-    // Fast startup is another kind of boot, and in a study no reason to set runs apart.
+    // Fast startup is another kind of boot; in a study, that does not exclude runs.
     for configuration in comparison["configurations"].as_array().unwrap() {
         assert_eq!(configuration["compared_runs"], 3, "{configuration}");
     }
-    // LTSC 2021 is slower than the first release, LTSC 2019 is not, beyond noise.
+    // LTSC 2021 is slower than the first release beyond noise; LTSC 2019 is not.
     let changes =
         comparison["measures"].as_array().unwrap().iter().find(|measure| measure["key"] == "boot.to_desktop").unwrap()
             ["changes"]
@@ -310,7 +310,7 @@ fn both_tables_of_the_write_filter_paper() {
     assert_eq!(changes[3]["verdict"], "faster", "with fast startup");
 }
 
-/// The filter, what makes its boots longer, how long that is as it is, ms, and how long the boot then takes to the desktop, ms.
+/// Filter, cause of the longer boot, its unmodified duration in ms, and the resulting time to the desktop in ms.
 fn filters(folder: &Folder) -> [(&'static str, &'static str, &'static str, i64, f64); 2] {
     [("on", "write-filter-on", "ready_at", 31_000), ("off", "write-filter-off", "read", 12_000)].map(
         |(filter, name, key, was_ms)| {
@@ -324,10 +324,10 @@ fn filters(folder: &Folder) -> [(&'static str, &'static str, &'static str, i64, 
     )
 }
 
-/// The study that lies with the samples: one recording for each of the paper's eight averages. With `ONOFF_WRITE_SAMPLES` they are made anew;
-/// `make samples` does so, and packs them.
+/// The study in the samples: one recording for each of the paper's eight averages. `ONOFF_WRITE_SAMPLES` rewrites them;
+/// `make samples` sets it and compresses the files.
 #[test]
-fn the_study_in_samples_gives_both_tables_of_the_write_filter_paper() {
+fn sample_study_matches_write_filter_paper_tables() {
     let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../samples/write-filter");
     let folder = Folder::new();
     if std::env::var_os("ONOFF_WRITE_SAMPLES").is_some() {
@@ -364,17 +364,17 @@ fn the_study_in_samples_gives_both_tables_of_the_write_filter_paper() {
 }
 
 #[test]
-fn a_study_that_makes_no_sense_says_where() {
+fn invalid_study_reports_location() {
     let folder = Folder::new();
     record(&folder, &scenario("services-wes7"), "1.etl");
     let two =
         "[[configuration]]\nname = \"a\"\nfiles = [\"1.etl\"]\n[[configuration]]\nname = \"b\"\nfiles = [\"1.etl\"]\n";
     let table = |rest: &str| format!("{two}[[table]]\ntitle = \"T\"\n{rest}");
     for (text, code, part) in [
-        ("nonsense".to_owned(), 1, "no study"),
+        ("nonsense".to_owned(), 1, "not a study"),
         ("[[configuration]]\nname = \"a\"\nfiles = []\n".to_owned(), 1, "has no files"),
         (two.replace("\"b\"", "\"a\""), 1, "two configurations are called 'a'"),
-        (format!("surprise = 1\n{two}"), 1, "no study"),
+        (format!("surprise = 1\n{two}"), 1, "not a study"),
         (
             table("measures = [\"boot.never\"]"),
             2,

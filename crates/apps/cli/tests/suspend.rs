@@ -1,11 +1,11 @@
-//! `onoff suspend` on simulated transitions: every row is that of the truth, to the nanosecond.
+//! `onoff suspend` on simulated transitions: every row matches the truth to the nanosecond.
 #![allow(clippy::unwrap_used)]
 
-use crate::running::Folder;
+use crate::harness::Folder;
 use onoff_simulator::Truth;
 use serde_json::Value;
 
-/// Kinds of the transitions of each scenario.
+/// The kinds of transitions in each scenario.
 const SCENARIOS: [(&str, &[&str]); 10] = [
     ("sleep-slow-service", &["sleep"]),
     ("sleep-slow-driver", &["sleep"]),
@@ -19,7 +19,7 @@ const SCENARIOS: [(&str, &[&str]); 10] = [
     ("fast-startup-cycle", &["fast_startup"]),
 ];
 
-/// Rows of the model and the phases they are.
+/// The phases and their names in the simulator.
 const PHASES: [(&str, &str); 17] = [
     ("query_apps", "QueryApps"),
     ("query_services", "QueryServices"),
@@ -48,7 +48,7 @@ fn answer(scenario: &str) -> (Value, Truth) {
     (serde_json::from_slice(&output.stdout).unwrap(), truth)
 }
 
-/// Every row of a list of all transitions.
+/// All rows of a list over all transitions.
 fn rows<'a>(report: &'a Value, list: &str) -> Vec<&'a Value> {
     let transitions = report["transitions"].as_array().unwrap();
     let lists = transitions.iter().map(|row| row[list].as_array().unwrap());
@@ -56,7 +56,7 @@ fn rows<'a>(report: &'a Value, list: &str) -> Vec<&'a Value> {
 }
 
 #[test]
-fn kinds_phases_and_who_was_told_are_the_truth() {
+fn kinds_phases_and_notifications_match_truth() {
     for (scenario, kinds) in SCENARIOS {
         let (report, truth) = answer(scenario);
         let transitions = report["transitions"].as_array().unwrap();
@@ -81,14 +81,14 @@ fn kinds_phases_and_who_was_told_are_the_truth() {
             );
         }
 
-        let told = rows(&report, "notifications");
+        let actual = rows(&report, "notifications");
         let expected = truth.transitions.notifications.iter();
         for row in expected.filter(|row| row.kind.contains("suspend")) {
             assert!(
-                told.iter().any(|told| {
-                    told["kind"] == *row.kind
-                        && told["start_ns"].as_i64() == Some(row.start_ns)
-                        && told["end_ns"].as_i64() == row.end_ns
+                actual.iter().any(|actual| {
+                    actual["kind"] == *row.kind
+                        && actual["start_ns"].as_i64() == Some(row.start_ns)
+                        && actual["end_ns"].as_i64() == row.end_ns
                 }),
                 "{scenario}: {} at {}",
                 row.name,
@@ -98,7 +98,7 @@ fn kinds_phases_and_who_was_told_are_the_truth() {
     }
 }
 
-/// Begin and end of a row and of everything inside it.
+/// The intervals of a row and everything in it.
 fn spans(row: &Value, found: &mut Vec<(Option<i64>, Option<i64>)>) {
     found.push((row["start_ns"].as_i64(), row["end_ns"].as_i64()));
     for inner in ["drivers", "nested"] {
@@ -109,7 +109,7 @@ fn spans(row: &Value, found: &mut Vec<(Option<i64>, Option<i64>)>) {
 }
 
 #[test]
-fn requests_to_devices_and_what_followed_the_resume_are_the_truth() {
+fn device_requests_and_resume_match_truth() {
     let (mut requests, mut settled) = (0, 0);
     for (scenario, _) in SCENARIOS {
         let (report, truth) = answer(scenario);
@@ -143,7 +143,7 @@ fn requests_to_devices_and_what_followed_the_resume_are_the_truth() {
 }
 
 #[test]
-fn the_slow_service_and_the_slow_driver_are_the_answer() {
+fn finds_slow_service_and_driver() {
     let text = |scenario: &str| {
         let (folder, _) = Folder::boot_and_truth(scenario);
         String::from_utf8(folder.run("suspend boot.etl").stdout).unwrap()
@@ -158,7 +158,7 @@ fn the_slow_service_and_the_slow_driver_are_the_answer() {
 }
 
 #[test]
-fn a_fast_startup_is_a_boot_and_a_boot_no_transition() {
+fn fast_startup_is_a_boot() {
     let (folder, _) = Folder::boot_and_truth("fast-startup-boot.toml");
     let output = folder.run("boot boot.etl");
     let text = String::from_utf8(output.stdout).unwrap();
@@ -171,11 +171,12 @@ fn a_fast_startup_is_a_boot_and_a_boot_no_transition() {
     assert!(errors.contains(": no sleep, hibernation"), "{errors}");
 }
 
-/// The thread that leads a sleep keeps its processor; a machine that sleeps runs nobody. What every command says of it is one number.
+/// The thread that starts a sleep keeps its processor, but a sleeping computer uses no CPU. All commands agree on the
+/// numbers.
 #[test]
-fn nobody_used_the_processors_of_a_machine_that_slept() {
+fn sleep_has_no_cpu_usage() {
     const SECOND: i64 = 1_000_000_000;
-    // Scenario, how long it was asleep, how long the image was written and firmware ran before the first record, in seconds and processors.
+    // Scenario, seconds asleep, seconds writing the image and in firmware before the first record, and processors.
     for (scenario, asleep_ns, unrecorded_ns, processors) in
         [("healthy-sleep", 10 * SECOND, 4 * SECOND / 10, 4), ("hybrid-sleep", 30 * SECOND, 765 * SECOND / 100, 2)]
     {
@@ -186,7 +187,7 @@ fn nobody_used_the_processors_of_a_machine_that_slept() {
         let suspend = json("suspend boot.etl");
         let phases = suspend["transitions"][0]["phases"].as_array().unwrap();
         let phase = phases.iter().find(|phase| phase["name"] == "Asleep").unwrap();
-        // The records around the sleep are apart by microseconds.
+        // Microseconds pass between the records around the sleep.
         let near = |value: &Value, expected: i64, what: &str| {
             let ns = value.as_i64().unwrap();
             assert!((ns - expected).abs() < SECOND / 1000, "{scenario}: {what} {ns}, not {expected}");
@@ -214,16 +215,16 @@ fn nobody_used_the_processors_of_a_machine_that_slept() {
     }
 }
 
-/// A machine that works through is not asleep: a second without a switch is no sleep.
+/// A running computer is not asleep: one second without a context switch is not a sleep.
 #[test]
-fn a_machine_that_works_is_not_asleep() {
+fn running_computer_is_not_asleep() {
     let folder = Folder::boot("cpu-bound-logon.toml");
     let cpu: Value = serde_json::from_str(&folder.answer("cpu boot.etl --format json")).unwrap();
     assert_eq!(cpu["cpu"]["asleep_ns"], 0);
 }
 
 #[test]
-fn a_modern_standby_took_as_long_as_it_lasted() {
+fn modern_standby_has_full_duration() {
     let folder = Folder::boot("modern-standby.toml");
     let diagnosed = folder.answer("diagnose boot.etl");
     assert!(diagnosed.starts_with("Modern standby 1 lasted 20.0 s; modern standby 2 lasted 8.00 s."), "{diagnosed}");

@@ -1,11 +1,11 @@
-//! Text in a terminal: its width, its colors, its shortest form.
+//! Text on a terminal: width, color and --brief.
 
 use onoff_simulator::Scenario;
 use unicode_width::UnicodeWidthStr;
 
-use crate::running::Folder;
+use crate::harness::Folder;
 
-/// Recordings of each kind of answer, by the name of their scenario.
+/// One recording for each kind of report, named after its scenario.
 fn folder() -> Folder {
     let folder = Folder::new();
     for name in ["slow-boot", "slow-shutdown", "slow-sleep"] {
@@ -36,18 +36,18 @@ const VERBS: [&str; 14] = [
 ];
 
 #[test]
-fn text_fits_80_and_120_columns_and_says_the_same() {
+fn text_fits_80_and_120_columns() {
     let folder = folder();
     for verb in VERBS {
         let whole = folder.answer(verb);
         for columns in [80, 120] {
             let answer = folder.answer(&format!("{verb} --width {columns}"));
             for line in answer.lines() {
-                // Only a word that is longer than the terminal may stand out.
+                // Only a word longer than the width may overflow.
                 let is_one_word = !line.trim().contains(' ');
                 assert!(line.width() <= columns || is_one_word, "onoff {verb} at {columns}: {line}");
             }
-            // Every number with its unit is still there.
+            // Every number with its unit is preserved.
             let numbers = |text: &str| {
                 let words: Vec<&str> = text.split_whitespace().collect();
                 let units = ["s", "ms", "µs", "%", "MiB", "KiB"];
@@ -67,7 +67,7 @@ fn text_fits_80_and_120_columns_and_says_the_same() {
 }
 
 #[test]
-fn what_programs_read_is_never_fitted_or_cut() {
+fn machine_formats_are_never_wrapped() {
     let folder = folder();
     for verb in
         ["boot slow-boot.etl --format json", "services slow-boot.etl --format csv", "boot slow-boot.etl --format xml"]
@@ -79,7 +79,7 @@ fn what_programs_read_is_never_fitted_or_cut() {
 }
 
 #[test]
-fn brief_is_the_answer_in_five_lines() {
+fn brief_prints_at_most_five_lines() {
     let folder = folder();
     for verb in VERBS {
         let whole = folder.answer(verb);
@@ -89,7 +89,7 @@ fn brief_is_the_answer_in_five_lines() {
 }
 
 #[test]
-fn color_and_width_stand_before_or_after_the_verb() {
+fn display_options_work_before_and_after_verb() {
     let folder = folder();
     let plain = folder.answer("boot slow-boot.etl");
     assert!(!plain.contains('\u{1b}'));
@@ -108,13 +108,13 @@ fn color_and_width_stand_before_or_after_the_verb() {
 }
 
 #[test]
-fn the_short_help_is_a_page_and_the_long_one_has_examples() {
+fn short_help_is_one_page_and_long_help_has_examples() {
     let folder = Folder::new();
     for verb in ["boot", "compare", "events", "cpu", "record", "netboot", "io"] {
         let short = folder.answer(&format!("{verb} -h"));
         let long = folder.answer(&format!("{verb} --help"));
         assert!(short.lines().count() <= 60, "{verb}: {} lines\n{short}", short.lines().count());
-        assert!(!short.contains("Examples:") && short.contains("--help' says more"), "{verb}: {short}");
+        assert!(!short.contains("Examples:") && short.contains("Use --help for"), "{verb}: {short}");
         assert!(long.contains("Examples:"), "{verb}");
     }
 }

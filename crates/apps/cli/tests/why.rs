@@ -1,11 +1,11 @@
-//! `onoff why` on simulated machines: the chain it tells is the one that was played.
+//! `onoff why` on simulated computers: the critical path matches the simulation.
 #![allow(clippy::unwrap_used)]
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 
-use crate::running::Folder;
-use crate::running::symbols::{PDB_IDENTITY, pdb, with_symbols};
+use crate::harness::Folder;
+use crate::harness::symbols::{PDB_IDENTITY, pdb, with_symbols};
 use onoff_simulator::{Scenario, Truth};
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ fn number(value: &Value) -> i64 {
     value.as_i64().unwrap()
 }
 
-/// The first stretch, after a check of what holds for all of them.
+/// Returns the first interval, after checking the invariants of all.
 fn first(report: &Value) -> &Value {
     for stretch in report["stretches"].as_array().unwrap() {
         let path = &stretch["path"];
@@ -56,14 +56,14 @@ fn pid(truth: &Truth, image: &str) -> u32 {
     found.unwrap().pid
 }
 
-/// The thread of a process that has one.
+/// The thread of a single-threaded process.
 fn only_thread(truth: &Truth, image: &str) -> u32 {
     let pid = pid(truth, image);
     let mut threads = truth.threads.iter().filter(|&(_, &owner)| owner == pid);
     *threads.next().unwrap().0
 }
 
-/// Nobody is recorded as waking anybody; `First` sleeps 2 s and asks helper.exe, which takes 3 s.
+/// Without ready-thread events: `First` sleeps for 2 s and calls helper.exe, which takes 3 s.
 const WITHOUT_READY_THREADS: &str = r#"
 name = "Services one after the other, without ready-thread events"
 seed = 8
@@ -102,7 +102,7 @@ work = ["wait ask", "sleep 3s", "signal answer"]
 "#;
 
 #[test]
-fn what_the_service_manager_waited_for_is_the_service_that_was_starting() {
+fn service_manager_waits_for_starting_service() {
     let simulated = Scenario::from_toml(WITHOUT_READY_THREADS).unwrap().simulate().unwrap();
     let folder = Folder::new();
     folder.file("boot.etl", &simulated.files[0]);
@@ -123,10 +123,10 @@ fn what_the_service_manager_waited_for_is_the_service_that_was_starting() {
     });
     assert_eq!(step["service"], named);
     let dependency = share(stretch, "service_dependency", "First");
-    // Until its container is there, 20 ms, nothing says what it does, but for the moment after its creation in which its thread
-    // could run and had no processor yet.
+    // For 20 ms, until the host process exists, the activity is unknown, except just after creation, when its thread
+    // was ready but had no processor.
     assert_eq!(number(&dependency["ns"]) / MS, 3_019);
-    // What the service's thread is known to have done keeps its kind.
+    // Known activity of the service's thread keeps its kind.
     let slept = stretch["path"]["steps"].as_array().unwrap().iter();
     let slept = slept.filter(|step| step["kind"] == "timer" && step["service"] == named);
     assert_eq!(slept.map(|step| number(&step["duration_ns"]) / MS).max(), Some(2_000));
@@ -136,7 +136,7 @@ fn what_the_service_manager_waited_for_is_the_service_that_was_starting() {
     let folded = folder.answer("why boot.etl --process services.exe --min 1000 --format folded");
     assert!(folded.contains(";waiting for a service First "), "{folded}");
 
-    // Before its own start, Second waited for First, whose group comes first.
+    // Before its start, Second waited for First, whose group comes first.
     let report = answer(&folder, "--service Second");
     let stretch = first(&report);
     assert_eq!(stretch["action"], "wait");
@@ -149,7 +149,7 @@ fn what_the_service_manager_waited_for_is_the_service_that_was_starting() {
     assert_eq!(report["stretches"][1]["action"], "start");
 }
 
-/// Answers every request for the PDB with it, and all others with "not found".
+/// Serves the PDB, and "not found" for all other requests.
 fn symbol_server() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -172,7 +172,7 @@ fn symbol_server() -> String {
 }
 
 #[test]
-fn functions_are_named_from_a_folder_and_from_a_server() {
+fn names_functions_from_folder_and_server() {
     let folder = with_symbols();
     folder.file("driver.pdb", &pdb());
     let server = symbol_server();
@@ -196,13 +196,13 @@ fn functions_are_named_from_a_folder_and_from_a_server() {
             ["DriverEntry", "start_device", "wait_for_hardware"].map(|it| format!("driver.exe!t::{it}"));
         assert!(folded.contains(&format!("{entry};{start};{wait};waiting for a timer")), "{folded}");
     }
-    // What came once is there without a server.
+    // Downloaded files are used without a server.
     let kept = folder.path(&format!("kept/driver.pdb/{PDB_IDENTITY}/driver.pdb"));
     assert_eq!(std::fs::read(kept).unwrap(), pdb());
 }
 
 #[test]
-fn an_answer_without_symbols_says_why() {
+fn reports_missing_symbols_reason() {
     let folder = with_symbols();
     let gone = {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -213,12 +213,12 @@ fn an_answer_without_symbols_says_why() {
     assert_eq!(shown.matches(&format!("{gone}: cannot be reached: ")).count(), 1);
     assert!(shown.contains("driver.exe+0x1045"), "{shown}");
     let shown = text(&format!("--offline --symbols srv*kept*{gone}"));
-    assert!(shown.contains("No function names: the servers of the symbol path were not asked."));
+    assert!(shown.contains("No function names: symbol servers were not contacted."));
     assert!(shown.contains(&format!("driver.pdb {PDB_IDENTITY}: not in the symbol path's folders")));
     let shown = text(&format!("--symbols srv*kept*{}", symbol_server()));
     assert!(shown.contains("driver.exe!t::wait_for_hardware"), "{shown}");
 
-    // A file of another build is refused, and the answer stands without it.
+    // A PDB of another build is rejected; the report works without it.
     let mut other = pdb();
     let guid = [0x26, 0x43, 0x2C, 0x66, 0x04, 0x0F];
     let at = other.windows(guid.len()).position(|it| it == guid).unwrap();
@@ -230,7 +230,7 @@ fn an_answer_without_symbols_says_why() {
 
 /// The paper's appendix A: thread 44 → 64 → 16 → 20 → timer expiration.
 #[test]
-fn the_paper_s_slow_driver_is_waited_for_through_three_threads() {
+fn paper_driver_blocks_through_three_threads() {
     let (folder, truth) = Folder::boot_and_truth("sleep-slow-driver.toml");
     let report = answer(&folder, r"--device ROOT\MSPIWDDEV\0000 --min 1000");
     let stretch = first(&report);
@@ -258,7 +258,7 @@ fn the_paper_s_slow_driver_is_waited_for_through_three_threads() {
 }
 
 #[test]
-fn a_service_waits_for_another_process_that_sleeps() {
+fn service_waits_for_sleeping_process() {
     let (folder, truth) = Folder::boot_and_truth("why-chains.toml");
     let report = answer(&folder, "--service Waiter");
     let stretch = first(&report);
@@ -274,7 +274,7 @@ fn a_service_waits_for_another_process_that_sleeps() {
     assert_eq!(truth.threads[&u32::try_from(waiter).unwrap()], service.container_pid);
     assert_eq!(number(&stretch["path"]["missing_ns"]) / MS, 0);
 
-    // The logon waits for the service's group: the same sleep is on the phase's path, and the service with it.
+    // The logon waits for the service's group, so the same sleep and the service are on the phase's path.
     let report = answer(&folder, "--phase WinLogonInit");
     let phase = first(&report);
     assert_eq!(number(&share(phase, "timer", "helper.exe")["ns"]) / MS, 20_000);
@@ -288,10 +288,10 @@ fn a_service_waits_for_another_process_that_sleeps() {
 }
 
 #[test]
-fn a_reading_service_waits_for_its_file_and_a_starved_program_for_a_processor() {
+fn waits_for_files_and_processors() {
     let (folder, truth) = Folder::boot_and_truth("why-chains.toml");
     let report = answer(&folder, "--service Reader");
-    // 200 requests of 64 KiB: 7 ms each, and 16 ms for each MiB; of the process, and of them all to one file.
+    // 200 requests of 64 KiB: 7 ms each, plus 16 ms per MiB; attributed to the process, and all to one file.
     let shares = first(&report)["path"]["shares"].as_array().unwrap().iter();
     let disk: Vec<&Value> = shares.filter(|share| share["kind"] == "disk").collect();
     assert_eq!((disk.len(), number(&disk[0]["ns"]) / MS), (1, 200 * 8));
@@ -311,7 +311,7 @@ fn a_reading_service_waits_for_its_file_and_a_starved_program_for_a_processor() 
 }
 
 #[test]
-fn what_cannot_be_answered_is_refused_with_a_reason() {
+fn rejects_unanswerable_queries_with_reason() {
     let folder = Folder::boot("why-chains.toml");
     for (question, reason) in [
         ("--process nobody.exe", "no thread of such a process"),
@@ -320,21 +320,21 @@ fn what_cannot_be_answered_is_refused_with_a_reason() {
         ("--device Nobody", "no request to such a device"),
         ("--phase Nobody", "no such phase"),
         ("--process victim.exe --min 900000", "no wait took"),
-        ("--process victim.exe --at yesterday", "is no time"),
+        ("--process victim.exe --at yesterday", "is not a time"),
     ] {
         let (code, message) = folder.refusal(&format!("why boot.etl {question}"));
         let expected = if question.ends_with("yesterday") { 64 } else { 2 };
         assert_eq!(code, expected, "{question}");
         assert!(message.contains(reason), "{question}: {message}");
     }
-    // A time inside the wait finds it, one before does not.
+    // A time within the wait finds it; an earlier time does not.
     folder.answer("why boot.etl --process victim.exe --at 42s");
     assert_eq!(folder.refusal("why boot.etl --process victim.exe --at 47s").0, 2);
 }
 
-/// Every phase of every boot that the papers' tables tell: whatever the recording holds, sums are exact.
+/// Every phase of every boot in the papers' tables: sums are exact, whatever was recorded.
 #[test]
-fn shares_sum_to_the_phase_in_boots_shutdowns_and_sleeps() {
+fn shares_sum_to_phase() {
     for scenario in ["slow-boot", "shutdown-slow-console", "sleep-slow-service"] {
         let (folder, _) = Folder::boot_and_truth(&format!("{scenario}.toml"));
         let report = answer(&folder, "--min 0");
@@ -343,14 +343,14 @@ fn shares_sum_to_the_phase_in_boots_shutdowns_and_sleeps() {
     }
 }
 
-/// The first line about a phase of a scenario.
+/// The headline for a phase of a scenario.
 fn first_line(scenario: &str, phase: &str) -> String {
     let text = Folder::boot(scenario).answer(&format!("why boot.etl --phase {phase}"));
     text.lines().next().unwrap().to_owned()
 }
 
 #[test]
-fn the_first_line_names_the_papers_driver_with_its_requests_and_the_papers_service() {
+fn headline_names_paper_driver_and_service() {
     // Tables 6 and A-1: Ramdisk's load, start and enumeration, 9.2 s + 3 s + 3 s, until it pends the last two.
     let none = first_line("table-6-no-pended-requests.toml", "PreSMSS");
     assert!(
@@ -359,20 +359,20 @@ fn the_first_line_names_the_papers_driver_with_its_requests_and_the_papers_servi
     );
     let both = first_line("table-6-pended-start-and-enumeration.toml", "PreSMSS");
     assert!(!both.contains("Ramdisk"), "{both}");
-    // Tables 7 and A-2: a service in a group that later groups wait for, and the same in none.
-    let held = first_line("table-7-slow-service-in-group.toml", "WinLogonInit");
-    assert!(held.starts_with("Slowsvc held up WinLogonInit (boot) for"), "{held}");
+    // Tables 7 and A-2: a service in a group that later groups wait for, and the same service without a group.
+    let grouped = first_line("table-7-slow-service-in-group.toml", "WinLogonInit");
+    assert!(grouped.starts_with("Slowsvc grouped up WinLogonInit (boot) for"), "{grouped}");
     let off = first_line("table-7-slow-service-in-no-group.toml", "WinLogonInit");
     assert!(!off.contains("Slowsvc"), "{off}");
 }
 
 #[test]
-fn steps_of_one_kind_to_one_thing_are_one_line_and_hosts_name_their_services() {
+fn merges_similar_steps_and_names_hosted_services() {
     let folder = Folder::boot("slow-boot.toml");
     let text = folder.answer("why boot.etl --phase WinLogonInit");
     let reads = text.lines().find(|line| line.contains("profiles.db")).unwrap();
     assert!(reads.contains("×12 thread"), "{reads}");
-    // Its times are those of the requests: each step is longer than a hundredth of them.
+    // The times match the requests; each step takes more than a hundredth of the total.
     let report = answer(&folder, "--phase WinLogonInit");
     let groups = report["stretches"][0]["path"]["groups"].as_array().unwrap();
     let group = groups.iter().find(|group| group["detail"].as_str().unwrap().ends_with("profiles.db")).unwrap();
@@ -381,17 +381,17 @@ fn steps_of_one_kind_to_one_thing_are_one_line_and_hosts_name_their_services() {
     let its = steps.filter(|step| step["kind"] == "disk" && step["detail"] == group["detail"]);
     let (count, ns) = its.fold((0, 0), |sum, step| (sum.0 + 1, sum.1 + number(&step["duration_ns"])));
     assert_eq!((count, ns), (12, number(&group["ns"])));
-    // A host of several services says which, one of none does not.
+    // A host process lists its services; a process without services does not.
     assert!(text.contains("of svchost.exe (436: ProfSvc, Schedule, gpsvc)") || text.contains(": ProfSvc"), "{text}");
     assert!(text.contains("of winlogon.exe (276)"), "{text}");
-    // Nobody waited for a processor for a few hundred nanoseconds, and such steps are no lines.
+    // Ready times of a few hundred ns are not shown as steps.
     assert!(!text.contains("no processor was free"), "{text}");
     let lines = text.lines().skip_while(|line| !line.contains("From the end back"));
     assert!(!lines.take_while(|line| !line.is_empty()).any(|line| line.contains(" ns  ")), "{text}");
 }
 
 #[test]
-fn disk_waits_of_a_phase_are_a_processs_first() {
+fn disk_waits_name_process_first() {
     let report = answer(&Folder::boot("slow-boot.toml"), "");
     let shares = report["stretches"].as_array().unwrap().iter().flat_map(|it| it["path"]["shares"].as_array().unwrap());
     let disk: Vec<&Value> = shares.filter(|share| share["kind"] == "disk").collect();
@@ -402,7 +402,7 @@ fn disk_waits_of_a_phase_are_a_processs_first() {
 }
 
 #[test]
-fn a_phase_without_a_name_is_the_longest_and_a_sleep_is_none() {
+fn phase_without_name_is_longest() {
     for (scenario, phase) in [("slow-boot.toml", "WinLogonInit"), ("table-6-no-pended-requests.toml", "PreSMSS")] {
         let folder = Folder::boot(scenario);
         let longest = answer(&folder, "--phase");
@@ -416,7 +416,7 @@ fn a_phase_without_a_name_is_the_longest_and_a_sleep_is_none() {
 }
 
 #[test]
-fn after_the_desktop_who_kept_it_busy_is_all_that_is_said() {
+fn post_boot_reports_only_busy_programs() {
     let folder = Folder::boot("startup-applications.toml");
     let text = folder.answer("why boot.etl --phase PostBoot");
     assert!(text.lines().next().unwrap().contains("kept the computer busy in PostBoot"), "{text}");

@@ -1,16 +1,16 @@
-//! `onoff why` on Linux: on a small recording worked out by hand, and on real ones, whose figures are those of their own text.
+//! `onoff why` on Linux: a small synthetic recording calculated manually, and real ones compared with their own text.
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
 use std::process::Command;
 
-use crate::running::Folder;
+use crate::harness::Folder;
 use onoff_testkit::real::samples;
 use serde_json::{Value, json};
 
 const MS: i64 = 1_000_000;
 
-/// `slow.service` starts from 17.175 to 23.250 s, in process 217, which sleeps; `late.service` comes after it.
+/// `slow.service` starts from 17.175 to 23.250 s in process 217, which sleeps; `late.service` starts after it.
 const MANAGER: &str = "Version=252\nFirmwareTimestampMonotonic=5448538\nLoaderTimestampMonotonic=269138\n\
     KernelTimestampMonotonic=0\nInitRDTimestampMonotonic=0\nUserspaceTimestampMonotonic=11261759\n\
     FinishTimestampMonotonic=34678924\nUnitsLoadStartTimestampMonotonic=13754114\nUnitsLoadFinishTimestampMonotonic=14459293\n";
@@ -22,8 +22,8 @@ const UNITS: &str = "Id=slow.service\nLoadState=loaded\nExecMainPID=217\nExecMai
     InactiveExitTimestampMonotonic=23361000\nActiveEnterTimestampMonotonic=23361000\n";
 const KERNEL_LOG: &str = "[    0.000000] Linux version 6.1.0-50-amd64 (debian-kernel@lists.debian.org)\n\
     [    0.000000] Command line: root=/dev/vda2\n[   11.200000] Freeing unused kernel image memory: 100K\n";
-/// Who ran, time in seconds, event. The kernel's first thread waits for a timer in `slow_init`; process 1 starts process 217
-/// and is woken by a timer while that sleeps.
+/// Task, time in seconds, event. The kernel's first thread waits for a timer in `slow_init`; process 1 starts process
+/// 217 and is woken by a timer while process 217 sleeps.
 const EVENTS: [(&str, &str, &str); 23] = [
     ("swapper/0-0", "0.900000", "sched_waking: comm=swapper/0 pid=1 prio=120 target_cpu=000"),
     (
@@ -111,7 +111,7 @@ fn made_answer(folder: &Folder, question: &str) -> Value {
     checked(serde_json::from_str(&answer).unwrap())
 }
 
-/// The answer for a sample; `None`, and said, when it is not there.
+/// The report for a sample; `None`, with a message, if it is missing.
 fn sample_answer(name: &str, question: &str) -> Option<Value> {
     let archive = samples("linux")?.join(format!("{name}.tar.xz"));
     Some(checked(serde_json::from_str(&run(&archive, &format!("{question} --format json"))).unwrap()))
@@ -126,7 +126,7 @@ fn run(recording: &Path, question: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// With what holds for every answer: shares, kinds and certainties each sum exactly to the stretch.
+/// Checks the invariants: shares, kinds and certainties each sum exactly to the interval.
 fn checked(report: Value) -> Value {
     for stretch in report["stretches"].as_array().unwrap() {
         let path = &stretch["path"];
@@ -146,14 +146,14 @@ fn number(value: &Value) -> i64 {
     value.as_i64().unwrap()
 }
 
-/// The stretch of that name and action.
+/// The interval with this name and action.
 fn stretch<'a>(report: &'a Value, name: &str, action: &str) -> &'a Value {
     let mut stretches = report["stretches"].as_array().unwrap().iter();
     let found = stretches.find(|row| row["name"] == name && row["action"] == action);
     found.unwrap_or_else(|| panic!("no {action} of {name}"))
 }
 
-/// Time of a share, ms.
+/// The time of a share in ms.
 fn share_ms(stretch: &Value, kind: &str, name: &str) -> i64 {
     let mut shares = stretch["path"]["shares"].as_array().unwrap().iter();
     let found = shares.find(|row| row["kind"] == kind && row["name"] == name);
@@ -166,7 +166,7 @@ fn longest(stretch: &Value) -> &Value {
 }
 
 #[test]
-fn a_process_and_a_thread_wait_for_a_timer() {
+fn process_and_thread_wait_for_timer() {
     let folder = made();
     for question in ["--process sleep", "--thread 217", "--thread 217 --at 20s"] {
         let report = made_answer(&folder, question);
@@ -175,7 +175,7 @@ fn a_process_and_a_thread_wait_for_a_timer() {
         assert_eq!(number(&wait["duration_ns"]) / 1000, 6_000_100);
         assert_eq!(wait["action"], "interruptible");
         let step = longest(wait);
-        // No soft interrupt was recorded at its end, and nothing else ran: the kernel's own timers need none.
+        // No softirq was recorded at its end, and nothing else ran: the kernel's own timers need none.
         assert_eq!((&step["kind"], &step["detail"]), (&json!("timer"), &json!("")));
         assert_eq!(number(&step["duration_ns"]), 6_000 * MS);
     }
@@ -184,36 +184,36 @@ fn a_process_and_a_thread_wait_for_a_timer() {
 }
 
 #[test]
-fn a_function_of_the_kernel_waits_for_a_timer() {
+fn kernel_function_waits_for_timer() {
     let report = made_answer(&made(), "--device slow_init");
     let request = stretch(&report, "slow_init", "Initcall");
     assert_eq!(number(&request["duration_ns"]), 2_000 * MS);
-    // Off the processor from 2.1 s until woken at 3.9 s in the soft interrupt of timers.
+    // Not running from 2.1 s until woken at 3.9 s in the timer softirq.
     let step = longest(request);
     assert_eq!((&step["kind"], &step["certainty"], &step["detail"]), (&json!("timer"), &json!("measured"), &json!("")));
     assert_eq!(number(&step["duration_ns"]), 1_800 * MS);
 }
 
 #[test]
-fn the_kernel_ran_before_its_first_recorded_switch() {
+fn kernel_runs_before_first_switch() {
     let report = made_answer(&made(), "--phase kernel");
     let phase = stretch(&report, "kernel", "boot");
     assert_eq!(number(&phase["start_ns"]), 0);
-    // Thread 1 was woken at 0.9 s and came to run at 1.0 s; before it there is nobody but the kernel.
+    // Thread 1 was woken at 0.9 s and ran at 1.0 s; before that, only the kernel ran.
     let kernel = share_ms(phase, "cpu", "the kernel, before its first recorded switch");
     assert_eq!(kernel, 900);
     assert_eq!(number(&phase["path"]["missing_ns"]), 0);
 }
 
 #[test]
-fn a_service_s_start_and_the_wait_before_it_are_told() {
+fn reports_service_start_and_wait_before_it() {
     let folder = made();
     let report = made_answer(&folder, "--service slow.service");
     let start = stretch(&report, "slow.service", "start");
     assert_eq!(number(&start["duration_ns"]), 6_075 * MS);
     assert_eq!(longest(start)["thread"]["tid"], 217);
 
-    // The target does nothing itself: it waited for late.service, and that for slow.service.
+    // The target itself does nothing: it waited for late.service, which waited for slow.service.
     let report = made_answer(&folder, "--service multi-user.target");
     let wait = stretch(&report, "multi-user.target", "wait");
     assert_eq!(number(&wait["start_ns"]), 17_175 * MS);
@@ -233,17 +233,17 @@ fn a_service_s_start_and_the_wait_before_it_are_told() {
 }
 
 #[test]
-fn process_1_s_own_timer_does_not_hide_the_unit_it_waits_for() {
+fn systemd_timer_does_not_hide_unit() {
     let report = made_answer(&made(), "--phase user_space");
     let phase = stretch(&report, "user_space", "boot");
     let services = phase["path"]["services"].as_array().unwrap();
     assert_eq!(services[0]["service"]["name"], "slow.service");
-    // All of it, whatever process 1 did meanwhile.
+    // All of it, regardless of what process 1 did in the meantime.
     assert_eq!(number(&services[0]["ns"]) / MS, 6_075);
 }
 
 #[test]
-fn the_slow_unit_of_a_real_boot_is_named() {
+fn names_slow_unit_of_real_boot() {
     let Some(report) = sample_answer("boot-2", "--service slowearly.service") else {
         return;
     };
@@ -270,13 +270,13 @@ fn the_slow_unit_of_a_real_boot_is_named() {
 }
 
 #[test]
-fn a_unit_that_is_slow_to_stop_is_explained_by_what_stops_it() {
+fn explains_slow_unit_stop() {
     let Some(report) = sample_answer("shutdown-slowstop", "") else {
         return;
     };
     let names: Vec<&str> =
         report["stretches"].as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap()).collect();
-    // The trace is of the shutdown; of the boot, which units and log tell of, there is nothing to say.
+    // The trace covers the shutdown; for the boot, only units and logs, there is nothing to report.
     assert_eq!(names[0], "stop_units");
     assert!(!names.contains(&"user_space"));
     let without: Vec<&str> =
@@ -294,7 +294,7 @@ fn a_unit_that_is_slow_to_stop_is_explained_by_what_stops_it() {
 }
 
 #[test]
-fn the_phases_of_a_real_sleep_have_chains() {
+fn real_sleep_phases_have_paths() {
     let Some(report) = sample_answer("suspend-s3", "") else {
         return;
     };
@@ -309,7 +309,7 @@ fn the_phases_of_a_real_sleep_have_chains() {
     assert_eq!(number(&request["duration_ns"]) / MS, 448);
 }
 
-/// The phases that `onoff boot`, `shutdown` or `suspend` has, with their lengths, ns.
+/// The phases in `onoff boot`, `shutdown` or `suspend` with their durations in ns.
 fn phases_of(report: &Value) -> Vec<(String, i64)> {
     let phases = report["phases"].as_array().unwrap().iter();
     let known = phases.filter_map(|phase| Some((phase["name"].as_str()?.to_owned(), phase["duration_ns"].as_i64()?)));
@@ -317,7 +317,7 @@ fn phases_of(report: &Value) -> Vec<(String, i64)> {
 }
 
 #[test]
-fn the_phases_are_those_of_the_transition_and_the_account_of_each_sums_to_it() {
+fn phases_match_transition_and_shares_sum() {
     let Some(samples) = samples("linux") else {
         return;
     };
@@ -346,7 +346,7 @@ fn the_phases_are_those_of_the_transition_and_the_account_of_each_sums_to_it() {
     assert!(text.contains("user space (boot) took 23.4 s"), "{text}");
 }
 
-/// The culprits that a verb names: phase, name, ms.
+/// The culprits in a verb's report: phase, name, ms.
 fn culprits(folder: &Folder, line: &str) -> Vec<(String, String, i64)> {
     let report: Value = serde_json::from_str(&folder.answer(&format!("{line} --format json"))).unwrap();
     let culprits = report["culprits"].as_array().unwrap().iter();
@@ -358,18 +358,18 @@ fn culprits(folder: &Folder, line: &str) -> Vec<(String, String, i64)> {
         .collect()
 }
 
-/// One name and one number for a planted cause: the verb of the transition, why, diagnose and the measures of compare.
+/// Checks that the transition's verb, why, diagnose and compare agree on an injected cause.
 fn is_one(folder: &Folder, path: &Path, (verb, phase, name): (&str, &str, &str), blamed_ms: i64) {
     let shown = path.display();
     let (of, first, ms) = culprits(folder, &format!("{verb} {shown}")).swap_remove(0);
     assert_eq!((of.as_str(), first.as_str()), (phase, name));
-    // What 'systemd-analyze blame' or the units' own properties say, within 5 %.
+    // Within 5 % of 'systemd-analyze blame' or the unit properties.
     assert!((ms - blamed_ms).abs() * 20 <= blamed_ms, "{name}: {ms} ms");
-    let held = format!("{name} held up {}", phase.replace('_', " "));
+    let headline = format!("{name} headline up {}", phase.replace('_', " "));
     let cost = format!(" for {}", onoff_trace::Duration::from_ns(ms * MS));
-    let says = |text: &str| text.lines().any(|line| line.starts_with(&held) && line.contains(&cost));
-    assert!(says(&folder.answer(&format!("{verb} {shown}"))), "{held}{cost}");
-    assert!(says(&folder.answer(&format!("why {shown} --phase {phase}"))), "{held}{cost}");
+    let says = |text: &str| text.lines().any(|line| line.starts_with(&headline) && line.contains(&cost));
+    assert!(says(&folder.answer(&format!("{verb} {shown}"))), "{headline}{cost}");
+    assert!(says(&folder.answer(&format!("why {shown} --phase {phase}"))), "{headline}{cost}");
     let diagnosis: Value = serde_json::from_str(&folder.answer(&format!("diagnose {shown} --format json"))).unwrap();
     let mut findings = diagnosis["findings"].as_array().unwrap().iter();
     let finding = findings.find(|one| one["subject"]["name"] == name).unwrap();
@@ -382,7 +382,7 @@ fn is_one(folder: &Folder, path: &Path, (verb, phase, name): (&str, &str, &str),
 }
 
 #[test]
-fn a_planted_unit_is_one_cause_in_every_verb() {
+fn verbs_agree_on_injected_unit() {
     let Some(samples) = samples("linux") else {
         return;
     };
@@ -390,7 +390,8 @@ fn a_planted_unit_is_one_cause_in_every_verb() {
     is_one(&folder, &samples.join("boot-2.tar.xz"), ("boot", "user_space", "slowearly.service"), 6_107);
     let shutdown = samples.join("shutdown-slowstop.tar.xz");
     is_one(&folder, &shutdown, ("shutdown", "stop_units", "slowstop.service"), 5_166);
-    // e2scrub_reap.service took 8.17 s of the first boot, off the way, and ifup@enp0s16.service 3.88 s of the shutdown.
+    // e2scrub_reap.service took 8.17 s of the first boot, off the critical path, and ifup@enp0s16.service 3.88 s of the
+    // shutdown.
     let boot = culprits(&folder, &format!("boot {}", samples.join("boot-2.tar.xz").display()));
     assert!(!boot.iter().any(|(_, name, _)| name == "e2scrub_reap.service" || name == "the processors"), "{boot:?}");
     let stop = culprits(&folder, &format!("shutdown {}", shutdown.display()));
@@ -398,7 +399,7 @@ fn a_planted_unit_is_one_cause_in_every_verb() {
 }
 
 #[test]
-fn a_boot_that_its_processors_bound_is_said_to_be_and_one_without_switches_is_not_known() {
+fn reports_cpu_bound_boot() {
     let Some(samples) = samples("linux") else {
         return;
     };
@@ -408,11 +409,11 @@ fn a_boot_that_its_processors_bound_is_said_to_be_and_one_without_switches_is_no
         let (phase, first, ms) = culprits(&folder, &format!("boot {}", path.display())).swap_remove(0);
         assert_eq!((phase.as_str(), first.as_str()), ("user_space", "the processors"), "{name}");
         let text = folder.answer(&format!("boot {}", path.display()));
-        let said = format!("The processors held up user space for {}", onoff_trace::Duration::from_ns(ms * MS));
-        assert!(text.contains(&said), "{text}");
+        let headline = format!("The processors held up user space for {}", onoff_trace::Duration::from_ns(ms * MS));
+        assert!(text.contains(&headline), "{text}");
     }
     let sleep = samples.join("suspend-s3.tar.xz");
-    // Without switches and units' properties the order is that of systemd-analyze critical-chain: its lengths, to the ms.
+    // Without context switches and unit properties, the order and durations come from systemd-analyze critical-chain.
     let of_the_chain: Vec<(String, i64)> = culprits(&folder, &format!("boot {}", sleep.display()))
         .into_iter()
         .map(|(phase, name, ms)| {
@@ -422,17 +423,17 @@ fn a_boot_that_its_processors_bound_is_said_to_be_and_one_without_switches_is_no
         .collect();
     let expected = [("networking.service", 6_105), ("systemd-udev-trigger.service", 5_038), ("ssh.service", 4_206)];
     assert_eq!(of_the_chain[..3], expected.map(|(name, ms)| (name.to_owned(), ms)));
-    // Without the chain either nobody is named.
+    // Without the critical chain as well, no unit is named.
     assert_eq!(culprits(&Folder::linux_boot(), "boot linux/journal.export"), []);
     let why = folder.answer(&format!("why {} --transition boot", sleep.display()));
     assert!(why.contains("of kernel (boot), because context switches were not recorded"), "{why}");
 }
 
 #[test]
-fn a_planted_function_of_the_kernel_is_named_with_its_seconds() {
+fn names_injected_kernel_function() {
     let folder = made();
     let found = culprits(&folder, "boot linux");
-    // Process 1 had the processor for the first 5 ms of the unit's 6.075 s.
+    // Process 1 was running for the first 5 ms of the unit's 6.075 s.
     assert_eq!(found[0], ("user_space".to_owned(), "slow.service".to_owned(), 6_070), "{found:?}");
     assert_eq!(found[1], ("kernel".to_owned(), "slow_init".to_owned(), 2_000), "{found:?}");
     let text = folder.answer("why linux --phase kernel");

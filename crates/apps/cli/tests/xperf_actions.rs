@@ -1,12 +1,12 @@
-//! `onoff xperf`: what each action answers about a recording that was put together event by event, so that every number
+//! `onoff xperf` actions on a recording built event by event, so that every number
 //! is known.
 #![allow(clippy::unwrap_used)]
 
-use crate::running::Folder;
+use crate::harness::Folder;
 use onoff_testkit::assemble::{EtlBuilder, ManifestEvent, Payload, Record, Session};
 use onoff_testkit::events::kernel::{Image, Moment, Process, Thread, mark};
 
-/// Ticks of a time in µs: ten to a µs, from the session's begin.
+/// Converts µs from the session start to ticks of 100 ns.
 fn at(us: u64) -> u64 {
     Session::windows_10(1).start_ticks + us * 10
 }
@@ -113,14 +113,14 @@ fn folder() -> Folder {
     folder
 }
 
-/// The lines of an answer, with runs of blanks as one.
+/// The lines of the output, with whitespace collapsed.
 fn lines(folder: &Folder, action: &str) -> Vec<String> {
     let text = folder.answer(&format!("xperf -i trace.etl -quiet -a {action}"));
     text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
 }
 
 #[test]
-fn the_registry_is_counted_by_operation_and_key() {
+fn counts_registry_by_operation_and_key() {
     let folder = folder();
     assert_eq!(
         lines(&folder, "registry"),
@@ -146,12 +146,12 @@ fn the_registry_is_counted_by_operation_and_key() {
             "2, 1, 12, Setup"
         ]
     );
-    // The range leaves out the operation that ends after it.
+    // The range excludes the operation that ends after it.
     assert!(lines(&folder, "registry -range 0 25").contains(&"1, 0, 5, Open".to_owned()));
 }
 
 #[test]
-fn memory_is_what_was_allocated_and_not_given_back() {
+fn counts_outstanding_memory() {
     let folder = folder();
     assert_eq!(
         lines(&folder, "pool -pooltags -images"),
@@ -162,7 +162,7 @@ fn memory_is_what_was_allocated_and_not_given_back() {
 }
 
 #[test]
-fn locks_and_drivers_are_named_by_their_modules() {
+fn names_modules_of_locks_and_drivers() {
     let folder = folder();
     assert_eq!(lines(&folder, "spinlock")[1], "1, 1, 3, 500, 30, slow.sys");
     assert_eq!(
@@ -176,7 +176,7 @@ fn locks_and_drivers_are_named_by_their_modules() {
 }
 
 #[test]
-fn providers_are_told_as_work() {
+fn shows_provider_activity() {
     let folder = folder();
     assert_eq!(
         lines(&folder, "winlogon")[1],
@@ -201,12 +201,12 @@ fn providers_are_told_as_work() {
             "150, 0x000000004000, 0x00001000, 0x00000005, \"\""
         ]
     );
-    // Peak virtual, working set and page file come first in the event, then the last ones.
+    // The event has the peak values of virtual size, working set and page file first, then the current ones.
     assert_eq!(lines(&folder, "perfctrs")[1], "100, a.exe ( 100), No, 11, 12, 7, 2, 6, 1, 8, 3, 9, 4, 10, 5, 11264");
 }
 
 #[test]
-fn marks_modules_and_statistics_come_from_one_reading() {
+fn marks_modules_and_statistics_in_one_pass() {
     let folder = folder();
     assert_eq!(lines(&folder, "mark"), ["TimeStamp, Delta, Text", "160, 0, \"ready\"", "170, 10, \"ready\""]);
     assert_eq!(lines(&folder, "marks -summary")[1], "2, 160, 170, \"ready\"");
@@ -219,7 +219,7 @@ fn marks_modules_and_statistics_come_from_one_reading() {
         lines(&folder, "symcache -quiet -imageid"),
         ["TimeDateStamp, ImageSize, OrigFileName", "0x5a000040, 0x00001000, \"slow.sys\""]
     );
-    // Nothing identifies its symbols, and scripts take each row's record apart.
+    // Its symbols are not identified; scripts parse each row.
     assert_eq!(
         lines(&folder, "symcache -quiet -imageid -dbgid"),
         ["TimeDateStamp, ImageSize, OrigFileName, CodeView Record"]
@@ -250,7 +250,7 @@ fn marks_modules_and_statistics_come_from_one_reading() {
 }
 
 #[test]
-fn what_was_not_recorded_is_said_with_what_would_tell_it() {
+fn reports_missing_evidence_and_flags() {
     let folder = Folder::boot("services-wes7.toml");
     for action in [
         "registry",
@@ -265,20 +265,20 @@ fn what_was_not_recorded_is_said_with_what_would_tell_it() {
         "perfctrs",
         "pnp",
     ] {
-        // A script goes on with an empty table, as with xperf's.
-        let (columns, said) = folder.columns_alone(&format!("xperf -i boot.etl -a {action}"));
+        // Scripts continue with an empty table, as with xperf.
+        let (columns, printed) = folder.columns_alone(&format!("xperf -i boot.etl -a {action}"));
         assert!(columns.contains(','), "{action}: {columns}");
-        assert!(said.contains("; this needs "), "{action}: {said}");
-        let (columns_again, said) = folder.columns_alone(&format!("xperf -i boot.etl -quiet -a {action}"));
-        assert_eq!((columns_again, said.as_str()), (columns, ""), "{action}");
+        assert!(printed.contains("; this needs "), "{action}: {printed}");
+        let (columns_again, printed) = folder.columns_alone(&format!("xperf -i boot.etl -quiet -a {action}"));
+        assert_eq!((columns_again, printed.as_str()), (columns, ""), "{action}");
     }
-    let (code, said) = folder.refusal("xperf -i boot.etl -quiet -a bootprefetch -events");
+    let (code, printed) = folder.refusal("xperf -i boot.etl -quiet -a bootprefetch -events");
     assert_eq!(code, 2);
-    assert!(said.contains("; this needs "), "{said}");
+    assert!(printed.contains("; this needs "), "{printed}");
 }
 
 #[test]
-fn the_read_ahead_of_a_boot_is_told_by_phase_and_disk() {
+fn shows_read_ahead_by_phase_and_disk() {
     let folder = Folder::boot("slow-boot.toml");
     let text = folder.answer("xperf -i boot.etl -quiet -a bootprefetch -summary -disktime");
     let rows: Vec<&str> = text.lines().map(|line| line.split(',').next().unwrap().trim()).collect();
@@ -300,7 +300,7 @@ fn the_read_ahead_of_a_boot_is_told_by_phase_and_disk() {
         let row = text.lines().find(|line| line.starts_with(row)).unwrap();
         row.split(',').nth(column).unwrap().trim().parse().unwrap()
     };
-    // Requests of the phases add up to those of the boot; times of a disk to the time there was.
+    // Requests of the phases sum to those of the boot, and disk times to the elapsed time.
     for column in [4, 8, 11] {
         let phases = ["Pre Session Init", "Session Init", "WinLogon Init", "Explorer Init", "Post Boot"];
         let sum: f64 = phases.iter().map(|phase| number(phase, column)).sum();

@@ -1,12 +1,12 @@
-//! Our documents beside those of xperf that their owners posted: names, order, layout and, where the simulator plays the
+//! Compares our output with published xperf output: names, order, layout and, if the simulator models the
 //! same boot, the values.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use crate::running::Folder;
+use crate::harness::Folder;
 
 const PAPER: &str = "services-wes7.toml";
 
-/// An excerpt, or nothing, said clearly, where the folder of samples is missing.
+/// An excerpt; `None`, with a message, if the samples are missing.
 fn excerpt(name: &str) -> Option<String> {
     let path = onoff_testkit::real::samples("xperf-output")?.join(name);
     let text = std::fs::read(&path).ok();
@@ -16,7 +16,7 @@ fn excerpt(name: &str) -> Option<String> {
     text.map(|text| String::from_utf8_lossy(&text).into_owned())
 }
 
-/// Names of the attributes of the first element `name`, in their order.
+/// The attribute names of the first element `name`, in order.
 fn attributes<'t>(document: &'t str, name: &str) -> Vec<&'t str> {
     let element = document.split_once(&format!("<{name} ")).unwrap_or_else(|| panic!("no {name}")).1;
     let element = element.split('>').next().unwrap();
@@ -27,7 +27,7 @@ fn attributes<'t>(document: &'t str, name: &str) -> Vec<&'t str> {
         .collect()
 }
 
-/// Column titles without the blanks that align them.
+/// Column titles without padding.
 fn titles(line: &str) -> Vec<&str> {
     line.split(',').map(str::trim).collect()
 }
@@ -37,7 +37,7 @@ fn boot_xml() -> String {
 }
 
 #[test]
-fn the_document_is_well_formed_and_in_xperf_s_order() {
+fn xml_is_well_formed_in_xperf_order() {
     let text = boot_xml();
     let document = roxmltree::Document::parse(&text).unwrap();
     let children = |node: roxmltree::Node<'_, '_>| -> Vec<String> {
@@ -88,7 +88,7 @@ fn the_document_is_well_formed_and_in_xperf_s_order() {
 }
 
 #[test]
-fn elements_have_the_attributes_of_posted_documents() {
+fn elements_have_published_attributes() {
     let document = boot_xml();
     if let Some(posted) = excerpt("boot-processSummary.xml") {
         assert_eq!(document.lines().next(), posted.lines().nth(1));
@@ -108,7 +108,7 @@ fn elements_have_the_attributes_of_posted_documents() {
         assert_eq!(lines(&document), lines(&posted));
     }
     if let Some(posted) = excerpt("boot-pnp.xml") {
-        // Posted from a browser's tree, which puts attributes in an order of its own.
+        // Copied from a browser, which reorders attributes.
         let document = Folder::boot("table-6-no-pended-requests.toml").answer("boot boot.etl --format xml");
         for element in ["phase", "pnpObject"] {
             let sorted = |mut names: Vec<String>| {
@@ -118,14 +118,14 @@ fn elements_have_the_attributes_of_posted_documents() {
             let ours = attributes(&document, element).into_iter().map(str::to_owned).collect();
             let theirs: Vec<String> = attributes(&posted, element).into_iter().map(str::to_owned).collect();
             let (ours, theirs) = (sorted(ours), sorted(theirs));
-            // The first object posted is a driver, which has neither description nor friendly name.
+            // The first published object is a driver, without description and friendly name.
             assert!(theirs.iter().all(|name| ours.contains(name)), "{element}: {ours:?} {theirs:?}");
         }
     }
 }
 
 #[test]
-fn services_are_the_rows_of_the_paper() {
+fn services_match_paper_rows() {
     let Some(posted) = excerpt("boot-services-wes7-paper.xml") else {
         return;
     };
@@ -136,7 +136,7 @@ fn services_are_the_rows_of_the_paper() {
     };
     let (ours, theirs) = (rows(&document), rows(&posted));
     assert_eq!(theirs.len(), 7);
-    // Process ids are the machine's own.
+    // Process ids differ per machine.
     let without_pid = |row: &String| -> String {
         let kept: Vec<&str> = row.split(['(', ')']).step_by(2).collect();
         kept.join("()")
@@ -145,7 +145,7 @@ fn services_are_the_rows_of_the_paper() {
 }
 
 #[test]
-fn the_table_of_services_has_the_columns_and_sums_of_xperf() {
+fn services_table_has_xperf_columns_and_sums() {
     let table = Folder::boot(PAPER).answer("boot boot.etl --format csv");
     let mut lines = table.lines();
     let head: Vec<&str> = lines.by_ref().take(3).collect();
@@ -160,7 +160,7 @@ fn the_table_of_services_has_the_columns_and_sums_of_xperf() {
         let fields: Vec<&str> = line.splitn(12, ", ").collect();
         assert_eq!(fields[0], "Start");
         let number = |at: usize| -> i64 { fields[at].parse().unwrap() };
-        // Each is rounded by itself.
+        // Each value is rounded separately.
         let about = |left: i64, right: i64| assert!((left - right).abs() <= 1, "{line}");
         assert!((number(3) - number(4) - number(5) - number(6)).abs() <= 2, "{line}");
         about(number(8), number(7) + number(4));
@@ -173,7 +173,7 @@ fn the_table_of_services_has_the_columns_and_sums_of_xperf() {
 }
 
 #[test]
-fn the_table_of_devices_has_the_columns_of_xperf() {
+fn devices_table_has_xperf_columns() {
     let table = Folder::boot("table-6-no-pended-requests.toml").answer("boot boot.etl --format csv --csv pnp");
     let mut blocks = table.split("\n\n");
     let rows = blocks.next().unwrap();
@@ -201,7 +201,7 @@ fn the_table_of_devices_has_the_columns_of_xperf() {
 }
 
 #[test]
-fn the_dump_s_columns_are_those_of_posted_dumps() {
+fn dump_has_published_columns() {
     let Some(posted) = excerpt("dumper.txt") else {
         return;
     };
@@ -229,13 +229,13 @@ fn the_dump_s_columns_are_those_of_posted_dumps() {
     ] {
         assert_eq!(header(&dump, name, columns), header(&posted, name, columns), "{name}");
     }
-    // Widths: fields of the same column are as long as in a posted row.
+    // Field widths match the published rows.
     let row = |text: &str, name: &str, columns: usize| -> String {
         let rows = text.lines().map(|line| line.trim_start_matches("-- ").trim_end());
         let mut rows = rows.filter(|line| line.trim_start().starts_with(name) && !line.contains("TimeStamp"));
         rows.find(|line| line.split(", ").count() == columns).unwrap_or_default().to_owned()
     };
-    // Names of processes and files are as long as they are.
+    // Process and file names have variable width.
     for (name, columns, names) in [("CSwitch,", 23, [2, 8]), ("DiskRead,", 16, [2, 15])] {
         let (ours, theirs) = (row(&dump, name, columns), row(&posted, name, columns));
         assert!(!ours.is_empty() && !theirs.is_empty(), "{name}");
@@ -251,7 +251,7 @@ fn the_dump_s_columns_are_those_of_posted_dumps() {
     assert_eq!(about(&dump), about(&posted));
 }
 
-/// The fields of a row: commas between quotes separate nothing.
+/// Splits a row into fields; commas within quotes are literal.
 fn fields(row: &str) -> Vec<String> {
     let mut fields = vec![String::new()];
     let mut quoted = false;
@@ -266,12 +266,12 @@ fn fields(row: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_row_of_the_dump_has_the_columns_that_its_header_names() {
+fn dump_rows_match_header() {
     let dump = Folder::boot("slow-boot.toml").answer("xperf -i boot.etl -a dumper");
     let mut columns = std::collections::BTreeMap::new();
     let mut in_header = false;
     let mut rows = std::collections::BTreeMap::new();
-    // By processor: the thread that came last.
+    // The last thread by processor.
     let mut running = std::collections::BTreeMap::new();
     for line in dump.lines() {
         match line {
@@ -280,7 +280,7 @@ fn every_row_of_the_dump_has_the_columns_that_its_header_names() {
             _ if line.starts_with("OS Version: ") => {}
             _ if in_header => {
                 let titles = fields(line);
-                // Providers may give different events one name: each has its header.
+                // Events of a provider can share a name; each has its own header.
                 let known: &mut Vec<Vec<String>> = columns.entry(titles[0].clone()).or_default();
                 known.push(titles);
             }

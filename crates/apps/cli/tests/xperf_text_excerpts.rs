@@ -1,10 +1,10 @@
-//! Actions that answer in text, beside lines of theirs that somebody posted.
+//! Compares text actions with published xperf output.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use crate::running::Folder;
+use crate::harness::Folder;
 use onoff_testkit::assemble::{EtlBuilder, Payload, Record, Session};
 
-/// The posted lines of an action; none where the folder of samples is missing.
+/// The published lines of an action; `None` if the samples are missing.
 fn posted(action: &str) -> Option<Vec<String>> {
     let path = onoff_testkit::real::samples("xperf-output")?.join("text-actions.txt");
     let text = std::fs::read(&path).ok()?;
@@ -23,13 +23,13 @@ fn posted(action: &str) -> Option<Vec<String>> {
 }
 
 #[test]
-fn statistics_have_the_posted_names() {
+fn statistics_have_published_names() {
     let Some(posted) = posted("tracestats") else {
         return;
     };
     let folder = Folder::boot("services-wes7.toml");
     let text = folder.answer("xperf -i boot.etl -quiet -a tracestats -timezone utc");
-    // Up to the colon, which posted lines put after one blank or two.
+    // Up to the colon; published lines have one or two blanks before it.
     let name = |line: &str| line.split(" :").next().unwrap().trim_end().to_owned();
     let ours: Vec<String> = text.lines().map(name).collect();
     for line in posted.iter().filter(|line| line.contains(" :")) {
@@ -42,7 +42,7 @@ fn statistics_have_the_posted_names() {
 }
 
 #[test]
-fn rows_of_symbols_have_the_posted_columns() {
+fn symbol_rows_have_published_columns() {
     let Some(posted) = posted("symcache") else {
         return;
     };
@@ -65,7 +65,7 @@ fn rows_of_symbols_have_the_posted_columns() {
 }
 
 #[test]
-fn pool_memory_has_the_posted_header() {
+fn pool_memory_has_published_header() {
     let Some(posted) = posted("pool") else { return };
     let session = Session::windows_10(1);
     let ticks = session.start_ticks + 10;

@@ -1,21 +1,21 @@
-//! xperf's actions about processes, processors, interrupts and stacks: laid out as posted outputs are, and true.
+//! The xperf actions for processes, CPU, interrupts and stacks match published layouts and simulated truth.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::running::Folder;
+use crate::harness::Folder;
 use onoff_simulator::Truth;
 
 const SCENARIO: &str = "table-7-slow-service-in-group.toml";
 
-/// The posted excerpts, or nothing, said clearly, where the folder of samples is missing.
+/// The published excerpts; `None`, with a message, if the samples are missing.
 fn excerpts() -> Option<String> {
     let path = onoff_testkit::real::samples("xperf-output")?.join("text-actions.txt");
     Some(std::fs::read_to_string(path).unwrap())
 }
 
-/// A recording with samples and stacks.
+/// A recording with CPU samples and stacks.
 fn sampled() -> Folder {
     let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../samples/slow-boot.etl");
     let folder = Folder::new();
@@ -23,13 +23,13 @@ fn sampled() -> Folder {
     folder
 }
 
-/// Column titles without any blanks.
+/// Column titles without blanks.
 fn titles(line: &str) -> Vec<String> {
     let titles = line.split(',').map(|title| title.replace(' ', ""));
     titles.collect()
 }
 
-/// `name (pid)` apart.
+/// Splits `name (pid)`.
 fn process(cell: &str) -> (String, i64) {
     let (name, pid) = cell.trim().rsplit_once(" (").unwrap();
     let pid = pid.trim_end_matches(')').trim().parse().unwrap();
@@ -40,7 +40,7 @@ fn microseconds(cell: &str) -> i64 {
     cell.trim().parse().unwrap()
 }
 
-/// Processor time of each process in the whole boot, ns.
+/// CPU time per process over the whole boot, in ns.
 fn times(truth: &Truth) -> BTreeMap<i64, i64> {
     let mut times = BTreeMap::new();
     for phase in &truth.phases {
@@ -53,7 +53,7 @@ fn times(truth: &Truth) -> BTreeMap<i64, i64> {
 }
 
 #[test]
-fn processor_time_by_process_is_the_truth_in_microseconds() {
+fn cpu_time_matches_truth_in_microseconds() {
     let (folder, truth) = Folder::boot_and_truth(SCENARIO);
     for action in ["cswitch -process", "cpudisk"] {
         let text = folder.answer(&format!("xperf -i boot.etl -a {action}"));
@@ -76,7 +76,7 @@ fn processor_time_by_process_is_the_truth_in_microseconds() {
 }
 
 #[test]
-fn threads_make_up_their_process_and_nothing_is_taken_without_interrupts() {
+fn threads_sum_to_process() {
     let folder = sampled();
     let sum = |options: &str| -> i64 {
         let text = folder.answer(&format!("xperf -i boot.etl -a cswitch {options}"));
@@ -90,14 +90,14 @@ fn threads_make_up_their_process_and_nothing_is_taken_without_interrupts() {
 }
 
 #[test]
-fn availability_has_the_posted_layout() {
+fn availability_has_published_layout() {
     let folder = Folder::boot(SCENARIO);
     let text = folder.answer("xperf -i boot.etl -a cswitch");
     let mut lines = text.lines();
     let header = lines.next().unwrap();
     if let Some(posted) = excerpts() {
         let posted = posted.lines().find(|line| line.starts_with(" StartTime,"));
-        // As far as two processors go, to the character.
+        // Identical for two processors.
         assert!(posted.unwrap().starts_with(header), "{header}");
     }
     let utilized = folder.answer("xperf -i boot.etl -a cswitch -util 1");
@@ -115,7 +115,7 @@ fn availability_has_the_posted_layout() {
 }
 
 #[test]
-fn interrupts_are_counted_as_recorded_and_laid_out_as_posted() {
+fn interrupts_match_recording_and_published_layout() {
     let (folder, truth) = Folder::boot_and_truth(SCENARIO);
     let text = folder.answer("xperf -i boot.etl -a dpcisr");
     let (dpcs, interrupts) = text.split_once("Interrupt Info").unwrap();
@@ -127,32 +127,32 @@ fn interrupts_are_counted_as_recorded_and_laid_out_as_posted() {
     assert_eq!(total(dpcs), recorded("0F44").max(recorded("0f44")));
     let isrs: u64 = ["0F43", "0f43", "0F32", "0f32"].iter().map(|hook| recorded(hook)).sum();
     assert_eq!(total(interrupts), isrs);
-    // One report each when asked for one, and one section.
+    // A single report or section on request.
     let summary = folder.answer("xperf -i boot.etl -a dpcisr -dpc -summary");
     assert!(!summary.contains("Interrupt Info") && !summary.contains("Total"));
     assert_eq!(summary.matches("CPU Usage from").count(), 1);
     let every_ten = folder.answer("xperf -i boot.etl -a dpcisr -isr -interval 10 -range 0 30s");
     assert!(every_ten.contains("Usage From 0 ms to 30000 ms, Summing In 10 second intervals. Intervals=3\n"));
     assert_eq!(every_ten.lines().filter(|line| line.contains(" :,") && line.contains('-')).count(), 3);
-    // What the intervals have together is what the modules have together, but for the µs that are cut off.
-    let taken = |table: &str, is_row: &dyn Fn(&str) -> bool| -> u64 {
+    // The totals of intervals and modules agree, except for truncated µs.
+    let total = |table: &str, is_row: &dyn Fn(&str) -> bool| -> u64 {
         let rows = table.lines().filter(|line| is_row(line)).flat_map(|line| line.split(','));
         let cells = rows.filter_map(|cell| cell.split_once('.')?.0.split_whitespace().next()?.parse::<u64>().ok());
         cells.sum()
     };
-    let whole = taken(&text, &|line| line.ends_with(", \"Unknown\"") || line.ends_with(".sys"));
-    let intervals = taken(&text, &|line| line.contains(" :,"));
+    let whole = total(&text, &|line| line.ends_with(", \"Unknown\"") || line.ends_with(".sys"));
+    let intervals = total(&text, &|line| line.contains(" :,"));
     let processors = text.lines().find(|line| line.ends_with("Usage,")).unwrap().matches("Usage").count();
     let cells = (text.matches(" :,").count() * processors) as u64;
     assert!(whole > 0 && whole.abs_diff(intervals) <= cells, "{whole} and {intervals} µs");
-    // Every interval of 2 s is once in each column of the distribution.
+    // Each column of the distribution counts every 2 s interval once.
     let total = text.lines().find(|line| line.starts_with("Total:   ")).unwrap();
     let counts: Vec<&str> = total.split(',').skip(1).map(str::trim).collect();
     assert!(counts.len() == 3 * processors && counts.iter().all(|&count| count == counts[0]), "{total}");
 
     let Some(posted) = excerpts() else { return };
     let shape = |line: &str| -> String {
-        // Numbers may differ; their places may not.
+        // Numbers may differ, but not their positions.
         let place = |c: char| if c.is_ascii_digit() { ' ' } else { c };
         line.chars().map(place).collect()
     };
@@ -171,7 +171,7 @@ fn interrupts_are_counted_as_recorded_and_laid_out_as_posted() {
 }
 
 #[test]
-fn samples_by_process_and_module_have_the_posted_titles_and_sum_up() {
+fn samples_have_published_titles_and_sum() {
     let folder = sampled();
     let text = folder.answer("xperf -i boot.etl -a profile -detail");
     let header = text.lines().next().unwrap();
@@ -188,7 +188,7 @@ fn samples_by_process_and_module_have_the_posted_titles_and_sum_up() {
     assert!((weights - busy_us).abs() < 1_000, "{weights} of {busy_us}");
     let idle_us = cpu["cpu"]["idle_ns"].as_i64().unwrap() / 1_000;
     assert!(idle_us > 0 && (idle.iter().map(|row| weight(row)).sum::<i64>() - idle_us).abs() < 1_000, "{idle:?}");
-    // Every sample counts once, and every processor is one row.
+    // Every sample counts once, and each processor has one row.
     let frequency = folder.answer("xperf -i boot.etl -a profile -freq");
     let rows: Vec<Vec<i64>> = frequency.lines().skip(1).map(|row| row.split(',').map(microseconds).collect()).collect();
     let processors: std::collections::BTreeSet<i64> = rows.iter().map(|row| row[0]).collect();
@@ -200,15 +200,15 @@ fn samples_by_process_and_module_have_the_posted_titles_and_sum_up() {
         dump.lines().filter(|row| row.trim_start().starts_with("SampledProfile,") && row.contains("Idle (   0)"));
     let counted = rows("SampledProfile,") - 1 - idle.count();
     assert!(usize::try_from(samples) == Ok(counted), "{samples} of {counted}");
-    // With symbols that are not there, what is not known is called so, module by module.
-    let asked = folder.answer("xperf -quiet -symbols -i boot.etl -a profile -detail");
-    let weights: i64 = asked.lines().skip(1).map(weight).sum();
+    // With missing symbols, functions are shown as unknown, by module.
+    let detail = folder.answer("xperf -quiet -symbols -i boot.etl -a profile -detail");
+    let weights: i64 = detail.lines().skip(1).map(weight).sum();
     assert!((weights - busy_us - idle_us).abs() < 1_000, "{weights}");
-    assert!(asked.lines().skip(1).all(|row| row.ends_with("\"Unknown\"")), "{asked}");
+    assert!(detail.lines().skip(1).all(|row| row.ends_with("\"Unknown\"")), "{detail}");
 }
 
 #[test]
-fn threads_made_ready_are_rows_of_the_dump() {
+fn dump_has_ready_thread_rows() {
     let folder = Folder::boot(SCENARIO);
     let text = folder.answer("xperf -i boot.etl -a readythread -range 10s 12s");
     let mut lines = text.lines();
@@ -225,10 +225,10 @@ fn threads_made_ready_are_rows_of_the_dump() {
 }
 
 #[test]
-fn processes_have_the_posted_fields() {
+fn processes_have_published_fields() {
     let (folder, truth) = Folder::boot_and_truth(SCENARIO);
     let text = folder.answer("xperf -i boot.etl -a process -withcmdline");
-    // The posted row: start, end, kind, key, process, creator, session, page table, command line.
+    // The published row: start, end, kind, key, process, parent, session, page table, command line.
     let posted =
         "        MIN,   24656403, Process, 0XA1141C60,       chrome.exe ( 748),      10760,          1, 0x11e8c260,";
     if let Some(excerpts) = excerpts() {
@@ -257,7 +257,7 @@ fn processes_have_the_posted_fields() {
     found.sort_unstable();
     expected.sort_unstable();
     assert_eq!(found, expected);
-    // A tree has each process once, below its creator.
+    // The tree lists each process once, below its parent.
     let tree = folder.answer("xperf -i boot.etl -a process -tree");
     assert_eq!(tree.lines().count(), text.lines().count());
     let (code, _) = folder.refusal("xperf -i boot.etl -a process -tree -thread");
@@ -265,7 +265,7 @@ fn processes_have_the_posted_fields() {
 }
 
 #[test]
-fn stacks_have_the_posted_tables_and_each_ends_in_one_module() {
+fn stacks_have_published_tables() {
     let folder = sampled();
     let page = folder.answer("xperf -i boot.etl -a stack -butterfly");
     if let Some(posted) = excerpts() {
@@ -296,7 +296,7 @@ fn stacks_have_the_posted_tables_and_each_ends_in_one_module() {
 }
 
 #[test]
-fn what_was_not_recorded_is_said() {
+fn reports_missing_evidence() {
     use onoff_testkit::assemble::{EtlBuilder, Session};
     let folder = Folder::new();
     folder.file("idle.etl", &EtlBuilder::new(Session::windows_10(2)).finish());
@@ -315,14 +315,14 @@ fn what_was_not_recorded_is_said() {
 }
 
 #[test]
-fn for_machines_a_stack_is_one_row_with_the_frames_of_its_rows() {
+fn machine_readable_stack_is_one_row() {
     let folder = Folder::boot("slow-boot.toml");
     let stacks = |arguments: &str| -> Vec<Vec<String>> {
         let text = folder.answer(&format!("xperf -i boot.etl -a dumper -range 0 2s {arguments}"));
         let rows = text.lines().filter(|line| line.trim_start().starts_with("Stack,") && !line.contains("TimeStamp"));
         rows.map(|row| row.split(',').map(|cell| cell.trim().to_owned()).collect()).collect()
     };
-    // By frames: time, thread, number, address, function. As one: time, thread, the functions, nothing after the last comma.
+    // By frames: time, thread, number, address, function. As one row: time, thread, functions, with a trailing comma.
     let mut joined: Vec<Vec<String>> = Vec::new();
     for row in stacks("") {
         if row[3] == "1" {
@@ -339,11 +339,11 @@ fn for_machines_a_stack_is_one_row_with_the_frames_of_its_rows() {
 }
 
 #[test]
-fn providers_and_help_on_recording_answer_without_a_recording() {
+fn providers_and_help_need_no_recording() {
     let folder = Folder::new();
     let listed = folder.answer("xperf -providers");
     // From Microsoft's manifest.
     assert!(listed.contains("331c3b3a-2005-44c2-ac5e-77220c37d6b4:Microsoft-Windows-Kernel-Power\n"), "{listed}");
-    let said = folder.answer("xperf -help start");
-    assert!(said.contains("onoff record boot"), "{said}");
+    let printed = folder.answer("xperf -help start");
+    assert!(printed.contains("onoff record boot"), "{printed}");
 }

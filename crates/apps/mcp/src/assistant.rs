@@ -1,4 +1,4 @@
-//! Answers calls of tools.
+//! Handles tool calls.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -8,36 +8,35 @@ use serde_json::{Map, Value};
 
 use crate::folders::Folders;
 use crate::parts::Parts;
-use crate::tools::{Kind, Parameter, TOOLS, schema};
+use crate::tools::{Parameter, ParameterKind, TOOLS, schema};
 
-/// The program: answers its arguments, its name first, with what it would print, or with why it does not.
+/// Runs the program: takes its arguments, starting with the program name, and returns its output or an error message.
 pub type Verb = Arc<dyn Fn(Vec<OsString>) -> Result<Vec<u8>, String> + Send + Sync>;
 
-/// What comes of a call.
+/// The result of a tool call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// For who asked.
     pub text: String,
-    /// Whether it says why there is no answer.
+    /// If true, `text` is an error message.
     pub failed: bool,
 }
 
-/// A tool as it is announced.
+/// The description of a tool for the client.
 #[derive(Clone, Debug)]
-pub struct Announced {
-    /// Its name.
+pub struct ToolDescription {
     pub name: &'static str,
-    /// What it answers.
-    pub meaning: &'static str,
-    /// The JSON Schema of what it takes.
+    pub description: &'static str,
+    /// The JSON schema of the parameters.
     pub schema: Map<String, Value>,
 }
 
-const FOLDER: Parameter = Parameter::option("folder", "Only what is in this folder", Kind::Path);
-const HANDLE: Parameter = Parameter::bare("handle", "The handle that the part before named", Kind::Count);
-const FROM: Parameter = Parameter::bare("from", "Where the part before ended, as it says", Kind::Count);
+const FOLDER: Parameter = Parameter::option("folder", "List only this folder", ParameterKind::Path);
+const HANDLE: Parameter =
+    Parameter::positional("handle", "The handle given at the end of the previous part", ParameterKind::Count);
+const FROM: Parameter =
+    Parameter::positional("from", "The offset given at the end of the previous part", ParameterKind::Count);
 
-/// Answers calls of tools, and keeps what did not fit into an answer.
+/// Handles tool calls, and keeps the rest of long answers.
 pub struct Assistant {
     folders: Folders,
     verb: Verb,
@@ -52,67 +51,70 @@ impl std::fmt::Debug for Assistant {
 }
 
 impl Assistant {
-    /// Answers about the files in `folders` by `verb`; `guide`: how to investigate, step by step.
+    /// Serves the files in `folders` with `verb`; `guide` is the text of the tool `guide`.
     #[must_use]
     pub fn new(folders: Folders, verb: Verb, guide: String) -> Self {
         Self { folders, verb, guide, parts: Mutex::default() }
     }
 
-    /// Every tool.
+    /// Describes all tools.
     #[must_use]
-    pub fn tools(&self) -> Vec<Announced> {
+    pub fn tools(&self) -> Vec<ToolDescription> {
         let own = [
-            Announced {
+            ToolDescription {
                 name: "recordings",
-                meaning: "The files that may be asked about, with their sizes.",
+                description: "List the files that the other tools can read, with their sizes.",
                 schema: schema(&[FOLDER]),
             },
-            Announced {
+            ToolDescription {
                 name: "guide",
-                meaning: "How to investigate a slow boot, shutdown or wake, step by step, with the tools of this server.",
+                description: "How to investigate a slow boot, shutdown or wake-up with these tools, step by step.",
                 schema: schema(&[]),
             },
-            Announced {
+            ToolDescription {
                 name: "more",
-                meaning: "The next part of an answer that was too long for one.",
+                description: "Get the next part of a long answer.",
                 schema: schema(&[HANDLE, FROM]),
             },
         ];
-        let of_verbs =
-            TOOLS.iter().map(|tool| Announced { name: tool.name, meaning: tool.meaning, schema: tool.schema() });
-        own.into_iter().chain(of_verbs).collect()
+        let verbs = TOOLS.iter().map(|tool| ToolDescription {
+            name: tool.name,
+            description: tool.description,
+            schema: tool.schema(),
+        });
+        own.into_iter().chain(verbs).collect()
     }
 
-    /// How to use the tools together.
+    /// Tells the client how to use the tools together.
     #[must_use]
     pub fn instructions(&self) -> String {
-        "onoff shows where the time goes while a computer boots, shuts down, sleeps and wakes, from a recording. Begin with 'recordings', then \
-         'overview' of a file, 'diagnose' for what to change, 'why' for who waited for whom. Every cost says how sure it is: repeat that, and \
-         where an answer says 'not known', say so. 'guide' has the steps."
+        "onoff shows where the time goes when a computer boots, shuts down, sleeps or wakes, from a recording. Start with 'recordings', \
+         then use 'overview' on a file, 'diagnose' for what to fix, and 'why' for the critical path. Each cost states its confidence: \
+         report that too, and where an answer says 'not known', say so. 'guide' lists the steps."
             .to_owned()
     }
 
-    /// Answers a call; `None` when there is no such tool.
+    /// Runs a tool; `None` if it does not exist.
     #[must_use]
     pub fn call(&self, tool: &str, call: &Map<String, Value>) -> Option<Answer> {
-        let answered = match tool {
+        let result = match tool {
             "recordings" => self.recordings(call),
             "guide" => Ok(self.guide.clone()),
             "more" => self.more(call),
             name => self.verb(name, call)?,
         };
-        let parts = |text| self.parts.lock().unwrap_or_else(PoisonError::into_inner).first(text);
-        Some(match answered {
-            // A part of an answer is one already.
+        let first_part = |text| self.parts.lock().unwrap_or_else(PoisonError::into_inner).first(text);
+        Some(match result {
+            // Already a part.
             Ok(text) if tool == "more" => Answer { text, failed: false },
-            Ok(text) => Answer { text: parts(text), failed: false },
-            Err(text) => Answer { text: parts(text), failed: true },
+            Ok(text) => Answer { text: first_part(text), failed: false },
+            Err(text) => Answer { text: first_part(text), failed: true },
         })
     }
 
     fn verb(&self, name: &str, call: &Map<String, Value>) -> Option<Result<String, String>> {
         let tool = TOOLS.iter().find(|tool| tool.name == name)?;
-        Some(tool.arguments(call, &self.folders).map_err(|misuse| format!("{name}: {misuse}")).and_then(|arguments| {
+        Some(tool.arguments(call, &self.folders).map_err(|error| format!("{name}: {error}")).and_then(|arguments| {
             let bytes = (self.verb)(arguments)?;
             Ok(String::from_utf8_lossy(&bytes).into_owned())
         }))
@@ -124,16 +126,16 @@ impl Assistant {
             Some(Value::String(folder)) => Some(folder.as_str()),
             Some(_) => return Err("recordings: 'folder' must be a path".to_owned()),
         };
-        let listing = self.folders.list(folder).map_err(|refused| format!("recordings: {refused}"))?;
+        let listing = self.folders.list(folder).map_err(|error| format!("recordings: {error}"))?;
         let mut text = String::new();
-        for found in &listing.files {
-            // A text takes everything.
-            let _ = writeln!(text, "{} ({} bytes)", found.path.display(), found.bytes);
+        for file in &listing.files {
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "{} ({} bytes)", file.path.display(), file.bytes);
         }
-        if listing.cut {
-            text.push_str("There are more: name a folder.\n");
+        if listing.is_truncated {
+            text.push_str("The list is truncated: name a folder.\n");
         } else if listing.files.is_empty() {
-            text.push_str("There are no files.\n");
+            text.push_str("No files.\n");
         }
         Ok(text)
     }
@@ -142,13 +144,13 @@ impl Assistant {
         let number = |name: &str| {
             call.get(name)
                 .and_then(Value::as_u64)
-                .ok_or_else(|| format!("more: '{name}' must be the number that the part before named"))
+                .ok_or_else(|| format!("more: '{name}' must be the number given at the end of the previous part"))
         };
         let (handle, from) = (number(HANDLE.name)?, number(FROM.name)?);
         let parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
         usize::try_from(from)
             .ok()
             .and_then(|from| parts.more(handle, from))
-            .ok_or_else(|| "more: there is no such part, or the answer is not kept any more: ask again".to_owned())
+            .ok_or_else(|| "more: no such part, or the answer has expired; call the original tool again".to_owned())
     }
 }

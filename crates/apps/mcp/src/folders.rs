@@ -1,62 +1,51 @@
-//! The folders that may be read, and paths in them.
+//! Confines paths to the folders that the server may read.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Files that a listing shows.
+/// Limits of a listing.
 const MAX_FILES: usize = 500;
-/// Folders that a listing looks into.
 const MAX_FOLDERS: usize = 2_000;
-/// How deep below a folder a listing looks.
 const MAX_DEPTH: usize = 8;
 
-/// Why a path is not read.
+/// A path that cannot be read.
 #[derive(Debug, thiserror::Error)]
-pub enum Refused {
-    /// It cannot be found.
+pub enum PathError {
     #[error("{path}: {source}")]
-    Unreadable {
-        /// As it was given.
-        path: String,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// It is elsewhere.
-    #[error("{0}: is in none of the folders that this server was started with; the tool 'recordings' lists what is")]
+    Unreadable { path: String, source: io::Error },
+    /// The path is outside the folders of the server.
+    #[error("{0}: outside the folders that this server may read; the tool 'recordings' lists the files")]
     Outside(String),
 }
 
-/// The folders that may be read.
+/// The folders that the server may read.
 #[derive(Clone, Debug)]
 pub struct Folders {
     roots: Vec<PathBuf>,
 }
 
-/// A file that a listing found.
+/// A file in a listing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
-    /// Its path.
+pub struct FileEntry {
     pub path: PathBuf,
-    /// Its size, bytes.
     pub bytes: u64,
 }
 
-/// What a listing found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listing {
-    /// The files, by path.
-    pub files: Vec<Found>,
-    /// Whether there are more than were looked at.
-    pub cut: bool,
+    /// Sorted by path.
+    pub files: Vec<FileEntry>,
+    /// True if a limit was reached, so that files may be missing.
+    pub is_truncated: bool,
 }
 
 impl Folders {
     /// # Errors
-    /// A folder cannot be found, or is a file.
-    pub fn new(folders: &[PathBuf]) -> Result<Self, Refused> {
+    /// A folder does not exist, or is a file.
+    pub fn new(folders: &[PathBuf]) -> Result<Self, PathError> {
         let roots = folders.iter().map(|folder| {
-            let unreadable = |source| Refused::Unreadable { path: folder.display().to_string(), source };
+            let unreadable = |source| PathError::Unreadable { path: folder.display().to_string(), source };
             let resolved = fs::canonicalize(folder).map_err(unreadable)?;
             match resolved.is_dir() {
                 true => Ok(resolved),
@@ -66,64 +55,64 @@ impl Folders {
         Ok(Self { roots: roots.collect::<Result<_, _>>()? })
     }
 
-    /// The folders, links followed.
+    /// The folders, with symlinks resolved.
     #[must_use]
     pub fn roots(&self) -> &[PathBuf] {
         &self.roots
     }
 
-    /// Where a path leads, all links followed; a relative one is looked for in each folder.
+    /// Resolves a path and all symlinks. Relative paths are looked up in each folder.
     ///
     /// # Errors
-    /// It is not there, or leads out of the folders.
-    pub fn resolve(&self, path: &str) -> Result<PathBuf, Refused> {
+    /// The path does not exist, or leads outside the folders.
+    pub fn resolve(&self, path: &str) -> Result<PathBuf, PathError> {
         let mut first = None;
         for root in &self.roots {
-            // Joining gives an absolute path as it is.
+            // `join` returns an absolute path unchanged.
             match fs::canonicalize(root.join(path)) {
                 Ok(found) if self.roots.iter().any(|root| found.starts_with(root)) => return Ok(found),
-                Ok(_) => return Err(Refused::Outside(path.to_owned())),
+                Ok(_) => return Err(PathError::Outside(path.to_owned())),
                 Err(source) => _ = first.get_or_insert(source),
             }
         }
         match first {
-            // Of what is elsewhere, not even whether it is there is said.
+            // Do not reveal whether a path outside the folders exists.
             Some(source) if !Path::new(path).is_absolute() => {
-                Err(Refused::Unreadable { path: path.to_owned(), source })
+                Err(PathError::Unreadable { path: path.to_owned(), source })
             }
-            _ => Err(Refused::Outside(path.to_owned())),
+            _ => Err(PathError::Outside(path.to_owned())),
         }
     }
 
-    /// The files in `folder`, or in all folders. Links are not followed.
+    /// Lists the files in `folder`, or in all folders. Does not follow symlinks.
     ///
     /// # Errors
-    /// Those of [`Self::resolve`].
-    pub fn list(&self, folder: Option<&str>) -> Result<Listing, Refused> {
-        let mut waiting: Vec<(PathBuf, usize)> = match folder {
+    /// See [`Self::resolve`].
+    pub fn list(&self, folder: Option<&str>) -> Result<Listing, PathError> {
+        let mut pending: Vec<(PathBuf, usize)> = match folder {
             Some(folder) => vec![(self.resolve(folder)?, 0)],
             None => self.roots.iter().map(|root| (root.clone(), 0)).collect(),
         };
-        let mut listing = Listing { files: Vec::new(), cut: false };
-        let mut looked = 0;
-        while let Some((folder, deep)) = waiting.pop() {
-            looked += 1;
+        let mut listing = Listing { files: Vec::new(), is_truncated: false };
+        let mut visited = 0;
+        while let Some((folder, depth)) = pending.pop() {
+            visited += 1;
             let Ok(entries) = fs::read_dir(&folder) else { continue };
-            if looked > MAX_FOLDERS {
-                listing.cut = true;
+            if visited > MAX_FOLDERS {
+                listing.is_truncated = true;
                 break;
             }
             for entry in entries.flatten() {
                 let Ok(kind) = entry.file_type() else { continue };
-                if kind.is_dir() && deep < MAX_DEPTH {
-                    waiting.push((entry.path(), deep + 1));
+                if kind.is_dir() && depth < MAX_DEPTH {
+                    pending.push((entry.path(), depth + 1));
                 } else if kind.is_dir() {
-                    listing.cut = true;
+                    listing.is_truncated = true;
                 } else if kind.is_file() && listing.files.len() < MAX_FILES {
                     let bytes = entry.metadata().map_or(0, |metadata| metadata.len());
-                    listing.files.push(Found { path: entry.path(), bytes });
+                    listing.files.push(FileEntry { path: entry.path(), bytes });
                 } else if kind.is_file() {
-                    listing.cut = true;
+                    listing.is_truncated = true;
                 }
             }
         }

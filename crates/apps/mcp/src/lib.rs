@@ -1,8 +1,9 @@
-//! The verbs of onoff as tools of the Model Context Protocol, so that an assistant can ask what a person would.
+//! The verbs of onoff as Model Context Protocol tools, for assistants.
 //!
-//! Read-only: a tool becomes the arguments of a verb that answers ([`tools`]), never of one that writes or records. A path must be in a
-//! folder that was given when the server was started ([`folders`]). An answer is cut to a part that fits a conversation, and a handle
-//! gives the next ([`parts`]). [`Assistant`] puts these together; the feature `server` speaks the protocol over stdin and stdout.
+//! The server is read-only: [`tools`] translates a call into the arguments of a verb, but never of one that writes or
+//! records. [`folders`] rejects paths outside the folders given at startup. [`parts`] splits long answers, with a
+//! handle for the next part. [`Assistant`] combines these; the feature `server` adds the protocol over stdin and
+//! stdout.
 
 #![forbid(unsafe_code)]
 

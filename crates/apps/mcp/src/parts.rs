@@ -1,48 +1,48 @@
-//! Answers in parts that fit a conversation, each with a handle for the next.
+//! Splits long answers into parts, each with a handle for the next.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 
-/// Characters of a part, about: it ends with a line where one ends near.
-pub const PART: usize = 8_000;
-/// Answers that are kept.
-const MAX_KEPT: usize = 32;
-/// Bytes of one answer that are kept.
-const MAX_LEN: usize = 32 << 20;
+/// Maximum length of a part in bytes. A part ends at the end of a line if possible.
+pub const MAX_PART_LEN: usize = 8_000;
+/// Number of answers to keep.
+const MAX_ANSWERS: usize = 32;
+/// Maximum length of an answer to keep, in bytes.
+const MAX_ANSWER_LEN: usize = 32 << 20;
 
-/// Answers of which only a part was given.
+/// The answers that were delivered in part.
 #[derive(Debug, Default)]
 pub struct Parts {
-    kept: VecDeque<(u64, String)>,
-    given: u64,
+    answers: VecDeque<(u64, String)>,
+    last_handle: u64,
 }
 
 impl Parts {
-    /// The first part of `text`; what follows is kept.
+    /// Returns the first part of `text` and keeps the rest.
     pub fn first(&mut self, text: String) -> String {
         let end = end_of_part(&text, 0);
         if end == text.len() {
             return text;
         }
         let mut text = text;
-        let mut cut = MAX_LEN.min(text.len());
+        let mut cut = MAX_ANSWER_LEN.min(text.len());
         while !text.is_char_boundary(cut) {
             cut -= 1;
         }
         text.truncate(cut);
-        self.given += 1;
-        let part = part(&text, 0, self.given);
-        self.kept.push_back((self.given, text));
-        if self.kept.len() > MAX_KEPT {
-            self.kept.pop_front();
+        self.last_handle += 1;
+        let part = part(&text, 0, self.last_handle);
+        self.answers.push_back((self.last_handle, text));
+        if self.answers.len() > MAX_ANSWERS {
+            self.answers.pop_front();
         }
         part
     }
 
-    /// The part of an answer from byte `from` on; `None` when it is not kept any more, or `from` is no place where a part begins.
+    /// Returns the part that starts at byte `from`; `None` if the answer has expired, or `from` is not a valid offset.
     #[must_use]
     pub fn more(&self, handle: u64, from: usize) -> Option<String> {
-        let (_, text) = self.kept.iter().find(|(kept, _)| *kept == handle)?;
+        let (_, text) = self.answers.iter().find(|(known, _)| *known == handle)?;
         (from < text.len() && text.is_char_boundary(from)).then(|| part(text, from, handle))
     }
 }
@@ -51,10 +51,10 @@ fn part(text: &str, from: usize, handle: u64) -> String {
     let end = end_of_part(text, from);
     let mut part = text.get(from..end).unwrap_or_default().to_owned();
     if end < text.len() {
-        // A text takes everything.
+        // Writing to a String cannot fail.
         let _ = write!(
             part,
-            "\n[{} of {} characters; the next part: tool 'more' with handle {handle} and from {end}]",
+            "\n[{} of {} bytes; for the next part, call 'more' with handle {handle} and from {end}]",
             end,
             text.len()
         );
@@ -64,13 +64,13 @@ fn part(text: &str, from: usize, handle: u64) -> String {
 
 fn end_of_part(text: &str, from: usize) -> usize {
     let rest = text.get(from..).unwrap_or_default();
-    if rest.len() <= PART {
+    if rest.len() <= MAX_PART_LEN {
         return text.len();
     }
-    let mut end = PART;
+    let mut end = MAX_PART_LEN;
     while !rest.is_char_boundary(end) {
         end -= 1;
     }
-    let near = rest.get(..end).and_then(|part| part.rfind('\n')).filter(|&line| line >= PART / 2);
-    from + near.map_or(end, |line| line + 1)
+    let line_end = rest.get(..end).and_then(|part| part.rfind('\n')).filter(|&line| line >= MAX_PART_LEN / 2);
+    from + line_end.map_or(end, |line| line + 1)
 }

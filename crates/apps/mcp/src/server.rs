@@ -13,10 +13,10 @@ use rmcp::{ServerHandler, ServiceExt};
 
 use crate::assistant::Assistant;
 
-/// Serves until the client closes the connection. `version`: this program's.
+/// Serves until the client closes the connection. `version` is the program's version.
 ///
 /// # Errors
-/// The connection broke, or the client does not speak the protocol.
+/// The connection was lost, or the client violated the protocol.
 pub fn serve(assistant: Assistant, version: &str) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
     let server = Server { assistant: Arc::new(assistant), version: version.to_owned() };
@@ -45,7 +45,7 @@ impl ServerHandler for Server {
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let tools = self.assistant.tools().into_iter().map(|tool| {
-            Tool::new(tool.name, tool.meaning, Arc::new(tool.schema))
+            Tool::new(tool.name, tool.description, Arc::new(tool.schema))
                 .with_annotations(ToolAnnotations::new().read_only(true).open_world(false))
         });
         Ok(ListToolsResult::with_all_items(tools.collect()))
@@ -59,9 +59,9 @@ impl ServerHandler for Server {
         let assistant = Arc::clone(&self.assistant);
         let name = request.name.to_string();
         let arguments = request.arguments.unwrap_or_default();
-        let called = name.clone();
-        // Reading a recording takes seconds: other requests are heard meanwhile.
-        let answer = tokio::task::spawn_blocking(move || assistant.call(&called, &arguments)).await;
+        let tool = name.clone();
+        // Reading a recording takes seconds; keep serving other requests.
+        let answer = tokio::task::spawn_blocking(move || assistant.call(&tool, &arguments)).await;
         match answer {
             Ok(Some(answer)) => {
                 let content = vec![ContentBlock::text(answer.text)];
@@ -69,7 +69,7 @@ impl ServerHandler for Server {
                     if answer.failed { CallToolResult::error(content) } else { CallToolResult::success(content) };
                 Ok(result.into())
             }
-            Ok(None) => Err(ErrorData::invalid_params(format!("there is no tool '{name}'"), None)),
+            Ok(None) => Err(ErrorData::invalid_params(format!("unknown tool '{name}'"), None)),
             Err(error) => Err(ErrorData::internal_error(format!("{name}: {error}"), None)),
         }
     }

@@ -1,4 +1,4 @@
-//! A front end in twenty lines: prints where the time of a recorded boot went.
+//! A minimal front end: prints where the time of a recorded boot went.
 //!
 //! `cargo run -p onoff --example boot -- samples/slow-boot.etl`
 

@@ -1,4 +1,4 @@
-//! Baselines: the runs of a comparison that are kept, so that their recordings need not be.
+//! Saved baselines: the measures of runs, so that their recordings need not be kept.
 
 use std::io::{self, Write};
 
@@ -8,30 +8,30 @@ use onoff_sections::json::escape::write_compact;
 
 use crate::error::Error;
 
-/// Writes `runs` as a baseline.
+/// Writes `runs` as a baseline (JSON).
 ///
 /// # Errors
-/// Those of `out`.
+/// Write errors of `out`.
 pub fn write_baseline(runs: &[Run], out: &mut dyn Write) -> io::Result<()> {
     let transition = runs.first().map_or(RunSubject::Boot, |run| run.transition);
     write_compact(&Baseline::of(transition, runs.to_vec()), out)?;
     writeln!(out)
 }
 
-/// Reads the runs of the baseline called `name`, and of which transition they are.
+/// Reads a baseline; `name` appears in error messages. Returns the transition and its runs.
 ///
 /// # Errors
-/// Bytes that are no baseline of ours, or one that cannot be.
+/// The bytes are not a baseline, or one with impossible values.
 pub fn read_baseline(name: &str, bytes: &[u8]) -> Result<(RunSubject, Vec<Run>), Error> {
     let failed = |reason: String| Error::Document { name: name.to_owned(), reason };
     if bytes.len() as u64 > MAX_BASELINE_BYTES {
-        return Err(failed(format!("larger than any baseline ({} MiB)", MAX_BASELINE_BYTES >> 20)));
+        return Err(failed(format!("larger than the limit for a baseline, {} MiB", MAX_BASELINE_BYTES >> 20)));
     }
-    let wrong = |error: serde_json::Error| failed(format!("no baseline of onoff: {error}"));
-    let head: BaselineHead = serde_json::from_slice(bytes).map_err(wrong)?;
+    let invalid = |error: serde_json::Error| failed(format!("not an onoff baseline: {error}"));
+    let head: BaselineHead = serde_json::from_slice(bytes).map_err(invalid)?;
     head.check().map_err(|error| failed(error.to_string()))?;
-    let baseline: Baseline = serde_json::from_slice(bytes).map_err(wrong)?;
+    let baseline: Baseline = serde_json::from_slice(bytes).map_err(invalid)?;
     let transition = baseline.transition;
-    let runs = baseline.validated().map_err(|error| failed(format!("no baseline of onoff: {error}")))?;
+    let runs = baseline.validated().map_err(|error| failed(format!("not an onoff baseline: {error}")))?;
     Ok((transition, runs))
 }

@@ -1,4 +1,4 @@
-//! Recordings to runs: one recording after the other, of which only the measures are kept.
+//! Reads the runs of a comparison, one recording at a time. Only their measures stay in memory.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -15,79 +15,75 @@ use onoff_sources::{Limits, Progress, RecordingKind};
 
 use crate::baseline::read_baseline;
 use crate::error::{Error, Refusal};
-use crate::firmware::{firmware, provenance_of_firmware};
-use crate::runs::{RunsOfTransition, firmware_run};
+use crate::firmware::{firmware, firmware_provenance};
+use crate::runs::{TransitionRuns, firmware_run};
 use crate::session::Session;
 
 /// Where the runs of a configuration come from.
 #[derive(Clone, Debug)]
 pub struct ConfigurationSource {
-    /// What it is called.
     pub name: String,
-    /// In what it differs from others.
+    /// In what the configuration differs from others.
     pub factors: Vec<Factor>,
-    /// Recordings, folders of them and kept baselines, as given; `A+B` is two files of one recording.
+    /// Recordings, folders of recordings and saved baselines; `A+B` stands for two files of one recording.
     pub paths: Vec<PathBuf>,
 }
 
-/// Which transition of the recordings to compare.
+/// The transition to compare.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TransitionChoice {
-    /// Which; what the first recording holds when `None`.
+    /// `None` means the transition in the first recording.
     pub name: Option<RunSubject>,
-    /// Number of the only one to take of a recording; all of them when `None`.
+    /// Number of the transition within its recording, from 1; `None` means all.
     pub number: Option<u32>,
 }
 
 /// The runs to read.
 #[derive(Clone, Debug)]
-pub struct RunsQuestion {
-    /// The configurations; the first is the baseline.
+pub struct RunsQuery {
+    /// The first is the baseline.
     pub configurations: Vec<ConfigurationSource>,
-    /// Which transition.
     pub transition: TransitionChoice,
     /// How to read recordings.
     pub reading: Options,
 }
 
-/// What becomes of a recording that cannot be read, or holds no such transition.
+/// What to do with a recording that is unreadable, or without the transition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BadRecording {
-    /// It ends the work.
-    Refused,
-    /// It is a run that is set apart.
-    SetApart,
+    /// Return an error.
+    Fail,
+    /// Exclude the run from the comparison.
+    Exclude,
 }
 
 /// The runs that were read.
 #[derive(Clone, Debug)]
 pub struct ReadRuns {
-    /// By configuration.
     pub configurations: Vec<Configuration>,
-    /// The files of each run, in the same order; none of a kept baseline's.
+    /// The files of each run by configuration and run; empty for a saved baseline.
     pub files: Vec<Vec<Vec<PathBuf>>>,
-    /// Where they come from, if that was wanted.
+    /// Empty unless requested.
     pub provenances: Vec<Provenance>,
 }
 
-/// Hears how far the reading of one recording has come.
+/// Callback for the progress of reading one recording.
 pub type Listener = Arc<dyn Fn(Progress) + Send + Sync>;
 
-/// Where runs come from.
 enum Source {
     /// The files of a recording.
     Recording(Vec<PathBuf>),
-    /// A kept baseline.
+    /// A saved baseline.
     Baseline(PathBuf),
 }
 
-/// Reads all runs of all configurations, and where they come from if that is wanted: it takes another look at every byte. Before each
-/// recording `progress` is called with its number and how many there are.
+/// Reads all runs of all configurations. With `with_provenance`, hashes every file, which reads each byte again. Calls
+/// `progress` before each recording with its number and the number of recordings.
 ///
 /// # Errors
-/// A path that cannot be read, a folder without a recording, a recording without such a transition, and recordings of several.
+/// A path is unreadable, a folder has no recordings, or a recording does not have the transition.
 pub fn read_runs(
-    question: &RunsQuestion,
+    question: &RunsQuery,
     with_provenance: bool,
     bad: BadRecording,
     progress: &mut dyn FnMut(usize, usize) -> Option<Listener>,
@@ -104,19 +100,19 @@ pub fn read_runs(
         .iter()
         .map(|source| Configuration { name: source.name.clone(), factors: source.factors.clone(), runs: Vec::new() })
         .collect();
-    let mut files_of: Vec<Vec<Vec<PathBuf>>> = configurations.iter().map(|_| Vec::new()).collect();
+    let mut files_of_runs: Vec<Vec<Vec<PathBuf>>> = configurations.iter().map(|_| Vec::new()).collect();
     let mut choice = question.transition;
-    let of = sources.len();
+    let total = sources.len();
     let mut unread: Vec<(usize, String, Refusal<String>)> = Vec::new();
     for (done, (at, source)) in sources.into_iter().enumerate() {
         let (runs, files) = match source {
-            Source::Baseline(path) => (kept(&path, &mut choice)?, Vec::new()),
+            Source::Baseline(path) => (saved_runs(&path, &mut choice)?, Vec::new()),
             Source::Recording(files) => {
                 let mut options = question.reading.clone();
-                options.progress = progress(done + 1, of);
+                options.progress = progress(done + 1, total);
                 match recording(&files, &options, &mut choice, provenances.as_mut()) {
                     Ok(runs) => (runs, files),
-                    Err(refusal) if bad == BadRecording::SetApart => {
+                    Err(refusal) if bad == BadRecording::Exclude => {
                         unread.push((at, name_of(&files), refusal));
                         continue;
                     }
@@ -124,7 +120,7 @@ pub fn read_runs(
                 }
             }
         };
-        if let Some(known) = files_of.get_mut(at) {
+        if let Some(known) = files_of_runs.get_mut(at) {
             known.extend(runs.iter().map(|_| files.clone()));
         }
         if let Some(configuration) = configurations.get_mut(at) {
@@ -133,32 +129,33 @@ pub fn read_runs(
     }
     for (at, name, refusal) in unread {
         let Some(configuration) = configurations.get_mut(at) else { continue };
-        // With nothing to compare it with, what is wrong with it is the answer.
+        // Without a readable run, the error itself is the result.
         if configuration.runs.is_empty() {
             return Err(refusal);
         }
         let transition = choice.name.unwrap_or(RunSubject::Boot);
-        let why = match refusal {
+        let reason = match refusal {
             Refusal::Unreadable(error) => with_causes(&error),
-            Refusal::Nothing(nothing) => nothing,
+            Refusal::Nothing(reason) => reason,
         };
-        configuration.runs.push(Run::unreadable(name, transition, why));
+        configuration.runs.push(Run::unreadable(name, transition, reason));
     }
-    Ok(ReadRuns { configurations, files: files_of, provenances: provenances.unwrap_or_default() })
+    Ok(ReadRuns { configurations, files: files_of_runs, provenances: provenances.unwrap_or_default() })
 }
 
-/// Reads a study from its file, and where the runs of its configurations come from.
+/// Reads a study file (TOML). Paths in it are relative to its folder.
 ///
 /// # Errors
-/// A file that cannot be read, or is no study.
+/// The file is unreadable, or not a study.
 pub fn read_study(path: &Path) -> Result<(Study, Vec<ConfigurationSource>), Error> {
     let failed = |reason: String| Error::Document { name: path.display().to_string(), reason };
     let text = read_at_most(path, MAX_STUDY_BYTES)?;
     if text.len() as u64 > MAX_STUDY_BYTES {
-        return Err(failed("larger than any study (1 MiB)".to_owned()));
+        return Err(failed("larger than the limit for a study, 1 MiB".to_owned()));
     }
-    let text = String::from_utf8(text).map_err(|_| failed("stream did not contain valid UTF-8".to_owned()))?;
-    let mut study: Study = toml::from_str(&text).map_err(|error| failed(format!("no study: {}", one_line(&error))))?;
+    let text = String::from_utf8(text).map_err(|_| failed("not valid UTF-8".to_owned()))?;
+    let mut study: Study =
+        toml::from_str(&text).map_err(|error| failed(format!("not a study: {}", one_line(&error))))?;
     study.check().map_err(failed)?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let sources = std::mem::take(&mut study.configurations)
@@ -172,17 +169,16 @@ pub fn read_study(path: &Path) -> Result<(Study, Vec<ConfigurationSource>), Erro
     Ok((study, sources))
 }
 
-/// The message and its line; the quoted text of the file would take more lines.
+/// The message on one line, without the excerpt of the file.
 fn one_line(error: &toml::de::Error) -> String {
     error.message().lines().collect::<Vec<_>>().join(" ")
 }
 
-/// Whether a path names a kept baseline, not a recording.
 fn is_baseline(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
 }
 
-/// One byte more than `limit` where there is more.
+/// Reads up to `limit` + 1 bytes, so that the caller can detect a larger file.
 fn read_at_most(path: &Path, limit: u64) -> Result<Vec<u8>, Error> {
     let failed = |source| Error::Read { path: path.to_owned(), source };
     let mut bytes = Vec::new();
@@ -190,13 +186,13 @@ fn read_at_most(path: &Path, limit: u64) -> Result<Vec<u8>, Error> {
     Ok(bytes)
 }
 
-/// The runs of a kept baseline, which must be of the transition that is compared.
-fn kept(path: &Path, choice: &mut TransitionChoice) -> Result<Vec<Run>, Refusal<String>> {
+/// Reads a saved baseline, which must match the chosen transition.
+fn saved_runs(path: &Path, choice: &mut TransitionChoice) -> Result<Vec<Run>, Refusal<String>> {
     let bytes = read_at_most(path, MAX_BASELINE_BYTES)?;
     let (transition, runs) = read_baseline(&path.display().to_string(), &bytes)?;
     match choice.name {
         Some(name) if name != transition => Err(Refusal::Nothing(format!(
-            "{}: a baseline of {}, not of {}",
+            "{}: this is a {} baseline, but the transition is {}",
             path.display(),
             transition.as_str(),
             name.as_str()
@@ -208,7 +204,8 @@ fn kept(path: &Path, choice: &mut TransitionChoice) -> Result<Vec<Run>, Refusal<
     }
 }
 
-/// What a configuration's paths name, in their order. Each file is a run, but logs of Windows that were recorded together are one.
+/// Expands the paths of a configuration, in order. Each file is a run, except that Windows logs recorded together form
+/// one run.
 fn expand(configuration: &ConfigurationSource, chosen: Option<RunSubject>) -> Result<Vec<Source>, Refusal<String>> {
     let mut sources: Vec<(usize, Source)> = Vec::new();
     let mut files: Vec<PathBuf> = Vec::new();
@@ -218,7 +215,7 @@ fn expand(configuration: &ConfigurationSource, chosen: Option<RunSubject>) -> Re
             let found = folder(path, chosen)?;
             if found.is_empty() {
                 let wanted = if chosen == Some(RunSubject::Netboot) { "network capture" } else { "recording" };
-                return Err(Refusal::Nothing(format!("{}: no {wanted} in this folder", path.display())));
+                return Err(Refusal::Nothing(format!("{}: no {wanted}s in this folder", path.display())));
             }
             sources.extend(found.into_iter().map(|files| (at, Source::Recording(files))));
         } else if is_baseline(path) {
@@ -226,7 +223,7 @@ fn expand(configuration: &ConfigurationSource, chosen: Option<RunSubject>) -> Re
         } else if chosen != Some(RunSubject::Firmware) && path.is_file() {
             files.push(path.clone());
         } else {
-            sources.push((at, Source::Recording(files_of_one_recording(path))));
+            sources.push((at, Source::Recording(split_recording_path(path))));
         }
     }
     for group in recordings(&files)?.all() {
@@ -247,8 +244,8 @@ fn is_event_trace_log(file: &PathBuf) -> bool {
         .is_ok_and(|files| files.kind() == RecordingKind::EventTraceLog)
 }
 
-/// The recordings in a folder, found by their content. Of a folder of firmware's tables every file is one: those of two boots are not
-/// to be mixed.
+/// Finds the recordings in a folder by their contents. For firmware tables, each file is a recording, because files of
+/// two boots must not be combined.
 fn folder(path: &Path, chosen: Option<RunSubject>) -> Result<Vec<Vec<PathBuf>>, Error> {
     if chosen == Some(RunSubject::Firmware) {
         return files_of_folder(path);
@@ -263,7 +260,7 @@ fn folder(path: &Path, chosen: Option<RunSubject>) -> Result<Vec<Vec<PathBuf>>, 
     Ok(found)
 }
 
-/// Each file of a folder by itself, but for hidden ones; where it holds folders only, each of these.
+/// Lists the files of a folder except hidden ones; if there are only folders, lists those.
 fn files_of_folder(path: &Path) -> Result<Vec<Vec<PathBuf>>, Error> {
     let failed = |source| Error::Read { path: path.to_owned(), source };
     let (mut files, mut folders) = (Vec::new(), Vec::new());
@@ -282,16 +279,16 @@ fn files_of_folder(path: &Path) -> Result<Vec<Vec<PathBuf>>, Error> {
     Ok(found.into_iter().map(|path| vec![path]).collect())
 }
 
-/// `A+B` as two files of one recording, unless a file has that name.
+/// Splits `A+B` into two files of one recording, unless a file of that name exists.
 #[must_use]
-pub fn files_of_one_recording(path: &Path) -> Vec<PathBuf> {
+pub fn split_recording_path(path: &Path) -> Vec<PathBuf> {
     match path.to_str() {
         Some(text) if text.contains('+') && !path.exists() => text.split('+').map(PathBuf::from).collect(),
         _ => vec![path.to_owned()],
     }
 }
 
-/// The runs of one recording. A choice that was left open is settled by the first one.
+/// Reads the runs of one recording. If the transition is open, the first recording decides it.
 fn recording(
     files: &[PathBuf],
     options: &Options,
@@ -303,7 +300,7 @@ fn recording(
     let (of, provenance) = match choice.name {
         Some(RunSubject::Firmware) => firmware_tables(files, options, name)?,
         chosen => system_or_capture(files, options, (name.clone(), *choice), wanted).or_else(|refusal| {
-            // Firmware tables are recordings of no system: what they are shows when they are read as what they are.
+            // Firmware tables look like part of a Linux recording; try them as such before giving up.
             match firmware_tables(files, options, name) {
                 Ok(tables) if chosen.is_none() => Ok(tables),
                 _ => Err(refusal),
@@ -325,9 +322,9 @@ fn firmware_tables(
     files: &[PathBuf],
     options: &Options,
     name: String,
-) -> Result<(RunsOfTransition, Provenance), Refusal<String>> {
+) -> Result<(TransitionRuns, Provenance), Refusal<String>> {
     let report = firmware(files, options, &[], 0).map_err(Refusal::into_text)?;
-    Ok((firmware_run(name, &report), provenance_of_firmware(&report.inputs)))
+    Ok((firmware_run(name, &report), firmware_provenance(&report.inputs)))
 }
 
 fn system_or_capture(
@@ -335,7 +332,7 @@ fn system_or_capture(
     options: &Options,
     (name, choice): (String, TransitionChoice),
     with_provenance: bool,
-) -> Result<(RunsOfTransition, Provenance), Refusal<String>> {
+) -> Result<(TransitionRuns, Provenance), Refusal<String>> {
     let session = Session::open(files, options)?;
     let runs = session.runs(name, choice.name, choice.number)?;
     let provenance = if with_provenance { session.provenance()? } else { Provenance::default() };

@@ -1,38 +1,38 @@
-//! Why there is no answer.
+//! Error types.
 
-/// A recording cannot be read.
+/// An unreadable recording.
 pub type Error = onoff_sources::Error;
 
-/// A question gets no answer.
+/// A query without a result. `N` describes why the recording has no data for it.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal<N: std::fmt::Debug + std::fmt::Display> {
-    /// The recording cannot be read.
+    /// The recording is unreadable.
     #[error(transparent)]
     Unreadable(#[from] onoff_sources::Error),
-    /// The recording does not hold what the question is about; what it holds instead.
+    /// The recording has no data for the query.
     #[error("{0}")]
     Nothing(N),
 }
 
 impl<N: std::fmt::Debug + std::fmt::Display> Refusal<N> {
-    /// The same refusal, with what `instead` makes of what the recording holds instead.
-    pub fn map<M: std::fmt::Debug + std::fmt::Display>(self, instead: impl FnOnce(N) -> M) -> Refusal<M> {
+    /// Converts the reason for missing data.
+    pub fn map<M: std::fmt::Debug + std::fmt::Display>(self, convert: impl FnOnce(N) -> M) -> Refusal<M> {
         match self {
             Self::Unreadable(error) => Refusal::Unreadable(error),
-            Self::Nothing(nothing) => Refusal::Nothing(instead(nothing)),
+            Self::Nothing(reason) => Refusal::Nothing(convert(reason)),
         }
     }
 
-    /// The same refusal, with what the recording holds instead as text.
+    /// Converts the reason for missing data to text.
     #[must_use]
     pub fn into_text(self) -> Refusal<String> {
-        self.map(|instead| instead.to_string())
+        self.map(|reason| reason.to_string())
     }
 
-    /// The answer, if the recording has one.
+    /// Turns missing data into `None`.
     ///
     /// # Errors
-    /// The recording cannot be read.
+    /// The recording is unreadable.
     pub fn optional<T>(answer: Result<T, Self>) -> Result<Option<T>, Error> {
         match answer {
             Ok(answer) => Ok(Some(answer)),

@@ -1,4 +1,4 @@
-//! Single events of a recording, whichever system it is of.
+//! Streams single events of a Windows or Linux recording.
 
 use std::ops::ControlFlow;
 
@@ -10,32 +10,29 @@ use onoff_trace::{DescribedEvent, StreamHeader, SystemKind};
 use onoff_transitions::{NamedPhase, NoSuchPhase, PHASE_TABLES, named_phase};
 
 use crate::error::{Error, Refusal};
-use crate::range::{OutOfRange, check_order};
+use crate::range::{RangeError, check_order};
 use crate::session::Session;
 
-/// Which events to show.
+/// Selects events.
 #[derive(Clone, Debug, Default)]
-pub struct EventQuestion {
-    /// Which, but for the time.
+pub struct EventQuery {
     pub filter: EventFilter,
-    /// From when to when; calendar times wait for the recording's clock.
+    /// Start and end; calendar times are resolved with the recording's clock.
     pub range: Option<(TimePoint, TimePoint)>,
-    /// The phase that they are in, instead.
+    /// A phase name, in place of `range`.
     pub phase: Option<String>,
 }
 
-/// Why no events can be shown.
+/// An event query that cannot be answered.
 #[derive(Debug, thiserror::Error)]
-pub enum NoEvents {
-    /// The range is not in the recording.
+pub enum EventsError {
     #[error(transparent)]
-    Range(OutOfRange),
-    /// No phase is called so.
+    Range(RangeError),
     #[error(transparent)]
     Phase(NoSuchPhase),
 }
 
-/// The events that a question is about, not yet read.
+/// The events of a query, not yet read.
 pub struct Events<'s> {
     session: &'s Session,
     stream: Stream<'s>,
@@ -49,11 +46,11 @@ enum Stream<'s> {
 }
 
 impl Session {
-    /// The events that `question` is about; they are described one at a time, and the recording is never held.
+    /// Prepares to stream events. They are described one at a time; the recording is never held in memory as a whole.
     ///
     /// # Errors
-    /// A recording that cannot be read or holds no single events, or a part that it does not have.
-    pub fn events(&self, question: &EventQuestion) -> Result<Events<'_>, Refusal<NoEvents>> {
+    /// The recording is unreadable or has no single events, or the range or phase does not exist.
+    pub fn events(&self, question: &EventQuery) -> Result<Events<'_>, Refusal<EventsError>> {
         let stream = match self.kind() {
             RecordingKind::Linux => Stream::Linux(Box::new(LinuxEventStream::open(self.files(), self.options())?)),
             _ => Stream::Windows(Box::new(EventStream::open(self.files(), self.options())?)),
@@ -62,7 +59,7 @@ impl Session {
         let phase = match &question.phase {
             Some(name) => {
                 let named = named_phase(&*self.tables(PHASE_TABLES)?, name);
-                let phase = named.map_err(|error| Refusal::Nothing(NoEvents::Phase(error)))?;
+                let phase = named.map_err(|error| Refusal::Nothing(EventsError::Phase(error)))?;
                 (filter.from_ns, filter.until_ns) = (Some(phase.start_ns), Some(phase.end_ns));
                 Some(phase)
             }
@@ -70,22 +67,22 @@ impl Session {
         };
         let events = Events { session: self, stream, filter, phase };
         match question.range {
-            Some(range) => events.between(range).map_err(|error| Refusal::Nothing(NoEvents::Range(error))),
+            Some(range) => events.between(range).map_err(|error| Refusal::Nothing(EventsError::Range(error))),
             None => Ok(events),
         }
     }
 }
 
 impl Events<'_> {
-    fn between(mut self, (from, until): (TimePoint, TimePoint)) -> Result<Self, OutOfRange> {
-        let resolve = |point: TimePoint| point.resolve(self.header()).ok_or(OutOfRange::Time);
+    fn between(mut self, (from, until): (TimePoint, TimePoint)) -> Result<Self, RangeError> {
+        let resolve = |point: TimePoint| point.resolve(self.header()).ok_or(RangeError::Time);
         let (from_ns, until_ns) = (resolve(from)?, resolve(until)?);
         check_order(from_ns, until_ns)?;
         (self.filter.from_ns, self.filter.until_ns) = (Some(from_ns), Some(until_ns));
         Ok(self)
     }
 
-    /// What is known of the recording before its first event.
+    /// The properties of the recording that are known before its first event.
     #[must_use]
     pub fn header(&self) -> &StreamHeader {
         match &self.stream {
@@ -94,7 +91,6 @@ impl Events<'_> {
         }
     }
 
-    /// Of which system they are.
     #[must_use]
     pub const fn system(&self) -> SystemKind {
         match &self.stream {
@@ -103,16 +99,16 @@ impl Events<'_> {
         }
     }
 
-    /// The phase that the question named.
+    /// The phase named in the query.
     #[must_use]
     pub const fn phase(&self) -> Option<&NamedPhase> {
         self.phase.as_ref()
     }
 
-    /// Shows each event to `visit`, by time, until that breaks it off.
+    /// Calls `visit` with each event in order of time, until it breaks.
     ///
     /// # Errors
-    /// A file that became shorter meanwhile: what was shown of it means nothing.
+    /// A file was truncated during the read, so the events are not reliable.
     pub fn for_each<B>(self, visit: impl FnMut(&DescribedEvent<'_>) -> ControlFlow<B>) -> Result<StreamEnd<B>, Error> {
         let options = self.session.options();
         let end = match self.stream {
@@ -123,11 +119,11 @@ impl Events<'_> {
         Ok(end)
     }
 
-    /// Gives the texts that writers made of the events to `take`, in the order of time and many events at a time, until that breaks it
-    /// off. There may be several writers at once, each for some of the events.
+    /// Formats the events with writers, in parallel where possible, and calls `take` with the text of many events at a
+    /// time, in order of time, until it breaks.
     ///
     /// # Errors
-    /// A file that became shorter meanwhile: what was shown of it means nothing.
+    /// A file was truncated during the read, so the events are not reliable.
     pub fn write_each<B>(
         self,
         new_writer: impl Fn() -> Box<dyn EventWriter>,

@@ -1,4 +1,4 @@
-//! Names of functions for the call stacks of an answer.
+//! Resolves the function names of call stacks.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -13,14 +13,14 @@ use onoff_usage::functions::{CodePlace, FunctionNames};
 use crate::error::Error;
 use crate::session::Session;
 
-/// The functions at places in code, by the PDB and ELF files that `finder` has; each file is read once. What is missing is named;
-/// `servers_left_alone` says that the symbol path has servers which `finder` does not ask.
+/// Resolves code addresses with the PDB and ELF files that `finder` provides, reading each file once. The result lists
+/// missing files. `servers_skipped` means that the symbol path has servers that `finder` does not contact.
 #[must_use]
 pub fn function_names(
     trace: &Trace,
     places: &[CodePlace],
     finder: &mut SymbolFinder,
-    servers_left_alone: bool,
+    servers_skipped: bool,
 ) -> FunctionNames {
     let mut names = FunctionNames::default();
     if finder.is_empty() {
@@ -41,17 +41,17 @@ pub fn function_names(
                 let found = finder.find(name, identity).and_then(|symbols| symbols.functions(offsets));
                 found.map(|functions| (functions, None)).map_err(|refusal| format!("{name} {identity}: {refusal}"))
             }
-            // A process counts from where the file's beginning is, and its pieces keep their distances.
+            // Offsets are relative to the start of the mapping, and segments keep their distances.
             CodeFile::Executable(path) => finder
                 .find_executable(path)
                 .map(|executable| {
-                    let lacks = executable.lacks().map(|lacks| format!("{path}: {lacks}"));
-                    (executable.functions(offsets.map(u64::from)), lacks)
+                    let gap = executable.lacks().map(|gap| format!("{path}: {gap}"));
+                    (executable.functions(offsets.map(u64::from)), gap)
                 })
                 .map_err(|refusal| format!("{path}: {refusal}")),
         };
         match found {
-            Ok((functions, lacks)) => {
+            Ok((functions, gap)) => {
                 let mut unnamed = 0;
                 for (place, function) in places.into_iter().zip(functions) {
                     match function {
@@ -59,34 +59,34 @@ pub fn function_names(
                         None => unnamed += 1,
                     }
                 }
-                missing.extend(lacks.filter(|_| unnamed > 0).map(|lacks| (unnamed, lacks)));
+                missing.extend(gap.filter(|_| unnamed > 0).map(|gap| (unnamed, gap)));
             }
             Err(why) => missing.push((places.len(), why)),
         }
     }
-    // What holds for all files comes before what is said of each; the file that most places need comes first.
+    // General problems first, then files by number of unresolved addresses.
     missing.sort_by_key(|&(places, _)| Reverse(places));
     names.missing = finder.unreachable_servers();
-    if servers_left_alone && !missing.is_empty() {
-        names.missing.push("the servers of the symbol path were not asked".to_owned());
+    if servers_skipped && !missing.is_empty() {
+        names.missing.push("symbol servers were not contacted".to_owned());
     }
     let missing = missing.into_iter();
     names
         .missing
-        .extend(missing.map(|(places, why)| format!("{why} ({} in its code)", counted(places as u64, "place"))));
+        .extend(missing.map(|(places, reason)| format!("{reason} ({})", counted(places as u64, "unresolved address"))));
     names
 }
 
-/// The file that names the functions of a module.
+/// The file with the symbols of a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum CodeFile<'t> {
-    /// A PDB file: name and identity.
+    /// Name and identity.
     Pdb(&'t str, &'t str),
-    /// The program or library itself, which a process of Linux had mapped.
+    /// The path of a mapped program or library on Linux.
     Executable(&'t str),
 }
 
-/// The file that names the functions of `image`; none where the recording does not say which that is.
+/// The file with the symbols of `image`, if the recording identifies it.
 fn file_of<'t>(trace: &'t Trace, image: &Image) -> Option<CodeFile<'t>> {
     let (name, identity, path) = (trace.text(image.pdb_name), trace.text(image.pdb_id), trace.text(image.path));
     if !name.is_empty() && !identity.is_empty() {
@@ -97,15 +97,16 @@ fn file_of<'t>(trace: &'t Trace, image: &Image) -> Option<CodeFile<'t>> {
 }
 
 impl Session {
-    /// Fills in the functions of all call stacks of `report`, an answer of this session; see [`function_names`].
+    /// Resolves the functions of all call stacks in `report`, which must come from this session; see
+    /// [`function_names`].
     ///
     /// # Errors
-    /// A recording that cannot be read.
+    /// The recording is unreadable.
     pub fn name_functions(
         &self,
         report: &mut WhyReport,
         mut finder: SymbolFinder,
-        servers_left_alone: bool,
+        servers_skipped: bool,
     ) -> Result<(), Error> {
         if finder.is_empty() {
             return Ok(());
@@ -120,7 +121,7 @@ impl Session {
         let mut places: Vec<CodePlace> = frames.iter().filter_map(|frame| place(frame)).collect();
         places.sort_unstable();
         places.dedup();
-        let names = function_names(&trace, &places, &mut finder, servers_left_alone);
+        let names = function_names(&trace, &places, &mut finder, servers_skipped);
         for frame in &mut frames {
             if let Some(function) = place(frame).and_then(|place| names.at(place)) {
                 function.clone_into(&mut frame.function);

@@ -1,4 +1,4 @@
-//! A Windows installation that is not running.
+//! Analyzes an offline Windows installation.
 
 use std::path::PathBuf;
 
@@ -13,34 +13,32 @@ use onoff_trace::Tables;
 use crate::error::Error;
 use crate::session::Session;
 
-/// An installation, opened; every question about it is asked here.
+/// An opened Windows installation.
 #[derive(Debug)]
 pub struct OpenedImage {
-    /// What is known of it.
     pub image: Image,
-    /// What it says about its next boot.
     pub report: ImageReport,
     /// Files that could not be read.
     pub unreadable: Vec<UnreadableHive>,
 }
 
-/// What who asks knows about the computer.
+/// Facts about the computer that its files do not contain.
 #[derive(Clone, Debug, Default)]
-pub struct ImageKnowledge {
-    /// Services that it needs; empty when nobody said.
+pub struct ImageContext {
+    /// Services the computer needs; empty if unknown.
     pub needed: Vec<String>,
-    /// Whether it loses power without a shutdown.
+    /// The computer is switched off without a shutdown.
     pub is_power_cut: bool,
 }
 
 impl OpenedImage {
-    /// The tables of a recording that say how a write filter's overlay fills.
+    /// The tables that [`OpenedImage::overlay`] needs.
     pub const OVERLAY_TABLES: Tables = OVERLAY_TABLES;
 
-    /// Opens the installation in `paths`: the root of a volume, folders with hives, or hives.
+    /// Opens an installation: the root of a volume, folders with hives, or hives.
     ///
     /// # Errors
-    /// A path that cannot be read.
+    /// A path is unreadable.
     pub fn open(paths: &[PathBuf]) -> Result<Self, Error> {
         let found = open_image(paths)?;
         let mut unreadable: Vec<UnreadableHive> =
@@ -66,7 +64,7 @@ impl OpenedImage {
             let read = onoff_hive::Hive::read(bytes.bytes, &logs).map_err(|error| error.to_string());
             let kind = read.and_then(|hive| match HiveKind::of(&hive) {
                 Some(kind) => Ok((kind, hive)),
-                None => Err("a hive, but none of SYSTEM, SOFTWARE, NTUSER.DAT and BCD".to_owned()),
+                None => Err("a registry hive, but not SYSTEM, SOFTWARE, NTUSER.DAT or BCD".to_owned()),
             });
             match kind {
                 Ok((kind, hive)) => image.hives.push(ImageHive { name: bytes.name, kind, hive }),
@@ -82,13 +80,13 @@ impl OpenedImage {
         let report = analyze(&image);
         let tasks = report.unreadable_tasks.iter();
         unreadable
-            .extend(tasks.map(|name| UnreadableHive { name: name.clone(), reason: "no scheduled task".to_owned() }));
+            .extend(tasks.map(|name| UnreadableHive { name: name.clone(), reason: "not a scheduled task".to_owned() }));
         Ok(Self { image, report, unreadable })
     }
 
-    /// Holds it to the rules.
+    /// Checks the installation against the image rules.
     #[must_use]
-    pub fn audit(&self, knowledge: &ImageKnowledge, overlay: Option<&OverlayGrowth>) -> ImageAudit {
+    pub fn audit(&self, knowledge: &ImageContext, overlay: Option<&OverlayGrowth>) -> ImageAudit {
         audit(&ImageFacts {
             image: &self.image,
             report: &self.report,
@@ -98,11 +96,11 @@ impl OpenedImage {
         })
     }
 
-    /// How its write filter's overlay would fill with the writes of a recording; `None` when that holds no disk writes. Limits that
-    /// `limits` leaves open are those of the filter.
+    /// Estimates how the write filter overlay would fill with the writes of a recording; `None` if the recording has no
+    /// disk writes. The filter's settings provide limits that are not set in `limits`.
     ///
     /// # Errors
-    /// A recording that cannot be read.
+    /// The recording is unreadable.
     pub fn overlay(&self, session: &Session, mut limits: OverlayLimits) -> Result<Option<OverlayGrowth>, Error> {
         if let Some(filter) = self.report.write_filters.first() {
             limits.most_bytes = limits.most_bytes.or(filter.most_bytes);

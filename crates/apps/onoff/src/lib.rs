@@ -1,5 +1,5 @@
-//! Where the time goes while a computer boots, shuts down, sleeps, hibernates and wakes: recordings in, answers out. What every
-//! front end calls.
+//! Analyzes where the time goes when a computer boots, shuts down, sleeps, hibernates or wakes. Every front end calls
+//! this library.
 //!
 //! ```
 //! use onoff::{Session, Transitions};
@@ -19,12 +19,14 @@
 //!
 //! # Design constraints
 //!
-//! * A [`Session`] is made from bytes, or with the feature `files` from paths; everything after that is the same.
-//! * A question reads the tables that it needs; tables that are there already are not read again.
-//! * Which answer a recording gets (a boot from off or the half of a fast startup that comes back; Windows or Linux) is decided
-//!   here, once for every front end.
-//! * An answer is a value with units in its names; `write_text` and `write_json` show it as the program does.
-//! * Nothing is printed, and without the feature `files` nothing is opened: the library builds for WebAssembly.
+//! * A [`Session`] is created from bytes or, with the feature `files`, from paths; everything else is independent of
+//!   the source.
+//! * A query reads only the tables it needs; tables already in memory are not read again.
+//! * This crate selects the analysis (full boot or fast startup, Windows or Linux), so that every front end gives the
+//!   same result.
+//! * Results are values with units in their field names; `write_text` and `write_json` format them as the `onoff`
+//!   program does.
+//! * The library prints nothing and, without the feature `files`, opens no files, so it builds for WebAssembly.
 
 #![forbid(unsafe_code)]
 
@@ -59,39 +61,39 @@ mod transition_answers;
 pub use baseline::{read_baseline, write_baseline};
 #[cfg(feature = "files")]
 pub use configurations::{
-    BadRecording, ConfigurationSource, Listener, ReadRuns, RunsQuestion, TransitionChoice, files_of_one_recording,
-    read_runs, read_study,
+    BadRecording, ConfigurationSource, Listener, ReadRuns, RunsQuery, TransitionChoice, read_runs, read_study,
+    split_recording_path,
 };
 pub use error::{Error, Refusal};
-pub use events::{EventQuestion, Events, NoEvents};
+pub use events::{EventQuery, Events, EventsError};
 #[cfg(feature = "files")]
 pub use firmware::{
-    NoFirmwareTimes, add_capture, add_firmware, boot_axis_without_a_recording, firmware, provenance_of_firmware,
+    FirmwareTimesError, add_capture, add_firmware, boot_axis_without_recording, firmware, firmware_provenance,
 };
 #[cfg(feature = "symbols")]
 pub use functions::function_names;
 #[cfg(feature = "files")]
-pub use image::{ImageKnowledge, OpenedImage};
+pub use image::{ImageContext, OpenedImage};
 pub use lanes::Lanes;
-pub use lists::{List, ListAnswer, ListQuestion, NoList};
+pub use lists::{List, ListAnswer, ListError, ListQuery};
 #[cfg(feature = "files")]
 pub use other_kinds::other_kind;
 #[cfg(feature = "files")]
 pub use overview::overview_of_files;
 #[cfg(feature = "files")]
 pub use prefetch::prefetch;
-pub use range::{OutOfRange, check_order, scope_of};
-pub use requests::NoRequests;
-pub use runs::{RunsOfTransition, firmware_run};
+pub use range::{RangeError, check_order, resolve_scope};
+pub use requests::RequestsError;
+pub use runs::{TransitionRuns, firmware_run};
 pub use session::{Session, Transitions};
 #[cfg(feature = "files")]
 pub use summary::summarize_all;
 pub use tables::tables_of_runs;
 pub use transition_answers::{
-    Boot, BootAnswer, OfAnySystem, Shutdown, ShutdownAnswer, SleepAnswer, Sleeps, TransitionAnswer,
+    AnySystemReport, Boot, BootAnswer, Shutdown, ShutdownAnswer, SleepAnswer, Sleeps, TransitionAnswer,
 };
 
-/// What a recording means, a module for each kind of answer.
+/// The analysis crates, one module each.
 pub mod answers {
     pub use onoff_blame as blame;
     pub use onoff_compare as compare;

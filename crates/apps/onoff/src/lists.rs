@@ -1,4 +1,4 @@
-//! Lists of any part of a recording: who used the processors, what the disks did, what started.
+//! Lists for any part of a recording: CPU usage, disk requests, service starts and so on.
 
 use std::fmt::Debug;
 use std::io::{self, Write};
@@ -25,83 +25,78 @@ use onoff_usage::functions::NameFunctions;
 use onoff_usage::storage::{Key, disk, files, hard_faults};
 
 use crate::error::Refusal;
-use crate::range::{OutOfRange, scope_of};
+use crate::range::{RangeError, resolve_scope};
 use crate::session::Session;
 
 /// What to list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum List {
-    /// Who used the processors, divided by these.
+    /// CPU usage, grouped by these keys.
     Cpu(Vec<CpuGroup>),
-    /// Work on devices and drivers.
+    /// Device and driver operations.
     Devices,
-    /// Requests to disks, grouped by these.
+    /// Disk requests, grouped by these keys.
     Disk(Vec<Key>),
-    /// File operations, grouped by these.
+    /// File operations, grouped by these keys.
     Files(Vec<Key>),
-    /// Hard faults, grouped by these.
+    /// Hard faults, grouped by these keys.
     HardFaults(Vec<Key>),
-    /// Interrupts, divided by these.
+    /// Interrupts and DPCs, grouped by these keys.
     Interrupts(Vec<InterruptGroup>),
-    /// Work for group policy.
+    /// Group Policy work.
     Policy,
-    /// Processes.
     Processes,
-    /// Starts and stops of services.
+    /// Service starts and stops.
     Services,
 }
 
-/// Of which part of the recording, and which rows.
+/// Selects the part of the recording, the rows and their order.
 #[derive(Clone, Debug, Default)]
-pub struct ListQuestion {
-    /// From when to when; calendar times wait for the recording's clock. All of it when `None`.
+pub struct ListQuery {
+    /// Start and end; calendar times are resolved with the recording's clock. `None` means the whole recording.
     pub range: Option<(TimePoint, TimePoint)>,
-    /// The name of the phase that is meant instead.
+    /// A phase name, in place of `range`.
     pub phase: Option<String>,
-    /// The processes; all when empty.
+    /// Empty means all.
     pub processes: Vec<Pattern>,
-    /// Which rows, in which order.
     pub order: Order,
 }
 
-/// Why there is no list.
+/// A list query that cannot be answered.
 #[derive(Debug, thiserror::Error)]
-pub enum NoList {
-    /// It cannot be sorted as requested.
+pub enum ListError {
+    /// The sort column does not exist.
     #[error(transparent)]
     Column(UnknownColumn),
-    /// The range is not in the recording.
     #[error(transparent)]
-    Range(OutOfRange),
-    /// No phase is called so.
+    Range(RangeError),
     #[error(transparent)]
     Phase(NoSuchPhase),
-    /// Processes were chosen, and what is listed belongs to none.
-    #[error("{0} belongs to no process")]
-    OfNoProcess(&'static str),
-    /// No row matches; what the recording holds instead.
+    /// Processes were selected, but the rows are not attributed to processes.
+    #[error("cannot select processes: {0} are not attributed to processes")]
+    NotPerProcess(&'static str),
+    /// No row matches.
     #[error("{0}")]
     Nothing(String),
 }
 
-/// A list, sorted and cut.
+/// A list, sorted and limited to the requested rows.
 #[derive(Debug)]
 pub struct ListAnswer {
     table: Box<dyn AnyTable>,
     left_out: usize,
-    /// The phase that it is about.
     phase: Option<NamedPhase>,
 }
 
-/// A table of any rows, as the formats take it.
+/// A table with any type of row.
 trait AnyTable: Debug {
-    fn on(&self, left_out: usize, paper: &mut dyn Paper) -> io::Result<()>;
+    fn write_on(&self, left_out: usize, paper: &mut dyn Paper) -> io::Result<()>;
     fn json(&self, recordings: &[Provenance], out: &mut dyn Write) -> io::Result<()>;
     fn csv(&self, out: &mut dyn Write) -> io::Result<()>;
 }
 
 impl<T: TableReport + Document + Debug> AnyTable for T {
-    fn on(&self, left_out: usize, paper: &mut dyn Paper) -> io::Result<()> {
+    fn write_on(&self, left_out: usize, paper: &mut dyn Paper) -> io::Result<()> {
         write_on(self, left_out, paper)
     }
 
@@ -115,18 +110,18 @@ impl<T: TableReport + Document + Debug> AnyTable for T {
 }
 
 impl ListAnswer {
-    /// Writes the list for a person.
+    /// Writes the list as text for people.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Write errors of `out`.
     pub fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         self.write_on(&mut TextPaper(out))
     }
 
-    /// Writes the list as a page of HTML without scripts.
+    /// Writes the list as an HTML page without scripts.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Write errors of `out`.
     pub fn write_html(&self, out: &mut dyn Write) -> io::Result<()> {
         HtmlPaper::write("List", out, |paper| self.write_on(paper))
     }
@@ -135,39 +130,39 @@ impl ListAnswer {
         if let Some(phase) = &self.phase {
             paper.lines(&mut |out| writeln!(out, "{QUIET}{phase}{QUIET:#}"))?;
         }
-        self.table.on(self.left_out, paper)
+        self.table.write_on(self.left_out, paper)
     }
 
-    /// Writes the list as JSON; `recordings` are where it comes from ([`Session::provenance`]).
+    /// Writes the list as JSON; `recordings` is its provenance ([`Session::provenance`]).
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Write errors of `out`.
     pub fn write_json(&self, recordings: &[Provenance], out: &mut dyn Write) -> io::Result<()> {
         self.table.json(recordings, out)
     }
 
-    /// Writes the list as comma-separated values.
+    /// Writes the list as CSV.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Write errors of `out`.
     pub fn write_csv(&self, out: &mut dyn Write) -> io::Result<()> {
         self.table.csv(out)
     }
 }
 
 impl Session {
-    /// Lists what a part of the recording holds.
+    /// Lists rows of one kind for a part of the recording.
     ///
     /// # Errors
-    /// A recording that cannot be read, or a list that it has no row of.
-    pub fn list(&self, list: &List, question: &ListQuestion) -> Result<ListAnswer, Refusal<NoList>> {
-        let of_no_process = match list {
-            List::Devices => Some("work on a device"),
-            List::Interrupts(_) => Some("an interrupt"),
+    /// The recording is unreadable, or no row matches.
+    pub fn list(&self, list: &List, question: &ListQuery) -> Result<ListAnswer, Refusal<ListError>> {
+        let not_per_process = match list {
+            List::Devices => Some("device operations"),
+            List::Interrupts(_) => Some("interrupts"),
             _ => None,
         };
-        if let Some(what) = of_no_process.filter(|_| !question.processes.is_empty()) {
-            return Err(Refusal::Nothing(NoList::OfNoProcess(what)));
+        if let Some(what) = not_per_process.filter(|_| !question.processes.is_empty()) {
+            return Err(Refusal::Nothing(ListError::NotPerProcess(what)));
         }
         match list {
             List::Cpu(by) => self.rows(cpu::tables(by), question, |trace, scope| cpu::list(trace, scope, by)),
@@ -186,93 +181,92 @@ impl Session {
         }
     }
 
-    /// Lists in which functions, or with which call stacks, a part of the recording spent its time. `name` gives the functions at places
-    /// in code (`function_names`, with the feature `symbols`); places that it does not name are shown as their module.
+    /// Lists the time by function or call stack for a part of the recording. `name` resolves code addresses (see
+    /// `function_names` with the feature `symbols`); unresolved addresses show their module.
     ///
     /// # Errors
-    /// A recording that cannot be read, or holds no such event there.
+    /// The recording is unreadable, or has no such events in that part.
     pub fn functions(
         &self,
         of: TimeOf,
         by: &[CodeGroup],
-        question: &ListQuestion,
+        question: &ListQuery,
         name: NameFunctions<'_>,
-    ) -> Result<ListAnswer, Refusal<NoList>> {
+    ) -> Result<ListAnswer, Refusal<ListError>> {
         self.rows(functions::tables(of), question, |trace, scope| {
             let times = CodeTimes::of(trace, scope, of);
             times.list(by, &name(trace, &times.places()))
         })
     }
 
-    /// The same as a tree of time: processes, and the functions of their call stacks.
+    /// Returns the same time as a tree: processes, and the functions of their call stacks.
     ///
     /// # Errors
-    /// A recording that cannot be read, or holds no such event there.
+    /// The recording is unreadable, or has no such events in that part.
     pub fn flame(
         &self,
         of: TimeOf,
-        question: &ListQuestion,
+        question: &ListQuery,
         name: NameFunctions<'_>,
-    ) -> Result<(Flame, Scope), Refusal<NoList>> {
+    ) -> Result<(Flame, Scope), Refusal<ListError>> {
         let (trace, scope, _) = self.part(functions::tables(of), question)?;
         let scope = scope.of_processes(question.processes.clone());
         let times = CodeTimes::of(&trace, &scope, of);
         let names = name(&trace, &times.places());
-        // What is not worth a list is not worth a picture.
+        // Without rows, return the same error as the list.
         let list = times.list(&[CodeGroup::Module], &names);
         if list.rows.is_empty() {
-            return Err(nothing(&trace, &list));
+            return Err(no_rows(&trace, &list));
         }
         Ok((times.flame(&names), scope))
     }
 
-    /// The tables, the part that is meant, and the phase that it is.
+    /// Returns the tables, the selected part, and its phase if one was named.
     fn part(
         &self,
         tables: Tables,
-        question: &ListQuestion,
-    ) -> Result<(Arc<Trace>, Scope, Option<NamedPhase>), Refusal<NoList>> {
+        question: &ListQuery,
+    ) -> Result<(Arc<Trace>, Scope, Option<NamedPhase>), Refusal<ListError>> {
         let tables = if question.phase.is_some() { tables.union(PHASE_TABLES) } else { tables };
         let trace = self.tables(tables)?;
         let phase = question.phase.as_deref().map(|name| named_phase(&trace, name)).transpose();
-        let phase = phase.map_err(|error| Refusal::Nothing(NoList::Phase(error)))?;
+        let phase = phase.map_err(|error| Refusal::Nothing(ListError::Phase(error)))?;
         let of_phase =
             |phase: &NamedPhase| (TimePoint::SinceStart(phase.start_ns), TimePoint::SinceStart(phase.end_ns));
         let range = phase.as_ref().map(of_phase).or(question.range);
-        let scope = scope_of(&trace, range).map_err(|error| Refusal::Nothing(NoList::Range(error)))?;
+        let scope = resolve_scope(&trace, range).map_err(|error| Refusal::Nothing(ListError::Range(error)))?;
         Ok((trace, scope, phase))
     }
 
-    /// Reads the tables, asks `list` about the part that is meant, and brings its rows into order.
+    /// Reads the tables, runs `list` on the selected part, and sorts its rows.
     fn rows<T: TableReport + Document + Debug + 'static>(
         &self,
         tables: Tables,
-        question: &ListQuestion,
+        question: &ListQuery,
         list: impl FnOnce(&Trace, &Scope) -> T,
-    ) -> Result<ListAnswer, Refusal<NoList>> {
+    ) -> Result<ListAnswer, Refusal<ListError>> {
         let (trace, scope, phase) = self.part(tables, question)?;
         let mut report = list(&trace, &scope.of_processes(question.processes.clone()));
         let left_out =
-            arrange(&mut report, &question.order).map_err(|error| Refusal::Nothing(NoList::Column(error)))?;
+            arrange(&mut report, &question.order).map_err(|error| Refusal::Nothing(ListError::Column(error)))?;
         if report.rows().is_empty() {
-            return Err(nothing(&trace, &report));
+            return Err(no_rows(&trace, &report));
         }
         Ok(ListAnswer { table: Box::new(report), left_out, phase })
     }
 }
 
-/// Why a list has no row.
-fn nothing(trace: &Trace, list: &impl TableReport) -> Refusal<NoList> {
+fn no_rows(trace: &Trace, list: &impl TableReport) -> Refusal<ListError> {
     let on_linux = list.nothing_on_linux().filter(|_| trace.system.kind == SystemKind::Linux);
-    let why = on_linux.map_or_else(|| list.nothing(), str::to_owned);
-    Refusal::Nothing(NoList::Nothing(format!("{why}; {}", what_it_is(trace))))
+    let reason = on_linux.map_or_else(|| list.nothing(), str::to_owned);
+    Refusal::Nothing(ListError::Nothing(format!("{reason}; {}", description(trace))))
 }
 
-/// What the recording is, for who got no answer from it.
-fn what_it_is(trace: &Trace) -> String {
+/// Describes the recording in an error message.
+fn description(trace: &Trace) -> String {
     let recorder = match trace.recorder.as_str() {
         "" => "an unnamed session",
         name => name,
     };
-    format!("it was recorded by {recorder} over {}, and 'onoff info' lists what it holds", duration(trace.length_ns()))
+    format!("recorded by {recorder} over {}; 'onoff info' shows the contents", duration(trace.length_ns()))
 }

@@ -1,4 +1,4 @@
-//! What a file is that a question got no answer from, and who reads it.
+//! Identifies files that are not recordings of a system, and the verb that reads them.
 
 use std::fs::File;
 use std::io::Read;
@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use onoff_files::{is_standard_input, open_all};
 use onoff_sources::{KnownKind, LOOKED_AT, Limits, RecordingKind, known_kind};
 
-/// What the first of `paths` is, or what packed files hold, if it is of those kinds that are easily taken for a recording of a system.
+/// Identifies the first of `paths`, or the contents of compressed files, if it is a kind that is easily mistaken for a
+/// recording of a system.
 #[must_use]
 pub fn other_kind(paths: &[PathBuf]) -> Option<KnownKind> {
     of_file(paths.first()?).or_else(|| inside(paths))

@@ -1,4 +1,4 @@
-//! What a recording is, and what each verb says of it: the first line of every answer.
+//! The overview: what a recording is, and the first line of each verb's output.
 
 use std::io::{self, Write};
 
@@ -28,8 +28,8 @@ use crate::error::{Error, Refusal};
 use crate::session::Session;
 use crate::tables::tables_of_runs;
 
-/// What the verbs read that list rows.
-const LISTED: Tables = Tables::of(&[
+/// The tables of the list verbs.
+const LIST_TABLES: Tables = Tables::of(&[
     TableName::Processes,
     TableName::Threads,
     TableName::Images,
@@ -45,14 +45,14 @@ const LISTED: Tables = Tables::of(&[
     TableName::Inventory,
 ]);
 
-/// Shorter stretches are not explained, ns.
-const MIN_NS: i64 = 10_000_000;
+/// Shorter waits are ignored.
+const MIN_WAIT_NS: i64 = 10_000_000;
 
 impl Session {
-    /// What the recording is, and the first line of what each verb answers about it.
+    /// Describes the recording and runs each verb for the first line of its output.
     ///
     /// # Errors
-    /// A recording that cannot be read.
+    /// The recording is unreadable.
     pub fn overview(&self) -> Result<Overview, Error> {
         match self.kind() {
             RecordingKind::NetworkCapture => self.overview_of_capture(),
@@ -71,22 +71,22 @@ impl Session {
     }
 
     fn overview_of_system(&self) -> Result<Overview, Error> {
-        // All that is asked below, read at once.
+        // Read all tables needed below in one pass.
         let tables = tables_of_runs(None).union(Self::TABLES_OF_WAITS).union(onoff_findings::TABLES);
-        let trace = self.tables(tables.union(LISTED))?;
+        let trace = self.tables(tables.union(LIST_TABLES))?;
         let summary = self.summary()?;
         let mut lines = Lines::default();
         self.add_transitions(&mut lines)?;
         let whole = Scope::whole(&trace);
         add_lists(&trace, &whole, &mut lines);
-        let asked = requests::analyze(&trace, &whole, &IoOptions::default());
-        if !asked.views.is_empty() {
-            lines.add("io", |out| text::io::write(&asked, 1, out));
+        let requests = requests::analyze(&trace, &whole, &IoOptions::default());
+        if !requests.views.is_empty() {
+            lines.add("io", |out| text::io::write(&requests, 1, out));
         }
         if summary.events > 0 {
-            lines.say("events", counted(summary.events, "event"));
+            lines.push("events", counted(summary.events, "event"));
         }
-        lines.say("info", what_it_holds(&summary));
+        lines.push("info", losses(&summary));
         let is = format!("{}, {} long", self.kind().as_str(), duration(trace.duration_ns));
         let verbs: &[&str] = match self.kind() {
             RecordingKind::FileOperations => &["io", "files"],
@@ -111,13 +111,13 @@ impl Session {
         }
         let diagnosis = self.diagnose(&DiagnosisOptions::default())?;
         if !diagnosis.transitions.is_empty() {
-            lines.say("diagnose", first_finding(&diagnosis));
+            lines.push("diagnose", first_finding(&diagnosis));
         }
         let question = WhyQuestion {
             about: About::Phase(None, None),
             at_ns: None,
             within: None,
-            min_ns: MIN_NS,
+            min_ns: MIN_WAIT_NS,
             top: None,
             waits_for_work: false,
             path: PathOptions::default(),
@@ -126,7 +126,7 @@ impl Session {
             lines.add("why", |out| text::why::write(&report, &Default::default(), out));
         }
         if found {
-            lines.say("view", "the whole as a page in the browser; -o FILE writes it".to_owned());
+            lines.push("view", "interactive report in the browser; -o FILE writes it to a file".to_owned());
         }
         Ok(())
     }
@@ -157,25 +157,25 @@ fn add_lists(trace: &Trace, whole: &Scope, lines: &mut Lines) {
 }
 
 fn first_finding(diagnosis: &Diagnosis) -> String {
-    let Some(first) = diagnosis.findings.first() else { return "no finding".to_owned() };
+    let Some(first) = diagnosis.findings.first() else { return "no findings".to_owned() };
     let more = match diagnosis.findings.len() {
         1 => String::new(),
-        all => format!(" ({} in all)", counted(all as u64, "finding")),
+        all => format!(" ({} in total)", counted(all as u64, "finding")),
     };
     let at_most = if first.cost_basis == CostBasis::AtMost { "at most " } else { "" };
     let cost = first.cost_ns.map_or_else(String::new, |ns| format!("{at_most}{}: ", duration(ns)));
     format!("{cost}{}{more}", first.title)
 }
 
-fn what_it_holds(summary: &RecordingSummary) -> String {
+fn losses(summary: &RecordingSummary) -> String {
     match summary.losses.iter().count() {
-        0 => "what it holds; nothing was lost".to_owned(),
-        kinds => format!("what it holds, and {} of loss", counted(kinds as u64, "kind")),
+        0 => "contents; nothing was lost".to_owned(),
+        kinds => format!("contents, with {} of loss", counted(kinds as u64, "kind")),
     }
 }
 
-/// What files are that are no recording of a system, but of use to a verb: firmware's tables, an installation of Windows, what Windows
-/// reads ahead. `None` where they are none of these.
+/// Describes files that are not a recording of a system, but that a verb can read: firmware tables, a Windows
+/// installation, prefetch files. Returns `None` for other files.
 #[cfg(feature = "files")]
 #[must_use]
 pub fn overview_of_files(paths: &[std::path::PathBuf]) -> Option<Overview> {
@@ -189,22 +189,22 @@ fn of_firmware(paths: &[std::path::PathBuf]) -> Option<Overview> {
         Ok(report) => {
             lines.add("firmware", |out| text::firmware::write(&report, 1, out));
         }
-        // Tables without times are told from other files by this.
-        Err(Refusal::Nothing(nothing)) => lines.say("firmware", nothing.to_string()),
+        // Firmware tables, but without boot times.
+        Err(Refusal::Nothing(reason)) => lines.push("firmware", reason.to_string()),
         Err(Refusal::Unreadable(_)) => {}
     }
-    of_files(paths, "firmware's tables", lines)
+    of_files(paths, "firmware tables", lines)
 }
 
 #[cfg(feature = "files")]
 fn of_image(paths: &[std::path::PathBuf]) -> Option<Overview> {
     let image = crate::OpenedImage::open(paths).ok().filter(|image| !image.report.hives.is_empty())?;
-    let audit = image.audit(&crate::ImageKnowledge::default(), None);
+    let audit = image.audit(&crate::ImageContext::default(), None);
     let answer =
         onoff_findings::image::ImageAnswer { image: image.report, audit, overlay: None, unreadable: image.unreadable };
     let mut lines = Lines::default();
     lines.add("image", |out| text::image::write(&answer, 1, out));
-    of_files(paths, "an installation of Windows that is not running", lines)
+    of_files(paths, "an offline Windows installation", lines)
 }
 
 #[cfg(feature = "files")]
@@ -212,32 +212,32 @@ fn of_prefetch(paths: &[std::path::PathBuf]) -> Option<Overview> {
     let report = crate::prefetch(paths, Vec::new()).ok().filter(|report| !report.is_empty())?;
     let mut lines = Lines::default();
     lines.add("prefetch", |out| text::prefetch::write(&report, 1, out));
-    of_files(paths, "what Windows reads ahead", lines)
+    of_files(paths, "Windows prefetch files", lines)
 }
 
 #[cfg(feature = "files")]
 fn of_files(paths: &[std::path::PathBuf], is: &str, lines: Lines) -> Option<Overview> {
-    let name = crate::firmware::named(paths);
+    let name = crate::firmware::joined(paths);
     (!lines.0.is_empty()).then(|| Overview { name, is: is.to_owned(), lines: lines.0, ..Overview::default() })
 }
 
-/// The first lines, in the order in which they were asked for.
+/// The first line of each verb's output, in display order.
 #[derive(Default)]
 struct Lines(Vec<OverviewLine>);
 
 impl Lines {
-    fn say(&mut self, verb: &'static str, line: String) {
+    fn push(&mut self, verb: &'static str, line: String) {
         self.0.push(OverviewLine { verb, line });
     }
 
-    /// The first line of what `write` writes; nothing if it writes nothing.
+    /// Adds the first line that `write` writes, if any.
     fn add(&mut self, verb: &'static str, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
         let mut out = FirstLine::default();
-        // The line is there before the writer is stopped.
+        // The error only stops the writer; the line is already complete.
         let _stopped = write(&mut out);
         let line = String::from_utf8_lossy(&out.line).trim().to_owned();
         if !line.is_empty() {
-            self.say(verb, line);
+            self.push(verb, line);
         }
     }
 
@@ -248,7 +248,7 @@ impl Lines {
     }
 }
 
-/// Keeps the first line and stops the writer behind it.
+/// Keeps the first line, then fails in order to stop the writer.
 #[derive(Default)]
 struct FirstLine {
     line: Vec<u8>,

@@ -1,4 +1,4 @@
-//! What Windows reads ahead, from the files it keeps for that.
+//! Analyzes the prefetch files of Windows.
 
 use std::path::{Path, PathBuf};
 
@@ -10,11 +10,11 @@ use onoff_image::{HiveKind, Image, ImageHive};
 
 use crate::error::Error;
 
-/// Looks at the files of prefetch in `paths`: files, folders of them, or the root of a volume of Windows; `programs` are the image names
-/// whose files are looked at together, all when empty.
+/// Analyzes the prefetch files in `paths`: files, folders, or the root of a Windows volume. `programs` are the image
+/// names whose file lists are combined; empty means all.
 ///
 /// # Errors
-/// A path that cannot be read.
+/// A path is unreadable.
 pub fn prefetch(paths: &[PathBuf], programs: Vec<String>) -> Result<PrefetchReport, Error> {
     let found =
         open_prefetch(paths, |name| name.ends_with(".fx") || name.ends_with(".xin") || is_prefetch_file(name, &[]))?;
@@ -37,12 +37,12 @@ pub fn prefetch(paths: &[PathBuf], programs: Vec<String>) -> Result<PrefetchRepo
     Ok(report)
 }
 
-/// What the hive SYSTEM of the volume says about prefetch. One that cannot be read is named.
+/// Adds the prefetch settings from the SYSTEM hive; an unreadable hive is listed in the report.
 fn add_registry(system: &Path, report: &mut PrefetchReport) {
     const PREFETCH: &str = r"CS\Control\Session Manager\Memory Management\PrefetchParameters";
     let name = system.display().to_string();
     let hive = open_image(&[system.to_owned()]).map_err(|error| error.to_string()).and_then(|found| {
-        let bytes = found.hives.into_iter().next().ok_or_else(|| "no hive".to_owned())?;
+        let bytes = found.hives.into_iter().next().ok_or_else(|| "not a registry hive".to_owned())?;
         let logs: Vec<&[u8]> = bytes.logs.iter().map(Vec::as_slice).collect();
         onoff_hive::Hive::read(bytes.bytes, &logs).map_err(|error| error.to_string())
     });

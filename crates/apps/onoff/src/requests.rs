@@ -1,4 +1,4 @@
-//! What programs did with their files, layer by layer.
+//! File and disk requests of programs, by layer.
 
 use onoff_blame::waits::{self, phases};
 use onoff_report::text;
@@ -9,51 +9,50 @@ use onoff_trace::TableName;
 use onoff_transitions::PHASE_TABLES;
 
 use crate::error::Refusal;
-use crate::range::{OutOfRange, scope_of};
+use crate::range::{RangeError, resolve_scope};
 use crate::session::Session;
 
-/// Why there is no answer about requests.
+/// A request query that cannot be answered.
 #[derive(Debug, thiserror::Error)]
-pub enum NoRequests {
-    /// The range is not in the recording.
+pub enum RequestsError {
     #[error(transparent)]
-    Range(OutOfRange),
-    /// The requests of each phase were wanted, and there is none.
-    #[error("the recording holds no boot, shutdown or sleep with a phase of known length")]
+    Range(RangeError),
+    /// Grouping by phase was requested, but there are no phases.
+    #[error("no boot, shutdown or sleep with known phases in this recording")]
     NoPhase,
-    /// No request matches; what the recording holds instead.
+    /// No request matches.
     #[error("{0}")]
     Nothing(String),
 }
 
 impl Session {
-    /// What `processes` (all when empty) requested of files and disks in the part of the recording between two times; in all of it
-    /// without them. Where they are grouped by phase, the phases are the recording's.
+    /// Analyzes the file and disk requests of `processes` (empty means all) within `range` (`None` means the whole
+    /// recording).
     ///
     /// # Errors
-    /// A recording that cannot be read, or in which no request is as the question says.
+    /// The recording is unreadable, or no request matches.
     pub fn requests(
         &self,
         range: Option<(TimePoint, TimePoint)>,
         processes: &[Pattern],
         options: &IoOptions,
-    ) -> Result<IoReport, Refusal<NoRequests>> {
+    ) -> Result<IoReport, Refusal<RequestsError>> {
         let by_phase = options.by.contains(&GroupKey::Phase);
         let trace = self.tables(if by_phase { TABLES.union(PHASE_TABLES) } else { TABLES })?;
-        let scope = scope_of(&trace, range).map_err(|error| Refusal::Nothing(NoRequests::Range(error)))?;
+        let scope = resolve_scope(&trace, range).map_err(|error| Refusal::Nothing(RequestsError::Range(error)))?;
         let mut options = options.clone();
         if by_phase {
             options.phases = phases(&trace, None);
             if options.phases.is_empty() {
-                return Err(Refusal::Nothing(NoRequests::NoPhase));
+                return Err(Refusal::Nothing(RequestsError::NoPhase));
             }
         }
         let scope = scope.of_processes(processes.to_vec());
         let mut report = onoff_requests::analyze(&trace, &scope, &options);
         if report.views.is_empty() {
-            return Err(Refusal::Nothing(NoRequests::Nothing(text::io::nothing(&report, &trace.recorder))));
+            return Err(Refusal::Nothing(RequestsError::Nothing(text::io::nothing(&report, &trace.recorder))));
         }
-        // Whether somebody waited for what a finding names: only recordings with context switches know.
+        // Only recordings with context switches show whether the critical path waited for a finding's requests.
         if !report.findings.is_empty() && onoff_sources::tables_of(self.kind()).contains(TableName::ContextSwitches) {
             let trace = self.tables(TABLES.union(PHASE_TABLES).union(waits::TABLES))?;
             onoff_requests::add_path_time(&trace, &scope, &phases(&trace, None), &mut report.findings);

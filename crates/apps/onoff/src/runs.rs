@@ -1,4 +1,4 @@
-//! A recording as runs of a transition, for comparisons.
+//! Converts a recording to runs of a transition, for comparisons.
 
 use onoff_blame::account::{AccountedPhase, accounts};
 use onoff_blame::waits;
@@ -16,33 +16,31 @@ use crate::Session;
 use crate::error::Refusal;
 use crate::tables::tables_of_runs;
 
-/// The runs of one transition that a recording holds; several sleeps are several runs.
+/// The runs of one transition in a recording; several sleeps are several runs.
 #[derive(Clone, Debug)]
-pub struct RunsOfTransition {
-    /// Which transition.
+pub struct TransitionRuns {
     pub transition: RunSubject,
-    /// Its runs.
     pub runs: Vec<Run>,
 }
 
-/// The tables of runs, with those that say who took the time of each phase: whichever transition is chosen, an account is made of the same
-/// tables, so that it is the same in every verb.
+/// The tables for runs and for attributing the time of each phase. They do not depend on the transition, so that the
+/// attribution is the same in every verb.
 fn tables_with_accounts() -> Tables {
     tables_of_runs(None).union(waits::TABLES)
 }
 
 impl Session {
-    /// The measures of the recording's runs of `transition`; where it is not chosen, of the first that the recording holds: a boot,
-    /// else sleeps, else a shutdown. Of several sleeps that with `number`, or all. `name` is the recording's in the comparison.
+    /// Measures the runs of `transition`; by default a boot, otherwise sleeps, otherwise a shutdown. `number` selects
+    /// one of several sleeps. `name` is the name of the recording in the comparison.
     ///
     /// # Errors
-    /// A recording that cannot be read, or holds no such transition; what it holds instead is said.
+    /// The recording is unreadable, or does not have the transition.
     pub fn runs(
         &self,
         name: String,
         transition: Option<RunSubject>,
         number: Option<u32>,
-    ) -> Result<RunsOfTransition, Refusal<String>> {
+    ) -> Result<TransitionRuns, Refusal<String>> {
         let chosen = transition == Some(RunSubject::Netboot);
         if chosen || (self.kind() == RecordingKind::NetworkCapture && transition.is_none()) {
             return self.network_boots(&name, number);
@@ -56,18 +54,18 @@ impl Session {
         let mut refusals = Vec::new();
         for transition in candidates {
             match runs(&trace, &origin, transition, number) {
-                Ok(runs) => return Ok(RunsOfTransition { transition, runs }),
+                Ok(runs) => return Ok(TransitionRuns { transition, runs }),
                 Err(refusal) => refusals.push(refusal),
             }
         }
         Err(Refusal::Nothing(format!("{}: {}", origin.name, refusals.join("; "))))
     }
 
-    /// The network boots of a capture as runs; of several that with `number`, or all.
-    fn network_boots(&self, name: &str, number: Option<u32>) -> Result<RunsOfTransition, Refusal<String>> {
+    /// Measures the network boots of a capture; `number` selects one of several.
+    fn network_boots(&self, name: &str, number: Option<u32>) -> Result<TransitionRuns, Refusal<String>> {
         let report = self
             .netboot(&NetbootOptions::default())
-            .map_err(|refusal| refusal.map(|nothing| format!("{name}: {nothing}")))?;
+            .map_err(|refusal| refusal.map(|reason| format!("{name}: {reason}")))?;
         let several = report.boots.len() > 1;
         let numbered = report.boots.iter().zip(1_u32..);
         let wanted = numbered.filter(|(_, at)| number.is_none_or(|number| number == *at));
@@ -78,32 +76,32 @@ impl Session {
             })
             .collect();
         if runs.is_empty() {
-            let held = report.boots.len();
-            return Err(Refusal::Nothing(format!("{name}: holds {held} network boots, and none with that number")));
+            let count = report.boots.len();
+            return Err(Refusal::Nothing(format!("{name}: no network boot with that number; the capture has {count}")));
         }
-        Ok(RunsOfTransition { transition: RunSubject::Netboot, runs })
+        Ok(TransitionRuns { transition: RunSubject::Netboot, runs })
     }
 }
 
-/// What a firmware measured of a boot as a run, called `name` in the comparison.
+/// Converts firmware times to a run; `name` is its name in the comparison.
 #[must_use]
-pub fn firmware_run(name: String, report: &FirmwareReport) -> RunsOfTransition {
+pub fn firmware_run(name: String, report: &FirmwareReport) -> TransitionRuns {
     let run = measures::of_firmware(&Origin::without_stacks(name), report);
-    RunsOfTransition { transition: RunSubject::Firmware, runs: vec![run] }
+    TransitionRuns { transition: RunSubject::Firmware, runs: vec![run] }
 }
 
-/// The runs of one transition, or what the recording holds instead.
+/// Measures the runs of one transition; the error describes what the recording contains instead.
 fn runs(trace: &Trace, origin: &Origin, subject: RunSubject, number: Option<u32>) -> Result<Vec<Run>, String> {
-    let Some(kind) = subject.transition() else { return Err(no_trace_holds(subject)) };
+    let Some(kind) = subject.transition() else { return Err(not_in_a_trace(subject)) };
     let options = TransitionOptions {
         suspend: SuspendOptions { transition: number, ..SuspendOptions::default() },
         ..TransitionOptions::default()
     };
     let found = match onoff_transitions::rules_of(trace.system.kind).find(|rules| rules.kind == kind) {
         Some(rules) => (rules.find)(trace, &options),
-        None => Err(format!("no rules find a {} of this system", kind.as_str())),
+        None => Err(format!("{} is not supported for this operating system", kind.as_str())),
     };
-    // On a computer with fast startup, a boot is the half that comes back.
+    // With fast startup, a boot is the resume half of a hibernation.
     let is_from_off = |found: &[Transition]| found.iter().any(|one| one.variant != Variant::FastStartup);
     if kind == TransitionKind::Boot
         && !found.as_deref().is_ok_and(is_from_off)
@@ -112,8 +110,8 @@ fn runs(trace: &Trace, origin: &Origin, subject: RunSubject, number: Option<u32>
     {
         let mut run = measures::of_fast_startup(origin, transition);
         let accounts = accounts(trace, Some(TransitionKind::Suspend));
-        let back = transition.phases.iter().filter(|phase| matches!(phase.half, Some(Half::Resume | Half::After)));
-        measures::add_accounts(&mut run, of_phases(&accounts, back));
+        let resume = transition.phases.iter().filter(|phase| matches!(phase.half, Some(Half::Resume | Half::After)));
+        measures::add_accounts(&mut run, of_phases(&accounts, resume));
         return Ok(vec![run]);
     }
     let found = found?;
@@ -126,24 +124,22 @@ fn runs(trace: &Trace, origin: &Origin, subject: RunSubject, number: Option<u32>
             if several {
                 origin.name = format!("{}, transition {}", origin.name, transition.number);
             }
-            let its: Vec<AccountedPhase> = match kind {
+            let own: Vec<AccountedPhase> = match kind {
                 TransitionKind::Suspend => of_phases(&accounts, &transition.phases).cloned().collect(),
                 _ => accounts.clone(),
             };
             let mut run = measures::of(&origin, transition);
-            measures::add_accounts(&mut run, &its);
+            measures::add_accounts(&mut run, &own);
             run
         })
         .collect())
 }
 
-/// That a recording of an operating system does not hold this.
-fn no_trace_holds(name: RunSubject) -> String {
-    let needs = if name == RunSubject::Netboot { "a network capture" } else { "the firmware's tables" };
-    format!("a recording of an operating system, where '{}' needs {needs}", name.as_str())
+fn not_in_a_trace(name: RunSubject) -> String {
+    let needs = if name == RunSubject::Netboot { "a network capture" } else { "firmware tables" };
+    format!("this is a recording of an operating system, but '{}' needs {needs}", name.as_str())
 }
 
-/// The accounts of these phases.
 fn of_phases<'a>(
     accounts: &'a [AccountedPhase],
     phases: impl IntoIterator<Item = &'a Phase> + Clone,

@@ -1,4 +1,4 @@
-//! A recording that questions are asked of.
+//! A session: an opened recording and the queries on it.
 
 use onoff_transitions::{Transition, Variant};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,23 +19,23 @@ use onoff_transitions::suspend::{self, NoSuspend, SuspendOptions};
 use onoff_transitions::{NamedPhase, NoSuchPhase, PHASE_TABLES, named_phase};
 
 use crate::error::{Error, Refusal};
-use crate::range::OutOfRange;
+use crate::range::RangeError;
 use crate::tables::tables_of_runs;
 use crate::transition_answers::{Boot, BootAnswer, Shutdown, ShutdownAnswer, SleepAnswer, Sleeps, TransitionAnswer};
 
-/// A recording, opened; every question about it is asked here.
+/// An opened recording. All queries start here.
 #[derive(Debug)]
 pub struct Session {
     files: Files,
     options: Options,
-    /// The tables that were read last.
-    read: Mutex<Option<Arc<Trace>>>,
+    /// The tables read so far.
+    cached: Mutex<Option<Arc<Trace>>>,
 }
 
-/// Which transitions a recording holds.
+/// The transitions found in a recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Transitions {
-    /// A boot, from off or by fast startup.
+    /// A full boot or a fast startup.
     pub boot: bool,
     /// A shutdown or restart.
     pub shutdown: bool,
@@ -44,80 +44,77 @@ pub struct Transitions {
 }
 
 impl Session {
-    /// A session about `files`, which will be read with `options`.
+    /// Creates a session on opened files.
     #[must_use]
     pub fn of(files: Files, options: Options) -> Self {
-        Self { files, options, read: Mutex::new(None) }
+        Self { files, options, cached: Mutex::new(None) }
     }
 
-    /// A session about files whose names and bytes are at hand: one recording, packed or not, in one file or several.
+    /// Creates a session from the names and bytes of the files of one recording, compressed or not.
     ///
     /// # Errors
-    /// Bytes that are damaged, expand too far, or are no recording.
+    /// The bytes are damaged, exceed the size limit when decompressed, or are not a recording.
     pub fn from_bytes(files: impl IntoIterator<Item = (String, Vec<u8>)>) -> Result<Self, Error> {
         Ok(Self::of(files_from_bytes(files, &Limits::default())?, Options::default()))
     }
 
-    /// A session about the recording in `paths`: files, packed or not, archives and folders of them, or streams.
+    /// Opens a recording: files (compressed or not), archives, folders, or standard input.
     ///
     /// # Errors
-    /// A file that cannot be read, is damaged, expands too far, or is no recording.
+    /// A file is unreadable, damaged, exceeds the size limit when decompressed, or is not a recording.
     #[cfg(feature = "files")]
     pub fn open(paths: &[std::path::PathBuf], options: &onoff_files::Options) -> Result<Self, Error> {
         let files = onoff_files::open_all(paths, &options.limits)?;
         Ok(Self::of(files, options.read()?))
     }
 
-    /// What kind of recording it is.
     #[must_use]
     pub fn kind(&self) -> RecordingKind {
         self.files.kind()
     }
 
-    /// Its files.
     #[must_use]
     pub fn files(&self) -> &Files {
         &self.files
     }
 
-    /// How it is read.
     #[must_use]
     pub fn options(&self) -> &Options {
         &self.options
     }
 
-    /// The recording's tables, at least the wanted ones. Those of the last question stay at hand: a question that needs no
-    /// others reads nothing.
+    /// Returns at least the wanted tables. Tables stay cached: a query that needs no others does not read the recording
+    /// again.
     ///
     /// # Errors
-    /// A recording damaged beyond use.
+    /// The recording is damaged beyond repair.
     pub fn tables(&self, wanted: Tables) -> Result<Arc<Trace>, Error> {
-        // A panic elsewhere leaves the slot as it was: whole, or empty.
-        let mut slot = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        // A panic in another thread leaves the slot intact or empty.
+        let mut slot = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
         let before = slot.as_ref().map_or(Tables::NONE, |trace| trace.wanted);
         if let Some(trace) = slot.as_ref().filter(|_| before.union(wanted) == before) {
             return Ok(Arc::clone(trace));
         }
-        // What was read before is given back before it is read again with more.
+        // Free the old tables before reading a larger set.
         *slot = None;
         let trace = Arc::new(onoff_sources::read_tables(&self.files, before.union(wanted), &self.options)?);
         *slot = Some(Arc::clone(&trace));
         Ok(trace)
     }
 
-    /// The tables of a recording of an operating system.
+    /// Like [`Self::tables`], but rejects network captures.
     pub(crate) fn system_tables(&self, wanted: Tables) -> Result<Arc<Trace>, Error> {
         if self.kind() == RecordingKind::NetworkCapture {
-            // The refusal of a capture names the verb that reads it.
+            // This error names the verb that reads captures.
             return onoff_sources::open_files(&self.files, wanted, &self.options).map(Arc::new);
         }
         self.tables(wanted)
     }
 
-    /// Where answers about the recording come from: what its documents begin with. Reads every byte of it once more.
+    /// The provenance of the recording, for the head of JSON documents. Hashes the files, which reads every byte again.
     ///
     /// # Errors
-    /// A recording that cannot be read.
+    /// The recording is unreadable.
     pub fn provenance(&self) -> Result<Provenance, Error> {
         let files = self.files.iter().map(|file| ProvenanceFile {
             name: file.name().to_owned(),
@@ -131,23 +128,23 @@ impl Session {
         Ok(Provenance::of(files, &*self.tables(Tables::NONE)?))
     }
 
-    /// What the recording holds, and what its recorder lost.
+    /// The contents of the recording and its losses.
     ///
     /// # Errors
-    /// A recording that cannot be read, or that is a network capture.
+    /// The recording is unreadable, or a network capture.
     pub fn summary(&self) -> Result<RecordingSummary, Error> {
         Ok(summarize(&*self.system_tables(Tables::of(&[TableName::Inventory]))?))
     }
 
-    /// Which transitions the recording holds.
+    /// Finds the transitions in the recording.
     ///
     /// # Errors
-    /// A recording that cannot be read.
+    /// The recording is unreadable.
     pub fn transitions(&self) -> Result<Transitions, Error> {
         if self.kind() == RecordingKind::NetworkCapture {
             return Ok(Transitions::default());
         }
-        // All that the three need, read at once.
+        // Read all tables needed below in one pass.
         self.tables(tables_of_runs(None).union(onoff_findings::TABLES))?;
         Ok(Transitions {
             boot: Refusal::optional(self.boot(&BootOptions::default()))?.is_some(),
@@ -156,136 +153,139 @@ impl Session {
         })
     }
 
-    /// Where the time of the boot went. On a computer with fast startup a boot is a resume with a new session: where the recording
-    /// holds no boot from off, that is the answer.
+    /// Analyzes the boot. If there is no full boot, but a fast startup (a resume with a new session), analyzes that.
     ///
     /// # Errors
-    /// A recording that cannot be read, or holds no boot.
+    /// The recording is unreadable, or has no boot.
     pub fn boot(&self, options: &BootOptions) -> Result<BootAnswer, Refusal<Box<NotABoot>>> {
         let trace = self.system_tables(onoff_findings::TABLES)?;
-        let how = DiagnosisOptions { boot: options.clone(), ..DiagnosisOptions::default() };
+        let diagnosis = DiagnosisOptions { boot: options.clone(), ..DiagnosisOptions::default() };
         let report = if trace.system.kind == SystemKind::Linux {
             let report = linux::boot::analyze(&trace, options).map_err(Refusal::Nothing)?;
-            Boot::Linux(Box::new(diagnosed(report, &diagnose(&trace, &how))))
+            Boot::Linux(Box::new(diagnosed(report, &diagnose(&trace, &diagnosis))))
         } else {
-            of_windows(&trace, options, &how)?
+            windows_boot(&trace, options, &diagnosis)?
         };
         Ok(TransitionAnswer { report, recording: Box::new(summarize(&trace)) })
     }
 
-    /// The boot from off, whether the recording also holds a fast startup or not; for documents that have no place for the latter.
+    /// Analyzes the full boot only, for formats that cannot represent a fast startup.
     ///
     /// # Errors
-    /// A recording that cannot be read, is of Linux, or holds no boot.
+    /// The recording is unreadable, from Linux, or has no boot.
     pub fn boot_from_off(&self, options: &BootOptions) -> Result<BootReport, Refusal<Box<NotABoot>>> {
         let trace = self.system_tables(boot::TABLES.union(suspend::TABLES).union(linux::boot::TABLES))?;
         boot::analyze(&trace, options).map_err(Refusal::Nothing)
     }
 
-    /// The boots that the recording's journals hold, in the order in which they began; none where there is no journal.
+    /// The boots in the recording's journals, in order of start; empty without a journal.
     ///
     /// # Errors
-    /// A recording that cannot be read.
+    /// The recording is unreadable.
     pub fn boots(&self) -> Result<Vec<RecordedBoot>, Error> {
         Ok(self.system_tables(Tables::NONE)?.boots.clone())
     }
 
-    /// Where the time of the shutdown went.
+    /// Analyzes the shutdown.
     ///
     /// # Errors
-    /// A recording that cannot be read, or holds no shutdown.
+    /// The recording is unreadable, or has no shutdown.
     pub fn shutdown(&self, options: &ShutdownOptions) -> Result<ShutdownAnswer, Refusal<Box<NotAShutdown>>> {
         let trace = self.system_tables(onoff_findings::TABLES)?;
-        let how = DiagnosisOptions { shutdown: *options, ..DiagnosisOptions::default() };
+        let diagnosis = DiagnosisOptions { shutdown: *options, ..DiagnosisOptions::default() };
         let report = if trace.system.kind == SystemKind::Linux {
             let report = linux::shutdown::analyze(&trace).map_err(Refusal::Nothing)?;
-            Shutdown::Linux(Box::new(diagnosed(report, &diagnose(&trace, &how))))
+            Shutdown::Linux(Box::new(diagnosed(report, &diagnose(&trace, &diagnosis))))
         } else {
             let report = shutdown::analyze(&trace, options).map_err(Refusal::Nothing)?;
-            Shutdown::Windows(Box::new(diagnosed(report, &diagnose(&trace, &how))))
+            Shutdown::Windows(Box::new(diagnosed(report, &diagnose(&trace, &diagnosis))))
         };
         Ok(TransitionAnswer { report, recording: Box::new(summarize(&trace)) })
     }
 
-    /// Where the time of sleeping and waking went.
+    /// Analyzes all sleeps and hibernations.
     ///
     /// # Errors
-    /// A recording that cannot be read, or holds no sleep.
+    /// The recording is unreadable, or has no sleep.
     pub fn sleeps(&self, options: &SuspendOptions) -> Result<SleepAnswer, Refusal<NoSuspend>> {
         let trace = self.system_tables(onoff_findings::TABLES)?;
         let boot = BootOptions { idle: options.idle, shell: options.shell.clone(), ..BootOptions::default() };
-        let how = DiagnosisOptions { boot, ..DiagnosisOptions::default() };
+        let diagnosis = DiagnosisOptions { boot, ..DiagnosisOptions::default() };
         let report = if trace.system.kind == SystemKind::Linux {
             let report = linux::suspend::analyze(&trace, options).map_err(Refusal::Nothing)?;
-            Sleeps::Linux(Box::new(all_diagnosed(report, &diagnose(&trace, &how))))
+            Sleeps::Linux(Box::new(all_diagnosed(report, &diagnose(&trace, &diagnosis))))
         } else {
             let report = suspend::analyze(&trace, options).map_err(Refusal::Nothing)?;
-            Sleeps::Windows(Box::new(all_diagnosed(report, &diagnose(&trace, &how))))
+            Sleeps::Windows(Box::new(all_diagnosed(report, &diagnose(&trace, &diagnosis))))
         };
         Ok(TransitionAnswer { report, recording: Box::new(summarize(&trace)) })
     }
 
-    /// What to change in every transition that the recording holds.
+    /// Checks all transitions of the recording against the rules.
     ///
     /// # Errors
-    /// A recording that cannot be read.
+    /// The recording is unreadable.
     pub fn diagnose(&self, options: &DiagnosisOptions) -> Result<Diagnosis, Error> {
         Ok(diagnose(&*self.system_tables(onoff_findings::TABLES)?, options))
     }
 
-    /// What something waited for.
+    /// Follows the critical path of a phase, service, device, process or thread.
     ///
     /// # Errors
-    /// A recording that cannot be read, or in which nobody waits as the question says.
+    /// The recording is unreadable, or no wait matches.
     pub fn why(&self, question: &WhyQuestion) -> Result<WhyReport, Refusal<NoWhy>> {
         why(&*self.system_tables(Self::TABLES_OF_WAITS)?, question).map_err(Refusal::Nothing)
     }
 
-    /// The phase called `name`.
+    /// Finds a phase by name.
     ///
     /// # Errors
-    /// A recording that cannot be read, or without such a phase.
+    /// The recording is unreadable, or does not have the phase.
     pub fn phase(&self, name: &str) -> Result<NamedPhase, Refusal<NoSuchPhase>> {
         named_phase(&*self.system_tables(PHASE_TABLES)?, name).map_err(Refusal::Nothing)
     }
 
-    /// Where `point` lies in the recording, ns from its start.
+    /// Converts `point` to ns from the start of the recording.
     ///
     /// # Errors
-    /// A recording that cannot be read, or whose clock has no such time.
-    pub fn time(&self, point: TimePoint) -> Result<i64, Refusal<OutOfRange>> {
+    /// The recording is unreadable, or its clock cannot represent the time.
+    pub fn time(&self, point: TimePoint) -> Result<i64, Refusal<RangeError>> {
         let trace = self.system_tables(Tables::NONE)?;
-        point.resolve_on(&trace.clock).ok_or(Refusal::Nothing(OutOfRange::Time))
+        point.resolve_on(&trace.clock).ok_or(Refusal::Nothing(RangeError::Time))
     }
 
     /// The tables that [`Session::why`] reads.
     pub const TABLES_OF_WAITS: Tables = WHY_TABLES.union(boot::TABLES).union(shutdown::TABLES).union(suspend::TABLES);
 
-    /// Where the time of the network boots in a capture went.
+    /// Analyzes the network boots in a capture.
     ///
     /// # Errors
-    /// A recording that is no capture, or a capture without a network boot.
+    /// The recording is not a capture, or has no network boot.
     pub fn netboot(&self, options: &NetbootOptions) -> Result<NetbootReport, Refusal<NoNetboot>> {
         let capture = onoff_sources::read_capture(&self.files, &self.options)?;
         onoff_network::analyze(&capture, options).map_err(Refusal::Nothing)
     }
 }
 
-/// The boot of a computer with Windows: from off, or else the half of a fast startup that comes back.
-fn of_windows(trace: &Trace, options: &BootOptions, how: &DiagnosisOptions) -> Result<Boot, Refusal<Box<NotABoot>>> {
+/// Analyzes a full boot, or else the resume half of a fast startup.
+fn windows_boot(
+    trace: &Trace,
+    options: &BootOptions,
+    diagnosis: &DiagnosisOptions,
+) -> Result<Boot, Refusal<Box<NotABoot>>> {
     let report = boot::analyze(trace, options);
-    let from_off = |report: &BootReport| report.variant != Variant::FastStartup;
-    if !report.as_ref().is_ok_and(from_off) {
+    let is_full_boot = |report: &BootReport| report.variant != Variant::FastStartup;
+    if !report.as_ref().is_ok_and(is_full_boot) {
         let options = SuspendOptions { transition: None, idle: options.idle, shell: options.shell.clone() };
         if let Some(report) = suspend::fast_startup(trace, &options) {
-            return Ok(Boot::FastStartup(Box::new(all_diagnosed(report, &diagnose(trace, how)))));
+            return Ok(Boot::FastStartup(Box::new(all_diagnosed(report, &diagnose(trace, diagnosis)))));
         }
     }
     let report = report.map_err(Refusal::Nothing)?;
-    Ok(Boot::Windows(Box::new(diagnosed(report, &diagnose(trace, how)))))
+    Ok(Boot::Windows(Box::new(diagnosed(report, &diagnose(trace, diagnosis)))))
 }
 
-/// The transition with who made it slow and what to change first.
+/// Adds the culprits and the first fix to the transition.
 fn diagnosed<D>(transition: Transition<D>, diagnosis: &Diagnosis) -> Transition<D> {
     let Some(known) = diagnosis.transition(transition.kind, transition.number) else { return transition };
     Transition { culprits: known.culprits.clone(), fix_first: known.fix_first.clone(), ..transition }

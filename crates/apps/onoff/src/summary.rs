@@ -1,4 +1,4 @@
-//! Many recordings at once, a row each transition.
+//! Summarizes many recordings, one row per transition.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -14,11 +14,11 @@ use rayon::prelude::*;
 use crate::tables::tables_of_runs;
 use crate::{Error, Refusal, Session};
 
-/// What one recording says: its rows, and what is kept of its sleeps.
+/// The rows of one recording, and the measures of its sleeps.
 type Answer = (Vec<SummaryRow>, Vec<OneSleep>);
 
-/// The transitions of `recordings`, each the paths of its files ([`onoff_files::FoundRecordings::all`]), read on all processors. One that cannot
-/// be read is a row that says why, whatever is wrong with it. `done` hears of each, from any thread.
+/// Summarizes `recordings`, each given by the paths of its files ([`onoff_files::FoundRecordings::all`]), in parallel.
+/// An unreadable recording becomes a row with the error. Calls `done` after each recording, from any thread.
 #[must_use]
 pub fn summarize_all(recordings: &[Vec<PathBuf>], options: &onoff_files::Options, done: &(dyn Fn() + Sync)) -> Summary {
     let answers: Vec<Result<Answer, String>> = recordings
@@ -31,8 +31,8 @@ pub fn summarize_all(recordings: &[Vec<PathBuf>], options: &onoff_files::Options
             done();
             match answer {
                 Ok(answer) => answer.map_err(|error| onoff_report::text::causes::with_causes(&error)),
-                // A fault of ours about one file is no reason to say nothing about the others.
-                Err(_) => Err("onoff failed on it; please report it".to_owned()),
+                // A panic on one recording must not stop the others.
+                Err(_) => Err("onoff crashed on this recording; please report it".to_owned()),
             }
         })
         .collect();
@@ -42,11 +42,11 @@ pub fn summarize_all(recordings: &[Vec<PathBuf>], options: &onoff_files::Options
         match answer {
             Ok((rows, _)) if rows.is_empty() => {
                 summary.without_transition += 1;
-                let nothing = "it holds no boot, shutdown, sleep or network boot";
-                summary.rows.push(SummaryRow::failed(name(paths), nothing.to_owned()));
+                let reason = "no boot, shutdown, sleep or network boot in this recording";
+                summary.rows.push(SummaryRow::failed(name(paths), reason.to_owned()));
             }
-            Ok((rows, its)) => {
-                sleeps.extend(its);
+            Ok((rows, own_sleeps)) => {
+                sleeps.extend(own_sleeps);
                 summary.transitions += rows.len() as u64;
                 summary.rows.extend(rows);
             }
@@ -65,10 +65,10 @@ fn name(paths: &[PathBuf]) -> String {
 }
 
 impl Session {
-    /// The recording's transitions, a row each; none where it holds none. The recording is called `name`.
+    /// Returns one row per transition, possibly none. `name` is the recording's name in the rows.
     ///
     /// # Errors
-    /// A recording that cannot be read.
+    /// The recording is unreadable.
     pub fn summary_rows(&self, name: &str) -> Result<Vec<SummaryRow>, Error> {
         if self.kind() == RecordingKind::NetworkCapture {
             let report = Refusal::optional(self.netboot(&NetbootOptions::default()))?;
@@ -79,7 +79,7 @@ impl Session {
         Ok(summary::rows(name, &trace, |kind, number| diagnosis.transition(kind, number)?.fix_first.clone()))
     }
 
-    /// What statistics of many recordings keep of this one's sleeps: it was read for its rows already.
+    /// Measures the sleeps for statistics over many recordings. Uses the tables already read for the rows.
     fn sleeps_of_many(&self, name: &str) -> Result<Vec<OneSleep>, Error> {
         match self.kind() {
             RecordingKind::Linux => {

@@ -1,19 +1,19 @@
-//! The tables that answers are made of.
+//! The tables that runs need.
 
 use onoff_compare::RunSubject;
 use onoff_compare::measures;
 use onoff_trace::Tables;
 use onoff_transitions::TransitionKind;
 
-/// The tables that runs of a transition are made of; of all three where it is not chosen.
+/// Returns the tables for the runs of a transition, or of all three system transitions.
 #[must_use]
 pub fn tables_of_runs(subject: Option<RunSubject>) -> Tables {
     let tables = match subject.map(RunSubject::transition) {
-        // A boot may be the half of a fast startup that comes back.
+        // A boot can be the resume half of a fast startup.
         Some(Some(TransitionKind::Boot)) => onoff_transitions::tables(Some(TransitionKind::Boot))
             .union(onoff_transitions::tables(Some(TransitionKind::Suspend))),
         Some(Some(kind)) => onoff_transitions::tables(Some(kind)),
-        // Not of tables: of packets, and of what the firmware handed over.
+        // Network boots and firmware times do not come from tables.
         Some(None) => Tables::NONE,
         None => onoff_transitions::tables(None),
     };

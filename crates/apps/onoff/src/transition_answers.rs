@@ -1,4 +1,4 @@
-//! Answers about a transition, whichever system it is of.
+//! Results about a transition, for Windows and Linux.
 
 use std::io::{self, Write};
 
@@ -14,64 +14,51 @@ use onoff_transitions::linux::suspend::LinuxSuspendReport;
 use onoff_transitions::shutdown::ShutdownReport;
 use onoff_transitions::suspend::SuspendReport;
 
-/// Where the time of transitions went.
+/// A report with the summary of its recording.
 #[derive(Clone, Debug)]
 pub struct TransitionAnswer<R> {
-    /// What was found.
     pub report: R,
-    /// The recording.
     pub recording: Box<RecordingSummary>,
 }
 
-/// Where the time of a boot went.
 pub type BootAnswer = TransitionAnswer<Boot>;
-/// Where the time of a shutdown went.
 pub type ShutdownAnswer = TransitionAnswer<Shutdown>;
-/// Where the time of sleeping and waking went.
 pub type SleepAnswer = TransitionAnswer<Sleeps>;
 
-/// A boot.
 #[derive(Clone, Debug)]
 pub enum Boot {
-    /// Of Windows, from off.
+    /// A full boot of Windows.
     Windows(Box<BootReport>),
-    /// Of Windows after a fast startup's shutdown: the half that comes back.
+    /// The resume half of a Windows fast startup.
     FastStartup(Box<SuspendReport>),
-    /// Of Linux.
     Linux(Box<LinuxBootReport>),
 }
 
-/// A shutdown.
 #[derive(Clone, Debug)]
 pub enum Shutdown {
-    /// Of Windows.
     Windows(Box<ShutdownReport>),
-    /// Of Linux.
     Linux(Box<LinuxShutdownReport>),
 }
 
-/// Sleeps.
+/// All sleeps and hibernations of a recording.
 #[derive(Clone, Debug)]
 pub enum Sleeps {
-    /// Of Windows.
     Windows(Box<SuspendReport>),
-    /// Of Linux.
     Linux(Box<LinuxSuspendReport>),
 }
 
-/// What the answers about all kinds of transitions are written from.
-pub trait OfAnySystem {
-    /// The title of a page about it.
+/// A report about a transition of any system.
+pub trait AnySystemReport {
+    /// The title of an HTML page.
     const TITLE: &'static str;
 
-    /// The report.
-    fn any(&self) -> &dyn TransitionReport;
+    fn as_report(&self) -> &dyn TransitionReport;
 }
 
-impl OfAnySystem for Boot {
+impl AnySystemReport for Boot {
     const TITLE: &'static str = "Boot";
 
-    fn any(&self) -> &dyn TransitionReport {
+    fn as_report(&self) -> &dyn TransitionReport {
         match self {
             Self::Windows(report) => &**report,
             Self::FastStartup(report) => &**report,
@@ -80,10 +67,10 @@ impl OfAnySystem for Boot {
     }
 }
 
-impl OfAnySystem for Shutdown {
+impl AnySystemReport for Shutdown {
     const TITLE: &'static str = "Shutdown";
 
-    fn any(&self) -> &dyn TransitionReport {
+    fn as_report(&self) -> &dyn TransitionReport {
         match self {
             Self::Windows(report) => &**report,
             Self::Linux(report) => &**report,
@@ -91,10 +78,10 @@ impl OfAnySystem for Shutdown {
     }
 }
 
-impl OfAnySystem for Sleeps {
+impl AnySystemReport for Sleeps {
     const TITLE: &'static str = "Sleep";
 
-    fn any(&self) -> &dyn TransitionReport {
+    fn as_report(&self) -> &dyn TransitionReport {
         match self {
             Self::Windows(report) => &**report,
             Self::Linux(report) => &**report,
@@ -102,51 +89,51 @@ impl OfAnySystem for Sleeps {
     }
 }
 
-impl<R: OfAnySystem> TransitionAnswer<R> {
-    /// Writes the answer for a person.
+impl<R: AnySystemReport> TransitionAnswer<R> {
+    /// Writes text for people.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Write errors of `out`.
     pub fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         self.write_text_with(LISTED, out)
     }
 
-    /// Writes the answer for a person, with `top` rows of each list.
+    /// Writes text for people, with `top` rows per list.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Write errors of `out`.
     pub fn write_text_with(&self, top: usize, out: &mut dyn Write) -> io::Result<()> {
-        self.report.any().write(&self.recording, top, &mut TextPaper(out))
+        self.report.as_report().write(&self.recording, top, &mut TextPaper(out))
     }
 
-    /// Writes the answer as a page of HTML without scripts: the rows of each list after the first `top` are folded.
+    /// Writes an HTML page without scripts. Rows after the first `top` of each list are collapsed.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Write errors of `out`.
     pub fn write_html(&self, top: usize, out: &mut dyn Write) -> io::Result<()> {
-        HtmlPaper::write(R::TITLE, out, |paper| self.report.any().write(&self.recording, top, paper))
+        HtmlPaper::write(R::TITLE, out, |paper| self.report.as_report().write(&self.recording, top, paper))
     }
 
-    /// Writes the answer as JSON; `recordings` are where it comes from ([`crate::Session::provenance`]).
+    /// Writes JSON; `recordings` is the provenance ([`crate::Session::provenance`]).
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Write errors of `out`.
     pub fn write_json(&self, recordings: &[Provenance], out: &mut dyn Write) -> io::Result<()> {
-        self.report.any().write_json(recordings, out)
+        self.report.as_report().write_json(recordings, out)
     }
 
-    /// The answer's sections, each a table with all its rows; text shows `top` of each list.
+    /// The sections, each a table with all rows. Text shows the first `top` of each.
     #[must_use]
     pub fn sections(&self, top: usize) -> Vec<Section<'_>> {
-        self.report.any().sections(top)
+        self.report.as_report().sections(top)
     }
 }
 
 impl ShutdownAnswer {
-    /// Writes everything that took time as comma-separated values, one row each.
+    /// Writes CSV, with one row for everything that took time.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Write errors of `out`.
     pub fn write_csv(&self, out: &mut dyn Write) -> io::Result<()> {
         let rows = match &self.report {
             Shutdown::Windows(report) => timed::shutdown(report),
@@ -157,10 +144,10 @@ impl ShutdownAnswer {
 }
 
 impl SleepAnswer {
-    /// Writes everything that took time as comma-separated values, one row each.
+    /// Writes CSV, with one row for everything that took time.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Write errors of `out`.
     pub fn write_csv(&self, out: &mut dyn Write) -> io::Result<()> {
         let rows = match &self.report {
             Sleeps::Windows(report) => timed::sleeps(report),

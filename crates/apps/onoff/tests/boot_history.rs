@@ -1,5 +1,5 @@
-//! The boots of one journal: a change is found where it was put in, with the unit that was made slow and the update before it; a steady
-//! journal says nothing, and one slow boot is no change.
+//! Boots of one journal: finds an injected change with the slower unit and the preceding update. A steady journal and a
+//! single slow boot have no change.
 
 use onoff::Session;
 use onoff::answers::compare::boot_history::{BootChange, BootHistory, UpdateKind};
@@ -9,7 +9,7 @@ use onoff_testkit::linux::{JournalledBoot, LinuxMachine, LinuxUnit, Played, jour
 const MS: i64 = 1_000_000;
 const WAIT: &str = "NetworkManager-wait-online.service";
 
-/// A boot whose wait for the network takes so long; no two boots are quite alike.
+/// A boot that waits `wait_ms` for the network; boots vary slightly.
 fn boot(at: usize, wait_ms: i64) -> Played {
     let at = at as i64;
     LinuxMachine::healthy()
@@ -19,21 +19,22 @@ fn boot(at: usize, wait_ms: i64) -> Played {
         .boots()
 }
 
-/// The text without its styles.
+/// The text without color sequences.
 fn plain(text: &str) -> String {
     let mut parts = text.split('\u{1b}');
     let first = parts.next().unwrap_or_default().to_owned();
     parts.fold(first, |all, part| all + part.split_once('m').map_or(part, |(_, rest)| rest))
 }
 
-/// What is said of boots that waited so long, one a day; `said` while the boot of that number ran, and another kernel from then on.
-fn asked(waits_ms: &[i64], (changed, said): (usize, &[(&str, &str)])) -> (BootHistory, String) {
-    let played: Vec<Played> = waits_ms.iter().enumerate().map(|(at, &ms)| boot(at, ms)).collect();
-    let boots: Vec<JournalledBoot<'_>> = played
+/// The history of boots with these waits, one per day; the log has the `said` messages from boot `changed` on, which
+/// also runs another kernel.
+fn history_of(waits_ms: &[i64], (changed, said): (usize, &[(&str, &str)])) -> (BootHistory, String) {
+    let simulated: Vec<Played> = waits_ms.iter().enumerate().map(|(at, &ms)| boot(at, ms)).collect();
+    let boots: Vec<JournalledBoot<'_>> = simulated
         .iter()
         .enumerate()
-        .map(|(at, played)| JournalledBoot {
-            files: &played.files,
+        .map(|(at, simulated)| JournalledBoot {
+            files: &simulated.files,
             day: at as i64,
             said: if at == changed { said } else { &[] },
             kernel: if at > changed { "6.1.0-51-amd64" } else { "6.1.0-50-amd64" },
@@ -53,13 +54,13 @@ const UPGRADED: [(&str, &str); 3] = [
 ];
 
 #[test]
-fn a_change_is_found_where_it_was_put_in_with_its_unit_and_the_update_before() {
+fn finds_injected_change_with_unit_and_update() {
     let waits: Vec<i64> = (0..30).map(|at| if at < 12 { 1_000 } else { 4_100 }).collect();
-    let (history, text) = asked(&waits, (11, &UPGRADED));
+    let (history, text) = history_of(&waits, (11, &UPGRADED));
     let [change] = &history.changes[..] else { panic!("{:#?}", history.changes) };
     assert_eq!((change.phase.as_str(), change.last_before, change.first_after), ("user_space", -18, -17), "{text}");
     assert_eq!((change.boots_before, change.boots_after), (12, 18));
-    // The truth is the 3.1 s that were put in.
+    // The injected change is 3.1 s.
     assert!((change.difference_ns - 3_100 * MS).abs() < 150 * MS, "{change:#?}");
     assert!(change.low_ns > 2_900 * MS && change.high_ns < 3_300 * MS, "{change:#?}");
     assert!(change.p_value <= 0.001);
@@ -72,16 +73,16 @@ fn a_change_is_found_where_it_was_put_in_with_its_unit_and_the_update_before() {
         kinds,
         [(UpdateKind::Command, ""), (UpdateKind::Package, "1.42.4-2"), (UpdateKind::Kernel, "6.1.0-51-amd64")]
     );
-    // The day of the update is that of its entry: the machine is played on 22 November, and this is its twelfth boot.
+    // The update has the date of its log entry: the simulation starts on November 22, and this is boot 12.
     let headline = text.lines().next().unwrap();
-    let said = "The last 30 finished boots of machine: since the update of 2026-12-04 user space takes 3.1";
-    assert!(headline.starts_with(said) && headline.ends_with(&format!(" s more: {WAIT}.")), "{headline}");
+    let expected = "The last 30 finished boots of machine: since the update of 2026-12-04 user space takes 3.1";
+    assert!(headline.starts_with(expected) && headline.ends_with(&format!(" s more: {WAIT}.")), "{headline}");
 }
 
 #[test]
-fn a_change_back_is_two_changes_and_without_an_update_none_is_named() {
+fn reverted_change_is_two_changes() {
     let waits: Vec<i64> = (0..30).map(|at| if (10..20).contains(&at) { 4_100 } else { 1_000 }).collect();
-    let (history, text) = asked(&waits, (usize::MAX, &[]));
+    let (history, text) = history_of(&waits, (usize::MAX, &[]));
     let places: Vec<(i64, i64)> =
         history.changes.iter().map(|change| (change.first_after, change.difference_ns.signum())).collect();
     assert_eq!(places, [(-19, 1), (-9, -1)], "{text}");
@@ -92,40 +93,40 @@ fn a_change_back_is_two_changes_and_without_an_update_none_is_named() {
 }
 
 #[test]
-fn a_steady_journal_says_nothing() {
-    let (history, text) = asked(&[1_000; 30], (usize::MAX, &[]));
+fn steady_journal_has_no_change() {
+    let (history, text) = history_of(&[1_000; 30], (usize::MAX, &[]));
     assert_eq!(history.changes, [], "{text}");
     assert!(text.starts_with("The last 30 finished boots of machine: no part of the start changed"), "{text}");
-    // An update alone is no change of the start.
-    let (history, text) = asked(&[1_000; 30], (11, &UPGRADED));
+    // An update alone is not a change.
+    let (history, text) = history_of(&[1_000; 30], (11, &UPGRADED));
     assert_eq!(history.changes, [], "{text}");
 }
 
 #[test]
-fn one_slow_boot_is_no_change_and_a_unit_that_nobody_waits_for_neither() {
+fn single_slow_boot_is_not_a_change() {
     for slow in [0, 14, 29] {
         let mut waits = [1_000; 30];
         waits[slow] = 40_000;
-        let (history, text) = asked(&waits, (usize::MAX, &[]));
+        let (history, text) = history_of(&waits, (usize::MAX, &[]));
         assert_eq!(history.changes, [], "{slow}: {text}");
     }
 }
 
 #[test]
-fn few_boots_say_that_they_are_few() {
-    let (history, text) = asked(&[1_000, 1_000, 4_100, 4_100], (1, &UPGRADED));
+fn reports_too_few_boots() {
+    let (history, text) = history_of(&[1_000, 1_000, 4_100, 4_100], (1, &UPGRADED));
     assert_eq!(history.changes, []);
     assert!(text.contains("too few to tell a change from chance"), "{text}");
 }
 
 #[test]
-fn boots_that_did_not_finish_are_listed_and_not_compared() {
-    let mut played: Vec<Played> = (0..20).map(|at| boot(at, if at < 10 { 1_000 } else { 4_100 })).collect();
+fn lists_incomplete_boots_without_comparing() {
+    let mut simulated: Vec<Played> = (0..20).map(|at| boot(at, if at < 10 { 1_000 } else { 4_100 })).collect();
     let hangs = LinuxUnit::new("stuck.service").after("basic.target").ends(onoff_testkit::linux::Ending::Hangs);
-    played.insert(10, LinuxMachine::healthy().wanted(hangs).boots());
+    simulated.insert(10, LinuxMachine::healthy().wanted(hangs).boots());
     let boots: Vec<JournalledBoot<'_>> = (0..)
-        .zip(&played)
-        .map(|(day, played)| JournalledBoot { files: &played.files, day, said: &[], kernel: "6.1.0-50-amd64" })
+        .zip(&simulated)
+        .map(|(day, simulated)| JournalledBoot { files: &simulated.files, day, said: &[], kernel: "6.1.0-50-amd64" })
         .collect();
     let session = Session::from_bytes([("journal.export".to_owned(), journal_of_boots(&boots))]).unwrap();
     let history = session.boot_history(30).unwrap();
@@ -134,7 +135,7 @@ fn boots_that_did_not_finish_are_listed_and_not_compared() {
     let places: Vec<(i64, i64)> =
         history.changes.iter().map(|change| (change.last_before, change.first_after)).collect();
     assert_eq!(places, [(-11, -9)]);
-    // Fewer boots are the last ones.
+    // A smaller number selects the last boots.
     assert_eq!(
         session.boot_history(5).unwrap().boots.iter().map(|boot| boot.number).collect::<Vec<_>>(),
         [-4, -3, -2, -1, 0]

@@ -1,4 +1,4 @@
-//! The kernel's calls in slow callbacks and initialization functions: said where they are recorded, and only of the thread that did the work.
+//! Kernel call graphs of slow callbacks and initcalls: reported if recorded, and only for the thread that did the work.
 
 use onoff::answers::evidence::call_graph::CallGraph;
 use onoff::answers::transitions::boot::BootOptions;
@@ -9,7 +9,7 @@ use onoff_testkit::linux::{Initcall, LinuxDevice, LinuxMachine, LinuxSleepPlan};
 
 const MS: i64 = 1_000_000;
 
-/// A line of a recording: its task, processor and time, and what it says.
+/// A trace line: task, processor, time, text.
 struct Moment {
     task: String,
     cpu: String,
@@ -23,20 +23,20 @@ impl Moment {
     }
 }
 
-/// The time of a line, µs.
+/// The timestamp of a line in µs.
 fn us_of(line: &str) -> Option<i64> {
     let time = line.split_once("] ")?.1.split_ascii_whitespace().nth(1)?;
     time.trim_end_matches(':').replace('.', "").parse().ok()
 }
 
-/// How long after `begin` the end of a callback or initialization function comes, µs. A device is called back in several phases.
+/// The time in µs from `begin` to the end of a callback or initcall. A device has callbacks in several phases.
 fn length_us(trace: &str, begin: &str) -> i64 {
     let is_end = |line: &&str| line.contains("device_pm_callback_end") || line.contains("initcall_finish");
     let end = trace.lines().skip_while(|line| *line != begin).find(is_end).and_then(us_of);
     end.unwrap_or_default() - us_of(begin).unwrap()
 }
 
-/// A recording with lines put in after the one that says `what` of the longest work, by its moment.
+/// A recording with lines inserted after the start of the longest `what`.
 fn with_lines(
     files: Vec<(String, Vec<u8>)>,
     what: &str,
@@ -72,7 +72,8 @@ fn with_lines(
         .collect()
 }
 
-/// `driver_work` of 60 ms: 50 ms in `slow_register`, of which 44 ms in 2 calls of `wait_for_it`; the rest its own.
+/// `driver_work` takes 60 ms: 50 ms in `slow_register`, 44 ms of that in 2 calls of `wait_for_it`; the rest is its own
+/// time.
 fn calls(moment: &Moment, task: &str) -> Vec<(i64, String)> {
     [
         (1_000, "funcgraph_entry:                   |  driver_work() {"),
@@ -106,7 +107,7 @@ fn graphs_of_sleep(files: Vec<(String, Vec<u8>)>) -> (Vec<CallGraph>, String) {
     (report.transitions[0].details.call_graphs.clone(), String::from_utf8(text).unwrap())
 }
 
-/// Function, depth, calls, length and own time in ms.
+/// Function, depth, calls, duration and own time in ms.
 fn rows(graph: &CallGraph) -> Vec<(&str, u32, u64, i64, i64)> {
     let rows = graph.functions.iter();
     rows.map(|row| (row.function.as_str(), row.depth, row.calls, row.duration_ns / MS, row.own_ns / MS)).collect()
@@ -116,23 +117,23 @@ const EXPECTED: [(&str, u32, u64, i64, i64); 3] =
     [("driver_work", 0, 1, 60, 10), ("slow_register", 1, 1, 50, 5), ("wait_for_it", 2, 2, 44, 44)];
 
 #[test]
-fn a_slow_callback_says_what_it_called() {
+fn slow_callback_has_call_graph() {
     let (graphs, text) = graphs_of_sleep(with_lines(sleeping(), RESUME, |at| calls(at, &at.task)));
     let [graph] = &graphs[..] else { panic!("{graphs:?}") };
     assert_eq!((graph.subject, graph.name.as_str()), (CallGraphSubject::DeviceCallback, "sda"));
     assert_eq!((graph.driver.as_str(), graph.unfinished), ("sd", 0));
-    // What is too small to matter is in nobody's list; its time is not its caller's own.
+    // Small calls are not listed; their time is not added to the caller's own time.
     assert_eq!(rows(graph), EXPECTED);
     assert!((graph.duration_ns.unwrap() - 70 * MS).abs() < MS, "{graph:?}");
     assert!((graph.unaccounted_ns.unwrap() - 10 * MS).abs() < MS, "{graph:?}");
-    for said in ["Call graphs", "sda (sd)", "      wait_for_it", "2 calls"] {
-        assert!(text.contains(said), "{said}: {text}");
+    for part in ["Call graphs", "sda (sd)", "      wait_for_it", "2 calls"] {
+        assert!(text.contains(part), "{part}: {text}");
     }
     assert!(!text.contains("without an end"), "{text}");
 }
 
 #[test]
-fn a_slow_initialization_function_says_what_it_called() {
+fn slow_initcall_has_call_graph() {
     let boot = |files: Vec<(String, Vec<u8>)>| {
         let session = Session::from_bytes(files).unwrap();
         let answer = session.boot(&BootOptions::default()).unwrap();
@@ -153,14 +154,14 @@ fn a_slow_initialization_function_says_what_it_called() {
 }
 
 #[test]
-fn without_calls_nothing_is_said() {
+fn no_call_graph_without_calls() {
     let (graphs, text) = graphs_of_sleep(sleeping());
     assert!(graphs.is_empty() && !text.contains("Call graphs"), "{graphs:?} {text}");
 }
 
 #[test]
-fn calls_of_another_thread_at_the_same_time_are_not_the_callbacks() {
-    // One runs on the same processor, and one has the same name.
+fn ignores_calls_of_other_threads() {
+    // One other thread runs on the same processor, and one has the same name.
     for other in ["kworker/u4:9-4321", "SAME-4321"] {
         let (graphs, text) = graphs_of_sleep(with_lines(sleeping(), RESUME, |at| {
             let name = at.task.rsplit_once('-').unwrap().0;
@@ -168,7 +169,7 @@ fn calls_of_another_thread_at_the_same_time_are_not_the_callbacks() {
         }));
         assert!(graphs.is_empty() && !text.contains("Call graphs"), "{graphs:?} {text}");
     }
-    // The same thread's calls before the callback began and after it ended.
+    // Calls of the same thread before and after the callback.
     let (graphs, text) = graphs_of_sleep(with_lines(sleeping(), RESUME, |at| {
         let late = Moment { task: at.task.clone(), cpu: at.cpu.clone(), us: at.us + 100_000 };
         calls(&late, &at.task).into_iter().map(|(after, line)| (after + 100_000, line)).collect()
@@ -177,10 +178,10 @@ fn calls_of_another_thread_at_the_same_time_are_not_the_callbacks() {
 }
 
 #[test]
-fn a_graph_without_an_end_says_so() {
+fn marks_unfinished_call_graph() {
     let (graphs, text) = graphs_of_sleep(with_lines(sleeping(), RESUME, |at| {
         let mut calls = calls(at, &at.task);
-        // The end of `slow_register` was lost.
+        // The exit of `slow_register` was lost.
         calls.remove(5);
         calls
     }));
@@ -198,7 +199,7 @@ fn a_graph_without_an_end_says_so() {
 }
 
 #[test]
-fn a_hostile_graph_is_bounded_and_what_is_left_out_is_counted() {
+fn bounds_hostile_call_graph() {
     let files = with_lines(sleeping(), RESUME, |at| {
         let mut lines = Vec::new();
         for depth in 0..300_usize {
@@ -220,9 +221,9 @@ fn a_hostile_graph_is_bounded_and_what_is_left_out_is_counted() {
     assert!(text.contains("too deep"), "{text}");
 }
 
-/// A suspend with one callback, as the tracer and `trace-cmd` write it.
+/// A suspend with one callback, in the formats of the tracer and `trace-cmd`.
 #[test]
-fn every_text_of_a_trace_has_the_same_graph() {
+fn trace_formats_give_same_call_graph() {
     const EVENTS: [(i64, &str, &str); 13] = [
         (0, "suspend_resume", "suspend_enter[3] begin"),
         (1_000, "suspend_resume", "dpm_suspend[2] begin"),

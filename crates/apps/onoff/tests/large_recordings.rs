@@ -1,4 +1,4 @@
-//! A recording whose tables do not fit into memory gets the answers of one whose tables do, and a longer one those of a shorter one.
+//! Spilled tables give the same results as tables in memory, and extra events do not change results.
 
 use std::fs::File;
 use std::path::Path;
@@ -10,7 +10,7 @@ use onoff::answers::transitions::boot::BootOptions;
 use onoff::trace::{Batches, Table, TableName, Tables};
 use onoff_simulator::Scenario;
 
-/// What is asked, as JSON and as text.
+/// The reports to compare, as JSON and text.
 fn answers(session: &Session) -> Vec<String> {
     let mut answers = Vec::new();
     let mut answer = |write: &dyn Fn(&mut Vec<u8>)| {
@@ -26,7 +26,7 @@ fn answers(session: &Session) -> Vec<String> {
     answers
 }
 
-/// The critical path of every phase, step for step.
+/// The critical path of every phase, step by step.
 fn paths(session: &Session) -> Vec<String> {
     let question = WhyQuestion {
         about: About::Phase(None, None),
@@ -45,12 +45,12 @@ fn open(path: &Path, tables_in_memory_bytes: Option<usize>) -> Session {
     Session::open(&[path.to_owned()], &options).unwrap()
 }
 
-/// Rows of a table, and the bytes of memory that it takes.
+/// The rows of a table, and its size in memory.
 fn size<T: Table>(batches: &Batches<T>) -> (usize, usize) {
     (batches.len(), batches.memory())
 }
 
-/// The boot of the benchmark, on which threads wake a fortieth as often, until it has so many records.
+/// The benchmark boot with 1/40 of the thread wake-ups, extended to `records` records.
 fn simulate(path: &Path, records: u64) {
     let text = include_str!("../../../support/simulator/scenarios/benchmark.toml");
     let text =
@@ -59,31 +59,31 @@ fn simulate(path: &Path, records: u64) {
 }
 
 #[test]
-fn tables_in_a_file_give_the_same_answers_as_in_memory() {
+fn spilled_tables_give_same_results() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("boot.etl");
     simulate(&path, 0);
 
-    let (held, shelved) = (open(&path, None), open(&path, Some(0)));
+    let (resident, spilled) = (open(&path, None), open(&path, Some(0)));
     let wanted = Tables::of(&[TableName::ContextSwitches, TableName::ReadyThreads, TableName::Stacks]);
-    let (in_memory, in_file) = (held.tables(wanted).unwrap(), shelved.tables(wanted).unwrap());
-    for (held, shelved) in [
+    let (in_memory, in_file) = (resident.tables(wanted).unwrap(), spilled.tables(wanted).unwrap());
+    for (resident, spilled) in [
         (size(&in_memory.context_switches), size(&in_file.context_switches)),
         (size(&in_memory.ready_threads), size(&in_file.ready_threads)),
         (size(&in_memory.stacks), size(&in_file.stacks)),
     ] {
-        assert_eq!(held.0, shelved.0);
-        assert!(held.0 > 10_000, "{} rows", held.0);
-        assert!(shelved.1 < held.1 / 10, "{} of {} bytes are in memory", shelved.1, held.1);
+        assert_eq!(resident.0, spilled.0);
+        assert!(resident.0 > 10_000, "{} rows", resident.0);
+        assert!(spilled.1 < resident.1 / 10, "{} of {} bytes are in memory", spilled.1, resident.1);
     }
     assert!(in_file.stack_pool.memory() <= in_memory.stack_pool.memory());
-    for (held, shelved) in answers(&held).iter().zip(&answers(&shelved)) {
-        assert_eq!(held, shelved);
+    for (resident, spilled) in answers(&resident).iter().zip(&answers(&spilled)) {
+        assert_eq!(resident, spilled);
     }
 }
 
 #[test]
-fn what_a_longer_recording_holds_besides_changes_no_answer() {
+fn extra_events_do_not_change_results() {
     let folder = tempfile::tempdir().unwrap();
     let (short, long) = (folder.path().join("short.etl"), folder.path().join("long.etl"));
     simulate(&short, 0);

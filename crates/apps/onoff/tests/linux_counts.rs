@@ -1,4 +1,4 @@
-//! One recording of Linux has one count of its events, processes and requests and one share of its processors, whichever verb is asked.
+//! All verbs agree on the counts of events, processes and requests and on CPU shares of a Linux recording.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -9,13 +9,13 @@ use onoff::answers::lists::{cpu, devices, processes};
 use onoff::answers::requests::{self, IoOptions};
 use onoff::answers::usage::storage::{Key, disk};
 use onoff::trace::Tables;
-use onoff::{EventQuestion, Session};
+use onoff::{EventQuery, Session};
 use onoff_testkit::linux::{LinuxDevice, LinuxMachine, LinuxSleepPlan, LinuxUnit};
 
-/// What `events` shows of which provider under which name, and that it comes by time.
+/// Counts events by provider and name, and checks that they are in order of time.
 fn shown(name: &str, session: &Session) -> BTreeMap<(String, String), u64> {
     let mut kinds: BTreeMap<(String, String), u64> = BTreeMap::new();
-    let Ok(events) = session.events(&EventQuestion::default()) else {
+    let Ok(events) = session.events(&EventQuery::default()) else {
         return kinds;
     };
     let mut last_ns = i64::MIN;
@@ -30,7 +30,7 @@ fn shown(name: &str, session: &Session) -> BTreeMap<(String, String), u64> {
 }
 
 fn counts_are_one(name: &str, session: &Session) -> u64 {
-    // Events: in `info`, by kind and in all, and in `events`.
+    // Events: `info` (by kind and in total) and `events`.
     let summary = session.summary().unwrap();
     let counted: BTreeMap<(String, String), u64> =
         summary.kinds.iter().map(|kind| ((kind.provider.clone(), kind.name.clone()), kind.events)).collect();
@@ -42,7 +42,7 @@ fn counts_are_one(name: &str, session: &Session) -> u64 {
     let whole = Scope::whole(&trace);
     assert_eq!((summary.start_ns, summary.duration_ns), (whole.range.start_ns, whole.range.end_ns), "{name}");
 
-    // Processes and their shares: in `processes` and in `cpu`.
+    // Processes and their shares: `processes` and `cpu`.
     let lives = processes::list(&trace, &whole);
     assert_eq!(lives.recorded, trace.processes.len() as u64, "{name}");
     let used = cpu::list(&trace, &whole, &[CpuGroup::Process]);
@@ -66,18 +66,18 @@ fn counts_are_one(name: &str, session: &Session) -> u64 {
     let busy_ns: i64 = of_cpu.values().map(|(ns, _)| ns).sum();
     assert_eq!(busy_ns + used.cpu.unattributed_ns, used.cpu.busy_ns, "{name}");
 
-    // Disk requests: in `processes`, `disk` and `io`.
+    // Disk requests: `processes`, `disk` and `io`.
     let disks = disk::analyze(&trace, &whole, &[Key::Process]);
     let requests = trace.disk_ios.len() as u64;
     assert_eq!((disks.total.requests, disks.recorded), (requests, requests), "{name}");
     assert_eq!(disks.groups.iter().map(|group| group.amounts.requests).sum::<u64>(), requests, "{name}");
-    let asked = requests::analyze(&trace, &whole, &IoOptions::default());
+    let report = requests::analyze(&trace, &whole, &IoOptions::default());
     let of_io = |direction: &str| {
-        asked.views.iter().filter(|view| view.direction == direction).map(|view| view.table.requests).sum::<u64>()
+        report.views.iter().filter(|view| view.direction == direction).map(|view| view.table.requests).sum::<u64>()
     };
     assert_eq!((of_io("read"), of_io("write")), (disks.total.reads, disks.total.writes), "{name}");
 
-    // Operations on devices: in `devices` and in the boot.
+    // Device operations: `devices` and the boot.
     let listed = devices::list(&trace, &whole);
     assert_eq!(
         (listed.devices.len(), listed.recorded),
@@ -88,7 +88,7 @@ fn counts_are_one(name: &str, session: &Session) -> u64 {
 }
 
 #[test]
-fn every_verb_counts_the_same_in_real_recordings() {
+fn verbs_agree_on_counts_in_real_recordings() {
     let Some(folder) = onoff_testkit::real::samples("linux") else { return };
     let mut read = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -103,7 +103,7 @@ fn every_verb_counts_the_same_in_real_recordings() {
 }
 
 #[test]
-fn every_verb_counts_the_same_in_made_recordings() {
+fn verbs_agree_on_counts_in_synthetic_recordings() {
     let boot =
         LinuxMachine::healthy().wanted(LinuxUnit::new("slow.service").after("basic.target").sleeps(3_000)).boots();
     let plan = LinuxSleepPlan {
@@ -112,12 +112,12 @@ fn every_verb_counts_the_same_in_made_recordings() {
         ..LinuxSleepPlan::default()
     };
     let sleep = LinuxMachine::healthy().sleeps(&plan);
-    for played in [boot, sleep] {
+    for simulated in [boot, sleep] {
         for (form, files) in [
-            ("all", played.files.all()),
-            ("without a trace", played.files.without_trace()),
-            ("journal", played.files.journal_alone()),
-            ("kernel log", played.files.kernel_log_alone()),
+            ("all", simulated.files.all()),
+            ("without a trace", simulated.files.without_trace()),
+            ("journal", simulated.files.journal_alone()),
+            ("kernel log", simulated.files.kernel_log_alone()),
         ] {
             let session = Session::from_bytes(files).unwrap();
             assert!(counts_are_one(form, &session) > 5, "{form}");

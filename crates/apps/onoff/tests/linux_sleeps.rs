@@ -1,4 +1,4 @@
-//! Sleeps of Linux: how deep they were, what they took from the battery, when the network was back. And units that are not the system's.
+//! Linux sleeps: depth, battery drain, return of the network. Also units that do not belong to the system.
 
 use onoff::answers::transitions::boot::BootOptions;
 use onoff::answers::transitions::linux::suspend::LinuxSleep;
@@ -8,14 +8,14 @@ use onoff_testkit::linux::{LinuxDevice, LinuxMachine, LinuxSleepPlan, Played};
 
 const MS: i64 = 1_000_000;
 
-fn played(change: fn(&mut LinuxSleepPlan)) -> Played {
+fn simulated(change: fn(&mut LinuxSleepPlan)) -> Played {
     let devices = vec![LinuxDevice::new("sda", "sd").takes(40, 70)];
     let mut plan = LinuxSleepPlan { devices, asleep_ms: 20_000, ..LinuxSleepPlan::default() };
     change(&mut plan);
     LinuxMachine::healthy().sleeps(&plan)
 }
 
-/// The one sleep of a recording, and what is said of it.
+/// The single sleep of a recording, and its report.
 fn sleep(files: Vec<(String, Vec<u8>)>) -> (LinuxSleep, String) {
     let session = Session::from_bytes(files).unwrap();
     let answer = session.sleeps(&SuspendOptions::default()).unwrap();
@@ -26,10 +26,10 @@ fn sleep(files: Vec<(String, Vec<u8>)>) -> (LinuxSleep, String) {
 }
 
 #[test]
-fn a_suspend_to_idle_has_its_share_of_the_low_power_state() {
+fn suspend_to_idle_has_low_power_share() {
     for (form, files) in [
-        ("all", played(|plan| plan.to_idle = Some(Some(15_000))).files.all()),
-        ("without a trace", played(|plan| plan.to_idle = Some(Some(15_000))).files.without_trace()),
+        ("all", simulated(|plan| plan.to_idle = Some(Some(15_000))).files.all()),
+        ("without a trace", simulated(|plan| plan.to_idle = Some(Some(15_000))).files.without_trace()),
     ] {
         let (sleep, text) = sleep(files);
         let power = sleep.details.low_power.as_ref().unwrap();
@@ -43,17 +43,17 @@ fn a_suspend_to_idle_has_its_share_of_the_low_power_state() {
         }
         assert!(text.contains("Woken by IRQ 9"), "{form}: {text}");
     }
-    // Counters that were not read say nothing, and a suspend to memory has no such state.
-    let (sleep, text) = sleep(played(|plan| plan.to_idle = Some(None)).files.all());
+    // Without counters the share is unknown, and suspend to RAM has no such state.
+    let (sleep, text) = sleep(simulated(|plan| plan.to_idle = Some(None)).files.all());
     assert_eq!(sleep.details.low_power.unwrap().hardware_ns, None);
     assert!(text.contains("low-power state is not recorded"), "{text}");
-    let (sleep, text) = self::sleep(played(|_| {}).files.all());
+    let (sleep, text) = self::sleep(simulated(|_| {}).files.all());
     assert_eq!(sleep.details.low_power, None);
     assert!(!text.contains("low-power"), "{text}");
 }
 
 #[test]
-fn a_log_with_a_wall_clock_says_that_the_machine_slept_and_not_how_long_the_ways_took() {
+fn wall_clock_log_gives_sleep_without_phases() {
     let line = |time: &str, what: &str| format!("Nov 02 {time} laptop kernel: {what}\n");
     let mut text =
         line("09:00:00", "Linux version 6.12.38+deb13-amd64") + &line("09:10:00", "PM: suspend entry (deep)");
@@ -64,7 +64,7 @@ fn a_log_with_a_wall_clock_says_that_the_machine_slept_and_not_how_long_the_ways
         "PM: resume of devices complete after 221.000 msecs",
         "PM: suspend exit",
     ] {
-        // An hour later: nothing read the messages before.
+        // One hour later: the messages were not read earlier.
         text += &line("10:10:03", what);
     }
     let (sleep, answer) = sleep(vec![("journal.txt".to_owned(), text.into_bytes())]);
@@ -78,40 +78,40 @@ fn a_log_with_a_wall_clock_says_that_the_machine_slept_and_not_how_long_the_ways
 }
 
 #[test]
-fn a_battery_that_was_read_before_and_after_says_what_it_gave() {
-    let (sleep, text) = sleep(played(|plan| plan.battery_uwh = Some(50_000)).files.all());
+fn reports_battery_drain() {
+    let (sleep, text) = sleep(simulated(|plan| plan.battery_uwh = Some(50_000)).files.all());
     let [battery] = &sleep.details.batteries[..] else { panic!("{:?}", sleep.details.batteries) };
     assert_eq!((battery.name.as_str(), battery.used_uwh), ("BAT0", 50_000));
-    // 50 mWh in 20 s are 9 W.
+    // 50 mWh in 20 s is 9 W.
     assert!((battery.mean_mw.unwrap() - 9_000.0).abs() < 10.0, "{battery:?}");
     assert!(text.contains("BAT0 gave 0.05 Wh, 9000 mW on average"), "{text}");
-    let (sleep, text) = self::sleep(played(|_| {}).files.all());
+    let (sleep, text) = self::sleep(simulated(|_| {}).files.all());
     assert!(sleep.details.batteries.is_empty() && !text.contains("Battery"), "{text}");
-    // It was charged meanwhile.
-    let (_, text) = self::sleep(played(|plan| plan.battery_uwh = Some(-1_000_000)).files.all());
+    // The battery was charged in between.
+    let (_, text) = self::sleep(simulated(|plan| plan.battery_uwh = Some(-1_000_000)).files.all());
     assert!(text.contains("BAT0 was charged by 1.00 Wh"), "{text}");
 }
 
 #[test]
-fn the_network_is_part_of_a_resume() {
-    let played = played(|plan| plan.wireless_ms = Some((1_800, 700)));
-    for files in [played.files.all(), played.files.without_trace()] {
+fn resume_includes_network() {
+    let simulated = simulated(|plan| plan.wireless_ms = Some((1_800, 700)));
+    for files in [simulated.files.all(), simulated.files.without_trace()] {
         let (sleep, text) = sleep(files);
         let [wireless] = &sleep.details.reconnections[..] else { panic!("{:?}", sleep.details.reconnections) };
         assert_eq!(wireless.interface, "wlan0");
-        // Against the machine's own time, to the length of its first steps up.
-        let since = |at: Option<i64>| at.unwrap() / MS - played.truth.machine_back_us / 1_000;
+        // Compared with the machine's time, within the duration of its first resume steps.
+        let since = |at: Option<i64>| at.unwrap() / MS - simulated.truth.machine_back_us / 1_000;
         assert!((since(wireless.associated_ns) - 1_800).abs() <= 1, "{wireless:?}");
         assert!((since(wireless.address_ns) - 2_500).abs() <= 1, "{wireless:?}");
         assert!((wireless.took_ns.unwrap() - 2_500 * MS).abs() < 30 * MS, "{wireless:?}");
         assert!(text.contains("Network after the machine was back: wlan0 associated 1.8"), "{text}");
     }
-    // What an interface does long before or after belongs to no resume.
-    let (sleep, text) = sleep(self::played(|_| {}).files.all());
+    // Interface changes long before or after do not belong to the resume.
+    let (sleep, text) = sleep(self::simulated(|_| {}).files.all());
     assert!(sleep.details.reconnections.is_empty() && !text.contains("Network after"), "{text}");
 }
 
-/// An entry of a user's service manager.
+/// A log entry of a user's systemd instance.
 fn of_user(uid: u32, ms: i64, unit: &str, id: &str, message: &str) -> String {
     let (real_us, monotonic_us) = (1_795_338_000_000_000 + ms * 1_000, ms * 1_000);
     format!(
@@ -126,7 +126,7 @@ const STARTED: &str = "39f53479d3a045ac8e11786248231fbf";
 const FAILED: &str = "be02cf6855d2428ba40df7e9d022f03d";
 
 #[test]
-fn units_of_users_are_named_apart_from_the_systems() {
+fn distinguishes_user_units() {
     let boot = |journal: Vec<u8>| {
         let session = Session::from_bytes([("journal.export".to_owned(), journal)]).unwrap();
         let answer = session.boot(&BootOptions::default()).unwrap();
@@ -139,7 +139,7 @@ fn units_of_users_are_named_apart_from_the_systems() {
     let (without, text) = boot(plain.clone());
     assert!(without.details.other_units.is_empty() && !text.contains("Units of users"), "{text}");
     let mut journal = plain;
-    // The system has a dbus.service too.
+    // The system has a dbus.service as well.
     for (uid, ms, unit, id, message) in [
         (1000, 6_000, "dbus.service", STARTING, "Starting dbus.service - D-Bus User Message Bus..."),
         (1000, 9_500, "dbus.service", STARTED, "Started dbus.service - D-Bus User Message Bus."),
@@ -167,14 +167,14 @@ fn units_of_users_are_named_apart_from_the_systems() {
         ]
     );
     assert!(text.contains("Units of users and containers"), "{text}");
-    // The system's start is what it was: its target, its units, its length.
+    // The system boot is unchanged: target, units, duration.
     assert_eq!(report.details.startup_ns, without.details.startup_ns);
     assert_eq!(report.details.default_target, without.details.default_target);
     assert_eq!(report.units, without.units);
     assert!(report.details.still_starting.is_empty());
 }
 
-/// An entry of the system's own service manager.
+/// A log entry of the system's systemd instance.
 fn of_system(ms: i64, unit: &str, id: &str, message: &str) -> String {
     let (real_us, monotonic_us) = (1_795_338_000_000_000 + ms * 1_000, ms * 1_000);
     format!(
@@ -185,7 +185,7 @@ fn of_system(ms: i64, unit: &str, id: &str, message: &str) -> String {
 }
 
 #[test]
-fn units_of_containers_are_named_and_what_runs_containers_is_the_systems() {
+fn distinguishes_container_units() {
     let boot = |journal: Vec<u8>| {
         let session = Session::from_bytes([("journal.export".to_owned(), journal)]).unwrap();
         let answer = session.boot(&BootOptions::default()).unwrap();
@@ -202,7 +202,7 @@ fn units_of_containers_are_named_and_what_runs_containers_is_the_systems() {
         (6_000, container, STARTED, "Started docker-4f0a1c.scope - libcontainer container 4f0a1c."),
         (6_100, "systemd-nspawn@web.service", STARTING, "Starting systemd-nspawn@web.service - Container web..."),
         (8_100, "systemd-nspawn@web.service", STARTED, "Started systemd-nspawn@web.service - Container web."),
-        // Neither is a container: a socket of one's engine, and the slice that containers are in.
+        // Neither is a container: the socket of a container engine, and the slice for containers.
         (8_200, "podman-api.socket", STARTED, "Listening on podman-api.socket - Podman API Socket."),
         (8_300, "machine-web.slice", STARTED, "Created slice machine-web.slice - Slice."),
     ] {

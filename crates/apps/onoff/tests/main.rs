@@ -1,4 +1,5 @@
-//! What front ends rely on: the same answers from paths and from bytes, tables read once, and refusals that say what there is.
+//! Guarantees for front ends: paths and bytes give the same results, tables are read once, errors describe the
+//! recording.
 #![allow(clippy::unwrap_used)]
 
 mod boot_history;
@@ -23,7 +24,7 @@ use onoff::report::text::time_point::TimePoint;
 use onoff::sections::table::Order;
 use onoff::sources::Pattern;
 use onoff::trace::{TableName, Tables};
-use onoff::{Boot, Error, List, ListQuestion, NoList, OutOfRange, Refusal, Session, TransitionAnswer, Transitions};
+use onoff::{Boot, Error, List, ListError, ListQuery, RangeError, Refusal, Session, TransitionAnswer, Transitions};
 
 fn sample(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../samples").join(name)
@@ -34,7 +35,7 @@ fn session(name: &str) -> Session {
 }
 
 #[test]
-fn a_recording_holds_the_transition_it_was_made_of_and_no_other() {
+fn finds_only_recorded_transition() {
     for (name, expected) in [
         ("slow-boot.etl", Transitions { boot: true, ..Transitions::default() }),
         ("slow-shutdown.etl", Transitions { shutdown: true, ..Transitions::default() }),
@@ -45,7 +46,7 @@ fn a_recording_holds_the_transition_it_was_made_of_and_no_other() {
 }
 
 #[test]
-fn bytes_answer_as_their_file_does() {
+fn bytes_and_file_give_same_results() {
     let path = sample("slow-boot.etl");
     let text = |session: &Session| {
         let mut text = Vec::new();
@@ -60,7 +61,7 @@ fn bytes_answer_as_their_file_does() {
 }
 
 #[test]
-fn provenance_is_of_the_content_however_it_is_packed() {
+fn provenance_ignores_compression() {
     let path = sample("slow-boot.etl");
     let bytes = std::fs::read(&path).unwrap();
     let mut packed = Vec::new();
@@ -71,7 +72,7 @@ fn provenance_is_of_the_content_however_it_is_packed() {
     assert_eq!(content(&of_file), content(&of_packed));
     assert_eq!((of_file.computer.as_str(), of_file.os.as_str()), ("LAPTOP-7F3", "Windows 10 22H2"));
 
-    // One other bit is another recording.
+    // A single changed bit changes the provenance.
     let mut other = bytes.clone();
     *other.last_mut().unwrap() ^= 1;
     let of_other = Session::from_bytes([("boot.etl".to_owned(), other)]).unwrap().provenance().unwrap();
@@ -79,7 +80,7 @@ fn provenance_is_of_the_content_however_it_is_packed() {
 }
 
 #[test]
-fn tables_that_are_there_are_not_read_again() {
+fn reuses_cached_tables() {
     let session = session("slow-boot.etl");
     let wanted = Tables::of(&[TableName::Processes, TableName::Milestones]);
     let first = session.tables(wanted).unwrap();
@@ -92,7 +93,7 @@ fn tables_that_are_there_are_not_read_again() {
 }
 
 #[test]
-fn a_refusal_says_what_there_is() {
+fn errors_describe_recording() {
     let boot = session("slow-boot.etl");
     assert!(matches!(boot.shutdown(&ShutdownOptions::default()), Err(Refusal::Nothing(_))));
     assert!(matches!(boot.sleeps(&SuspendOptions::default()), Err(Refusal::Nothing(_))));
@@ -103,7 +104,7 @@ fn a_refusal_says_what_there_is() {
 }
 
 #[test]
-fn runs_are_of_the_first_transition_that_there_is() {
+fn runs_use_first_transition() {
     let runs = |name| session(name).runs(name.to_owned(), None, None).unwrap();
     assert_eq!(runs("slow-boot.etl").transition, RunSubject::Boot);
     assert_eq!(runs("slow-shutdown.etl").transition, RunSubject::Shutdown);
@@ -120,41 +121,41 @@ fn written(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> String {
 }
 
 #[test]
-fn lists_are_answers_of_the_library() {
+fn library_lists_rows() {
     let session = session("slow-boot.etl");
-    let processes = session.list(&List::Processes, &ListQuestion::default()).unwrap();
+    let processes = session.list(&List::Processes, &ListQuery::default()).unwrap();
     let rows = written(|out| processes.write_csv(out));
     assert!(rows.starts_with("image,"), "{rows}");
     assert!(rows.contains("\nwinlogon.exe,"), "{rows}");
-    // One row fewer is said to be left out.
+    // A removed row is reported as not shown.
     let order = Order { top: Some(rows.lines().count() - 2), ..Order::default() };
-    let cut = session.list(&List::Processes, &ListQuestion { order, ..ListQuestion::default() }).unwrap();
+    let cut = session.list(&List::Processes, &ListQuery { order, ..ListQuery::default() }).unwrap();
     assert!(written(|out| cut.write_text(out)).contains("and 1 more row;"));
 }
 
 #[test]
-fn a_list_that_cannot_be_says_why() {
+fn list_errors_have_reasons() {
     let session = session("slow-boot.etl");
-    let refused = |list: &List, question: &ListQuestion| match session.list(list, question) {
+    let refused = |list: &List, question: &ListQuery| match session.list(list, question) {
         Err(Refusal::Nothing(why)) => why,
         answer => panic!("{answer:?}"),
     };
     let sorted =
-        ListQuestion { order: Order { sort: Some("speed".to_owned()), ..Order::default() }, ..ListQuestion::default() };
-    assert!(matches!(refused(&List::Processes, &sorted), NoList::Column(_)));
+        ListQuery { order: Order { sort: Some("speed".to_owned()), ..Order::default() }, ..ListQuery::default() };
+    assert!(matches!(refused(&List::Processes, &sorted), ListError::Column(_)));
     let far = TimePoint::SinceStart(i64::MAX - 1);
-    let later = ListQuestion { range: Some((far, TimePoint::SinceStart(i64::MAX))), ..ListQuestion::default() };
+    let later = ListQuery { range: Some((far, TimePoint::SinceStart(i64::MAX))), ..ListQuery::default() };
     assert!(matches!(
         refused(&List::Processes, &later),
-        NoList::Range(OutOfRange::Range { start_ns: 0, end_ns: 1.., .. })
+        ListError::Range(RangeError::Range { start_ns: 0, end_ns: 1.., .. })
     ));
-    let chosen = ListQuestion { processes: vec![Pattern::new("nobody.exe")], ..ListQuestion::default() };
-    assert!(matches!(refused(&List::Processes, &chosen), NoList::Nothing(_)));
-    assert!(matches!(refused(&List::Devices, &chosen), NoList::OfNoProcess(_)));
+    let chosen = ListQuery { processes: vec![Pattern::new("nobody.exe")], ..ListQuery::default() };
+    assert!(matches!(refused(&List::Processes, &chosen), ListError::Nothing(_)));
+    assert!(matches!(refused(&List::Devices, &chosen), ListError::NotPerProcess(_)));
 }
 
 #[test]
-fn sections_are_the_tables_of_the_text_with_all_their_rows() {
+fn sections_have_all_rows() {
     let session = session("slow-boot.etl");
     let boot = session.boot(&BootOptions::default()).unwrap();
     let text = written(|out| boot.write_text(out));
@@ -169,7 +170,7 @@ fn sections_are_the_tables_of_the_text_with_all_their_rows() {
 }
 
 #[test]
-fn a_lane_shows_what_its_pixels_can_and_counts_the_rest() {
+fn lane_fits_pixels_and_counts_rest() {
     use onoff::answers::lanes::DrawnLane;
     const PIXELS: u32 = 40;
 
@@ -188,7 +189,7 @@ fn a_lane_shows_what_its_pixels_can_and_counts_the_rest() {
             DrawnLane::Shares(shares) => shares.busy.len() as u64,
         };
         let whole = count(&lanes.draw(track.id, 0, trace.duration_ns, PIXELS).unwrap());
-        // Half of the recording holds no more than the whole, and the two halves together all of it.
+        // Each half has at most the whole, and the two halves together have everything.
         let middle = trace.duration_ns / 2;
         let halves = [(0, middle), (middle, trace.duration_ns)];
         let of_halves = halves.map(|(from, to)| count(&lanes.draw(track.id, from, to, PIXELS).unwrap()));

@@ -1,4 +1,4 @@
-//! A recording of many sleeps: each is looked at as if it were the only one.
+//! A recording with many sleeps: each is analyzed independently.
 
 use onoff::answers::blame::account;
 use onoff::answers::evidence::transition_kind::TransitionKind;
@@ -7,9 +7,9 @@ use onoff::{Session, Sleeps};
 use onoff_simulator::Scenario;
 
 const MS: i64 = 1_000_000;
-/// So many were beyond what was looked at once.
+/// More than the former limit.
 const SLEEPS: u32 = 40;
-/// A sleep is this long after the one before, ms; the work after every third one keeps the machine busy for so long, ms.
+/// The time between sleeps, and the busy time after every third one, in ms.
 const APART_MS: u32 = 20_000;
 const BUSY_MS: i64 = 1_500;
 
@@ -39,9 +39,9 @@ fn sleeps(session: &Session, transition: Option<u32>) -> Vec<PowerTransition> {
 }
 
 #[test]
-fn the_last_of_many_sleeps_is_looked_at_as_if_it_were_alone() {
-    let played = scenario().simulate().unwrap().files.remove(0);
-    let session = Session::from_bytes([("sleeps.etl".to_owned(), played)]).unwrap();
+fn last_of_many_sleeps_equals_single_query() {
+    let simulated = scenario().simulate().unwrap().files.remove(0);
+    let session = Session::from_bytes([("sleeps.etl".to_owned(), simulated)]).unwrap();
     let all = sleeps(&session, None);
     assert_eq!(all.len(), SLEEPS as usize);
     for number in [1, 33, SLEEPS] {
@@ -49,13 +49,13 @@ fn the_last_of_many_sleeps_is_looked_at_as_if_it_were_alone() {
         let among = &all[number as usize - 1];
         assert_eq!(serde_json::to_value(&alone[0]).unwrap(), serde_json::to_value(among).unwrap(), "{number}");
     }
-    // The planted work is found after each that has it, and after no other.
+    // The injected work is found after exactly the sleeps that have it.
     for (number, sleep) in (0..).zip(&all) {
         let settling = sleep.settling.as_ref().unwrap();
         assert!(settling.end_ns.is_some(), "{number}: {settling:?}");
         let planted_ns = if number % 3 == 0 { BUSY_MS * MS } else { 0 };
         let off_ns = settling.busy_ns - planted_ns;
-        // Slices of 100 ms are busy as a whole; the way up itself may take some.
+        // Busy time counts in slices of 100 ms; the resume itself may take some.
         assert!((0..=300 * MS).contains(&off_ns), "{number}: {} ns busy", settling.busy_ns);
         assert!(sleep.phases.iter().filter(|phase| phase.duration_ns > Some(0)).all(|phase| phase.cpu.is_some()));
     }

@@ -1,5 +1,5 @@
-//! What holds of every capture, however odd: stages cover the whole boot, the parts of a transfer sum to its duration, and a failed boot
-//! has exactly one finding that says why.
+//! Invariants of all captures: stages cover the whole boot, the parts of a transfer sum to its duration, and a failed
+//! boot has exactly one finding with the reason.
 
 use onoff::answers::network::outcome::Verdict;
 use onoff::answers::network::report::{FileTransfer, NetworkBoot};
@@ -8,7 +8,7 @@ use onoff::{Refusal, Session};
 use onoff_testkit::capture::{Dhcp, DhcpFields, Flood, Scene, TftpTransfer};
 use proptest::prelude::*;
 
-/// Something that a client, its servers or the recorder do.
+/// An action of a client, its servers or the recorder.
 #[derive(Clone, Debug)]
 enum Step {
     Lease(u32),
@@ -40,7 +40,7 @@ fn step() -> impl Strategy<Value = Step> {
     let transfer = (1_u64..300_000, 8_u32..1_500, 1_u32..70, 0_u64..3_000_000, 0_u64..3_000_000, 0_u64..40).prop_map(
         |(bytes, block_size, window, server_turn_ns, client_turn_ns, lost)| {
             let last = bytes / u64::from(block_size) + 1;
-            // A lost block must be the last of its window.
+            // Only the last block of a window can be lost.
             let lost = if lost > 0 && window == 1 { vec![lost.min(last)] } else { Vec::new() };
             let turns = TftpTransfer {
                 server_turn_ns,
@@ -118,7 +118,7 @@ fn holds(boot: &NetworkBoot, backwards: bool) {
         assert!(stage.end_ns >= stage.start_ns);
         at = stage.end_ns;
     }
-    // Where the clock was set back, an end may lie before its start; then there is no whole time to cover.
+    // If the clock was set back, an end can precede its start, and there is no total to cover.
     if !backwards {
         assert_eq!(at, boot.end_ns, "{:?}", boot.stages);
         assert_eq!(boot.duration_ns, boot.end_ns - boot.start_ns);
@@ -151,7 +151,7 @@ fn parts_sum(file: &FileTransfer, backwards: bool) {
     if backwards {
         return;
     }
-    // No time is counted twice, and where nothing was repeated or missed none is left over.
+    // No time counts twice; without retransmissions and losses, nothing is left over.
     assert!(parts.iter().all(|&ns| ns >= 0), "{file:?}");
     let counts = &file.counts;
     let irregular = counts.repeated_data
@@ -168,7 +168,7 @@ fn parts_sum(file: &FileTransfer, backwards: bool) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
     #[test]
-    fn of_any_capture(steps in prop::collection::vec(step(), 0..14)) {
+    fn invariants_hold_for_any_capture(steps in prop::collection::vec(step(), 0..14)) {
         let backwards = steps.iter().any(|step| matches!(step, Step::Back(_)));
         let scene = steps.iter().fold(Scene::default(), play);
         for boot in boots(scene.bytes()) {
@@ -177,35 +177,36 @@ proptest! {
     }
 }
 
-/// What is said of a boot but for where in the capture it is.
-fn said(boot: &NetworkBoot) -> (String, usize, u64, Vec<&'static str>) {
+/// The report of a boot without its position in the capture.
+fn summary_of(boot: &NetworkBoot) -> (String, usize, u64, Vec<&'static str>) {
     let rules = boot.findings.iter().map(|finding| finding.rule).collect();
     (boot.outcome.what.clone(), boot.stages.len(), boot.total.bytes, rules)
 }
 
 #[test]
-fn a_boot_is_the_same_in_the_midst_of_other_traffic() {
+fn other_traffic_does_not_change_boot() {
     let alone = Scene::default().lease(&DhcpFields::default()).file("boot.efi", 40, &Scene::program(0x8664));
     let alone = boots(alone.wait_ms(200).someone_else().bytes());
     for flood in [Flood::Syns, Flood::Connections(443), Flood::Connections(22)] {
-        // More addresses, and more connections, than are remembered.
+        // More addresses and connections than the limits.
         let boots = boots(flood.capture(100_000));
         let [boot] = boots.as_slice() else { panic!("{flood:?}: {} boots", boots.len()) };
-        let (what, stages, bytes, rules) = said(boot);
-        let (_, stages_alone, bytes_alone, rules_alone) = said(&alone[0]);
+        let (what, stages, bytes, rules) = summary_of(boot);
+        let (_, stages_alone, bytes_alone, rules_alone) = summary_of(&alone[0]);
         assert!(what.starts_with("boot.efi came whole"), "{flood:?}: {what}");
         assert_eq!((stages, bytes, rules), (stages_alone, bytes_alone, rules_alone), "{flood:?}");
     }
 }
 
-/// More boots of one client than are kept: those that are kept are whole, what is left out is counted, and nothing else is said to be lost.
+/// More boots of one client than the limit: the reported boots are complete, the others are counted, and no other loss
+/// is reported.
 #[test]
-fn boots_beyond_what_is_kept_are_counted() {
+fn counts_boots_beyond_limit() {
     let session = Session::from_bytes([("boot.pcapng".to_owned(), Flood::Boots.capture(400_000))]).unwrap();
     let report = session.netboot(&NetbootOptions::default()).unwrap();
     assert!(report.boots.len() > 10_000, "{}", report.boots.len());
     let loaded = report.boots.iter().filter(|boot| boot.outcome.verdict == Verdict::Loaded).count();
-    // The last may be one whose messages were no longer kept.
+    // The last boot can be one without kept messages.
     assert!(loaded + 1 >= report.boots.len(), "{loaded} of {}", report.boots.len());
     let lost: Vec<&str> = report.losses.iter().map(|loss| loss.counter).collect();
     assert_eq!(lost, ["left_out"]);

@@ -1,4 +1,4 @@
-//! What was asked with arguments of the program before is asked of the library: events, phases, kept baselines, recordings of a folder.
+//! Library queries: events, phases, saved baselines, recordings in a folder.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -10,14 +10,14 @@ use onoff::report::text::time_point::TimePoint;
 use onoff::sources::{EventFilter, Pattern};
 use onoff::trace::SystemKind;
 use onoff::{
-    BadRecording, ConfigurationSource, Error, EventQuestion, NoEvents, OutOfRange, Refusal, RunsQuestion,
+    BadRecording, ConfigurationSource, Error, EventQuery, EventsError, RangeError, Refusal, RunsQuery,
     TransitionChoice, other_kind, overview_of_files, read_baseline, read_runs, write_baseline,
 };
 
 use super::{sample, session};
 
-/// The times of the events that a question is about, ns.
-fn times(question: &EventQuestion) -> Vec<i64> {
+/// The times of the selected events in ns.
+fn times(question: &EventQuery) -> Vec<i64> {
     let session = session("slow-boot.etl");
     let mut times = Vec::new();
     let end = session.events(question).unwrap().for_each(|event| {
@@ -29,29 +29,29 @@ fn times(question: &EventQuestion) -> Vec<i64> {
 }
 
 #[test]
-fn events_of_a_phase_are_those_between_its_times() {
+fn selects_events_by_phase() {
     let session = session("slow-boot.etl");
     let phase = session.phase("WinLogonInit").unwrap();
-    let of_phase = times(&EventQuestion { phase: Some("WinLogonInit".to_owned()), ..EventQuestion::default() });
-    let all = times(&EventQuestion::default());
+    let of_phase = times(&EventQuery { phase: Some("WinLogonInit".to_owned()), ..EventQuery::default() });
+    let all = times(&EventQuery::default());
     let between: Vec<i64> = all.iter().copied().filter(|time| (phase.start_ns..phase.end_ns).contains(time)).collect();
     assert!(!between.is_empty() && between.len() < all.len());
     assert_eq!(of_phase, between);
     let range = (TimePoint::SinceStart(phase.start_ns), TimePoint::SinceStart(phase.end_ns));
-    assert_eq!(times(&EventQuestion { range: Some(range), ..EventQuestion::default() }), between);
+    assert_eq!(times(&EventQuery { range: Some(range), ..EventQuery::default() }), between);
 
-    let backwards = EventQuestion { range: Some((range.1, range.0)), ..EventQuestion::default() };
+    let backwards = EventQuery { range: Some((range.1, range.0)), ..EventQuery::default() };
     let refused = session.events(&backwards).err();
-    assert!(matches!(refused, Some(Refusal::Nothing(NoEvents::Range(OutOfRange::Order { .. })))), "{refused:?}");
-    let unknown = EventQuestion { phase: Some("lunch".to_owned()), ..EventQuestion::default() };
-    assert!(matches!(session.events(&unknown).err(), Some(Refusal::Nothing(NoEvents::Phase(_)))));
+    assert!(matches!(refused, Some(Refusal::Nothing(EventsError::Range(RangeError::Order { .. })))), "{refused:?}");
+    let unknown = EventQuery { phase: Some("lunch".to_owned()), ..EventQuery::default() };
+    assert!(matches!(session.events(&unknown).err(), Some(Refusal::Nothing(EventsError::Phase(_)))));
 }
 
 #[test]
-fn events_are_filtered_and_visited_until_who_visits_has_enough() {
+fn filters_events_and_stops_on_break() {
     let session = session("slow-boot.etl");
     let filter = EventFilter { events: vec![Pattern::new("Process/Start")], ..EventFilter::default() };
-    let question = EventQuestion { filter, ..EventQuestion::default() };
+    let question = EventQuery { filter, ..EventQuery::default() };
     let events = session.events(&question).unwrap();
     assert_eq!(events.system(), SystemKind::Windows);
     let mut names = BTreeSet::new();
@@ -63,10 +63,10 @@ fn events_are_filtered_and_visited_until_who_visits_has_enough() {
     assert_eq!(names.into_iter().collect::<Vec<_>>(), ["P-Start"]);
 }
 
-/// A question about the boots in `paths`.
-fn boots_in(paths: Vec<PathBuf>) -> RunsQuestion {
+/// A query for the boots in `paths`.
+fn boots_in(paths: Vec<PathBuf>) -> RunsQuery {
     let source = ConfigurationSource { name: "baseline".to_owned(), factors: Vec::new(), paths };
-    RunsQuestion {
+    RunsQuery {
         configurations: vec![source],
         transition: TransitionChoice { name: Some(RunSubject::Boot), number: None },
         reading: onoff_files::Options::default(),
@@ -74,14 +74,14 @@ fn boots_in(paths: Vec<PathBuf>) -> RunsQuestion {
 }
 
 #[test]
-fn a_folder_of_recordings_is_known_by_their_content() {
+fn finds_recordings_in_folder_by_content() {
     let folder = tempfile::tempdir().unwrap();
     let runs = sample("runs/after");
     let mut copies = 0;
     for (number, file) in std::fs::read_dir(&runs).unwrap().enumerate() {
         let file = file.unwrap().path();
         if file.is_file() {
-            // A name that says nothing.
+            // A name without a hint to the contents.
             std::fs::copy(&file, folder.path().join(format!("{number}.dat"))).unwrap();
             copies += 1;
         }
@@ -92,7 +92,7 @@ fn a_folder_of_recordings_is_known_by_their_content() {
         .unwrap();
     let mut heard = Vec::new();
     let question = boots_in(vec![folder.path().to_owned()]);
-    let read = read_runs(&question, true, BadRecording::SetApart, &mut |number, of| {
+    let read = read_runs(&question, true, BadRecording::Exclude, &mut |number, of| {
         heard.push((number, of));
         None
     })
@@ -107,14 +107,14 @@ fn a_folder_of_recordings_is_known_by_their_content() {
     assert!(!read.provenances.is_empty());
 
     let empty = tempfile::tempdir().unwrap();
-    let refused = read_runs(&boots_in(vec![empty.path().to_owned()]), false, BadRecording::Refused, &mut |_, _| None);
-    assert!(matches!(refused, Err(Refusal::Nothing(why)) if why.ends_with("no recording in this folder")));
+    let refused = read_runs(&boots_in(vec![empty.path().to_owned()]), false, BadRecording::Fail, &mut |_, _| None);
+    assert!(matches!(refused, Err(Refusal::Nothing(why)) if why.ends_with("no recordings in this folder")));
 }
 
 #[test]
-fn a_baseline_that_is_kept_is_read_again_and_nothing_else_is() {
+fn reads_saved_baseline_only() {
     let question = boots_in(vec![sample("slow-boot.etl")]);
-    let read = read_runs(&question, false, BadRecording::Refused, &mut |_, _| None).unwrap();
+    let read = read_runs(&question, false, BadRecording::Fail, &mut |_, _| None).unwrap();
     assert!(read.provenances.is_empty(), "nobody wanted them");
     let runs = &read.configurations[0].runs;
     let mut kept = Vec::new();
@@ -127,7 +127,7 @@ fn a_baseline_that_is_kept_is_read_again_and_nothing_else_is() {
 }
 
 #[test]
-fn what_is_no_recording_of_a_system_says_what_it_is() {
+fn identifies_non_system_files() {
     let capture = [sample("netboot-slow-link.pcap.xz")];
     assert!(other_kind(&capture).is_some_and(|kind| kind.read_by.contains("netboot")));
     assert!(other_kind(&[sample("slow-boot.etl")]).is_none());
@@ -137,8 +137,8 @@ fn what_is_no_recording_of_a_system_says_what_it_is() {
 }
 
 #[test]
-fn the_front_end_of_twenty_lines_prints_a_boot() {
-    // Cargo builds the examples with the tests.
+fn example_prints_boot() {
+    // Cargo builds the examples together with the tests.
     let tests = std::env::current_exe().unwrap();
     let example =
         tests.ancestors().nth(2).unwrap().join("examples").join(format!("boot{}", std::env::consts::EXE_SUFFIX));

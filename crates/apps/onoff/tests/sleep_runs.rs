@@ -1,4 +1,4 @@
-//! Sleeps of many recordings together: median, extremes, the worst device, and those that failed.
+//! Statistics over sleeps of many recordings: median, extremes, slowest device, failures.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use onoff_testkit::linux::{LinuxDevice, LinuxMachine, LinuxSleepPlan};
 
 const MS: i64 = 1_000_000;
 
-/// A sleep in which the disk takes so long down, and refuses in the runs that the test names.
+/// A sleep whose disk takes `disk_ms` to suspend, or refuses to.
 fn sleep(disk_ms: i64, refuses: bool) -> LinuxSleepPlan {
     let network = LinuxDevice::new("eth0", "e1000e").takes(40, 50);
     LinuxSleepPlan {
@@ -45,8 +45,8 @@ fn summary(plans: &[LinuxSleepPlan]) -> (Summary, String) {
 }
 
 #[test]
-fn runs_of_sleeps_have_their_median_extremes_worst_device_and_failures() {
-    // The third is slow, the fifth is given up.
+fn sleep_statistics_have_median_extremes_and_failures() {
+    // The third is slow, the fifth is aborted.
     let plans = [sleep(60, false), sleep(80, false), sleep(900, false), sleep(70, false), sleep(75, true)];
     let (summary, text) = summary(&plans);
     let [sleeps] = &summary.sleeps[..] else { panic!("{:?}", summary.sleeps) };
@@ -54,7 +54,7 @@ fn runs_of_sleeps_have_their_median_extremes_worst_device_and_failures() {
     let down = sleeps.suspend.as_ref().unwrap();
     assert_eq!(down.sleeps, 4, "what was given up is no whole way down");
     assert!(down.max_recording.ends_with("suspend-3"), "{down:?}");
-    // By the plans: what differs from run to run is the disk alone.
+    // In these plans, only the disk differs between runs.
     let apart = |ns: i64, ms: i64| assert!((ns - ms * MS).abs() <= 3 * MS, "{ns} ns, {ms} ms: {down:?}");
     apart(down.max_ns - down.min_ns, 840);
     apart(down.median_ns - down.min_ns, 15);
@@ -70,7 +70,7 @@ fn runs_of_sleeps_have_their_median_extremes_worst_device_and_failures() {
 }
 
 #[test]
-fn one_sleep_has_no_statistics() {
+fn single_sleep_has_no_statistics() {
     let (summary, text) = summary(&[sleep(60, false)]);
     assert!(summary.sleeps.is_empty() && !text.contains("median"), "{text}");
 }

@@ -1,16 +1,17 @@
-//! The library for WebAssembly, called by plain functions: a page writes a recording's files into memory and reads an answer.
+//! The library for WebAssembly, as plain exported functions: a page writes a recording's files into memory and reads
+//! the results.
 //!
-//! For each file: [`onoff_reserve`] gives the place for its name and bytes together, the page writes them there, and
-//! [`onoff_add_file`] takes them. Then a question, e.g. [`onoff_boot`]; its answer lies at [`onoff_answer`], UTF-8,
-//! [`onoff_answer_length`] bytes long, until the next call. [`onoff_clear`] forgets the files.
+//! For each file, [`onoff_reserve`] allocates memory for its name and bytes, the page writes them there, and
+//! [`onoff_add_file`] takes them. A query such as [`onoff_boot`] then leaves its answer at [`onoff_answer`]: UTF-8,
+//! [`onoff_answer_length`] bytes long, valid until the next call. [`onoff_clear`] drops the files.
 //!
 //! # Design constraints
 //!
-//! * No reference and no pointer is taken from the caller: the only memory it writes is what [`onoff_reserve`] made.
-//! * A question returns 0 with the answer, 1 for a recording that cannot be read, 2 for one that does not hold what was asked;
-//!   the answer is then the message.
+//! * No function takes a pointer from the caller, which writes only to memory from [`onoff_reserve`].
+//! * A query returns 0 for success, 1 for an unreadable recording, 2 for a recording without data for the query. In the
+//!   last two cases the answer is the error message.
 
-// What the functions are called outside is what the lint is about; there is no unsafe block.
+// The lint is about exported names; there are no unsafe blocks.
 #![allow(unsafe_code, reason = "exported names")]
 
 use std::fmt::{Debug, Display};
@@ -22,14 +23,14 @@ use onoff::answers::transitions::suspend::SuspendOptions;
 use onoff::report::text::boot::no_boot;
 use onoff::report::text::shutdown::no_shutdown;
 use onoff::sections::table::{Order, TEXT_ROWS};
-use onoff::{Error, Lanes, List, ListQuestion, Refusal, Session};
+use onoff::{Error, Lanes, List, ListQuery, Refusal, Session};
 
-/// What the page has handed over, and what it gets.
+/// The state shared with the page.
 #[derive(Debug)]
 struct Exchange {
     input: Vec<u8>,
     files: Vec<(String, Vec<u8>)>,
-    /// Of these files, once somebody looked.
+    /// Built on first use.
     lanes: Option<Lanes>,
     answer: Vec<u8>,
 }
@@ -41,7 +42,7 @@ fn exchange() -> MutexGuard<'static, Exchange> {
     EXCHANGE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Reserves `length` bytes for a file, name and bytes together; returns where. Null where there is no such memory.
+/// Reserves `length` bytes for the name and bytes of a file and returns their address; null if out of memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn onoff_reserve(length: usize) -> *mut u8 {
     let mut exchange = exchange();
@@ -53,7 +54,7 @@ pub extern "C" fn onoff_reserve(length: usize) -> *mut u8 {
     exchange.input.as_mut_ptr()
 }
 
-/// Takes the file that was written into the reserved bytes: its name is the first `name_length` of them, what it holds the others.
+/// Takes the file in the reserved memory: the first `name_length` bytes are its name, the rest its contents.
 #[unsafe(no_mangle)]
 pub extern "C" fn onoff_add_file(name_length: usize) {
     let mut exchange = exchange();
@@ -63,7 +64,7 @@ pub extern "C" fn onoff_add_file(name_length: usize) {
     exchange.lanes = None;
 }
 
-/// Forgets all files and the answer.
+/// Drops all files and the answer.
 #[unsafe(no_mangle)]
 pub extern "C" fn onoff_clear() {
     let mut exchange = exchange();
@@ -73,38 +74,38 @@ pub extern "C" fn onoff_clear() {
     exchange.answer = Vec::new();
 }
 
-/// Where the answer lies.
+/// The address of the answer.
 #[unsafe(no_mangle)]
 pub extern "C" fn onoff_answer() -> *const u8 {
     exchange().answer.as_ptr()
 }
 
-/// How many bytes the answer has.
+/// The length of the answer in bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn onoff_answer_length() -> usize {
     exchange().answer.len()
 }
 
-/// Asks where the time of the boot went; the answer is text where `json` is 0, else JSON.
+/// Analyzes the boot. The answer is text if `json` is 0, otherwise JSON.
 #[unsafe(no_mangle)]
 pub extern "C" fn onoff_boot(json: u32) -> u32 {
     answer(json, |session, json, out| {
-        let boot = session.boot(&BootOptions::default()).map_err(|refusal| refusal.map(|no| no_boot(&no)))?;
+        let boot = session.boot(&BootOptions::default()).map_err(|refusal| refusal.map(|reason| no_boot(&reason)))?;
         Ok(if json { boot.write_json(&[session.provenance()?], out) } else { boot.write_text(out) })
     })
 }
 
-/// Asks where the time of the shutdown went.
+/// Analyzes the shutdown.
 #[unsafe(no_mangle)]
 pub extern "C" fn onoff_shutdown(json: u32) -> u32 {
     answer(json, |session, json, out| {
         let shutdown = session.shutdown(&ShutdownOptions::default());
-        let shutdown = shutdown.map_err(|refusal| refusal.map(|no| no_shutdown(&no)))?;
+        let shutdown = shutdown.map_err(|refusal| refusal.map(|reason| no_shutdown(&reason)))?;
         Ok(if json { shutdown.write_json(&[session.provenance()?], out) } else { shutdown.write_text(out) })
     })
 }
 
-/// Asks where the time of the sleeps went.
+/// Analyzes all sleeps.
 #[unsafe(no_mangle)]
 pub extern "C" fn onoff_suspend(json: u32) -> u32 {
     answer(json, |session, json, out| {
@@ -114,13 +115,13 @@ pub extern "C" fn onoff_suspend(json: u32) -> u32 {
     })
 }
 
-/// Asks which processes ran.
+/// Lists processes.
 #[unsafe(no_mangle)]
 pub extern "C" fn onoff_processes(json: u32) -> u32 {
     list(json, &List::Processes)
 }
 
-/// Asks which services started and stopped.
+/// Lists service starts and stops.
 #[unsafe(no_mangle)]
 pub extern "C" fn onoff_services(json: u32) -> u32 {
     list(json, &List::Services)
@@ -129,25 +130,25 @@ pub extern "C" fn onoff_services(json: u32) -> u32 {
 fn list(json: u32, list: &List) -> u32 {
     answer(json, |session, json, out| {
         let order = Order { top: (!json).then_some(TEXT_ROWS), ..Order::default() };
-        let list = session.list(list, &ListQuestion { order, ..ListQuestion::default() });
+        let list = session.list(list, &ListQuery { order, ..ListQuery::default() });
         let list = list.map_err(Refusal::into_text)?;
         Ok(if json { list.write_json(&[session.provenance()?], out) } else { list.write_text(out) })
     })
 }
 
-/// Asks which tracks the recording has: a list as JSON.
+/// Lists the tracks of the recording as JSON.
 #[unsafe(no_mangle)]
 pub extern "C" fn onoff_tracks() -> u32 {
     with_lanes(|lanes| Some(serde_json::to_vec(&lanes.tracks())))
 }
 
-/// Asks what `pixels` pixels show of `from_ns..to_ns` of a track, by its number: JSON.
+/// Draws `from_ns..to_ns` of a track, given by its number, for a width of `pixels`. The answer is JSON.
 #[unsafe(no_mangle)]
 pub extern "C" fn onoff_lane(track: u32, from_ns: i64, to_ns: i64, pixels: u32) -> u32 {
     with_lanes(|lanes| Some(serde_json::to_vec(&lanes.draw(track, from_ns, to_ns, pixels.min(MAX_PIXELS))?)))
 }
 
-/// More than a screen has.
+/// Wider than any screen.
 const MAX_PIXELS: u32 = 1 << 16;
 
 fn with_lanes(draw: impl FnOnce(&Lanes) -> Option<serde_json::Result<Vec<u8>>>) -> u32 {
@@ -159,25 +160,25 @@ fn with_lanes(draw: impl FnOnce(&Lanes) -> Option<serde_json::Result<Vec<u8>>>) 
     let drawn = lanes.map_err(Refusal::from).and_then(|lanes| {
         let drawn = draw(&lanes);
         exchange.lanes = Some(lanes);
-        let drawn = drawn.ok_or_else(|| Refusal::Nothing("there is no track of that number".to_owned()))?;
+        let drawn = drawn.ok_or_else(|| Refusal::Nothing("no track with that number".to_owned()))?;
         drawn.map_err(|error| Refusal::Nothing(error.to_string()))
     });
-    let (code, answer) = answered(drawn);
+    let (code, answer) = code_and_answer(drawn);
     exchange.answer = answer;
     code
 }
 
-/// Opens the files that were handed over, asks, and keeps the answer.
+/// Runs a query on the files and stores the answer.
 fn answer(
     json: u32,
     ask: impl FnOnce(&Session, bool, &mut Vec<u8>) -> Result<std::io::Result<()>, Refusal<String>>,
 ) -> u32 {
     let mut exchange = exchange();
     let mut written = Vec::new();
-    let asked = Session::from_bytes(exchange.files.iter().cloned())
+    let result = Session::from_bytes(exchange.files.iter().cloned())
         .map_err(Refusal::Unreadable)
         .and_then(|session| ask(&session, json != 0, &mut written));
-    let (code, answer) = answered(match asked {
+    let (code, answer) = code_and_answer(match result {
         Ok(Ok(())) => Ok(written),
         Ok(Err(error)) => Err(Refusal::Nothing(error.to_string())),
         Err(refusal) => Err(refusal),
@@ -186,12 +187,12 @@ fn answer(
     code
 }
 
-fn answered<N: Debug + Display>(answer: Result<Vec<u8>, Refusal<N>>) -> (u32, Vec<u8>) {
+fn code_and_answer<N: Debug + Display>(answer: Result<Vec<u8>, Refusal<N>>) -> (u32, Vec<u8>) {
     match answer {
         Ok(answer) => (0, answer),
-        // What is a recording, but of another kind than asked for, can be read.
+        // A recording of another kind is readable, but has no data for the query.
         Err(Refusal::Unreadable(error @ Error::OtherKind { .. })) => (2, error.to_string().into_bytes()),
         Err(Refusal::Unreadable(error)) => (1, error.to_string().into_bytes()),
-        Err(Refusal::Nothing(instead)) => (2, instead.to_string().into_bytes()),
+        Err(Refusal::Nothing(reason)) => (2, reason.to_string().into_bytes()),
     }
 }

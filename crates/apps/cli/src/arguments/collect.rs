@@ -1,42 +1,43 @@
-//! The arguments of `onoff collect` as typed.
+//! The arguments of `onoff collect`.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
-/// Pack what shows where this Linux computer's time goes into one file, for somebody else to read
+/// Pack this Linux computer's boot logs and times into one file, for someone else to analyze
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   sudo onoff collect -o slow-boot.tar.gz             this boot and the two before
-  onoff collect -o slow-boot.tar.gz --boots 1        as a normal user: what is shown to one
+  onoff collect -o slow-boot.tar.gz --boots 1        as a normal user: only what the user may read
   sudo onoff collect -o slow-boot.tar.gz --redact    without names and addresses
-  onoff boot slow-boot.tar.gz                        what the colleague does
+  onoff boot slow-boot.tar.gz                        what the recipient runs
   onoff shutdown slow-boot.tar.gz --boot -1
 
-The file holds the journal of the boots, systemd's times of every unit, the kernel's log, and
-the times that firmware and loader left. Nothing on the computer is changed, and a file that
-is there already is left alone.
+The file contains the journal of the boots, systemd's times of every unit, the kernel log, and
+the times left by firmware and boot loader. Nothing on the computer is changed, and an existing
+file is not overwritten.
 
 Exit codes:
-  0  packed
-  1  the file cannot be written
-  2  there is nothing to pack, or the file is there already
-  64 the arguments make no sense")]
+  0   success
+  1   the file could not be written
+  2   there is nothing to pack, or the file already exists
+  64  usage error")]
 pub struct CollectArguments {
-    /// The file to write, a .tar.gz; it must not be there yet
+    /// The .tar.gz file to write; it must not exist yet
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
 
-    /// How many boots of the journal, the last ones
+    /// Number of boots to take from the journal, most recent first
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub boots: u16,
 
-    /// Replace names of computers and users, and IPv4, IPv6, Ethernet and e-mail addresses; each by the same other name everywhere
+    /// Replace computer and user names, and IPv4, IPv6, Ethernet and email addresses; each is replaced the same way
+    /// everywhere
     #[arg(long)]
     pub redact: bool,
 
-    /// A tree of files that is read in place of this computer
+    /// Root folder to read in place of /
     #[arg(long, hide = true, value_name = "DIR", default_value = "/")]
     pub root: PathBuf,
 }

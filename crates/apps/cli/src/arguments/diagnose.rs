@@ -1,4 +1,4 @@
-//! The arguments of `onoff diagnose` as typed.
+//! The arguments of `onoff diagnose`.
 
 use std::path::PathBuf;
 
@@ -7,67 +7,67 @@ use onoff_usage::idle::IdleMetric;
 
 use super::{EXIT_CODES, IDLE, OutputArguments, PlainFormat, RecordingArguments, one_of};
 
-/// Say what to change, what costs most first, for every boot, shutdown and sleep of a recording
+/// Show what to fix in every boot, shutdown and sleep of a recording, most expensive first
 #[derive(Debug, Args)]
 #[command(after_help = format!("\
 Examples:
   onoff diagnose boot.etl
   onoff diagnose                            this Linux computer's last boot
-  onoff diagnose boot.etl --top 3           the three that cost most
-  onoff diagnose boot.etl --image /mnt/c    with what the registry says about its services
+  onoff diagnose boot.etl --top 3           the three most expensive findings
+  onoff diagnose boot.etl --image /mnt/c    with service settings from the registry
   onoff diagnose sleep.etl --format json | jq '.findings[] | {{code, cost_ns, title}}'
-  onoff diagnose boot.etl --fail-on 2s      for a build: exit code 3 if something costs 2 s
+  onoff diagnose boot.etl --fail-on 2s      in CI: exit code 3 if a finding costs 2 s or more
   onoff diagnose --list                     every rule
   onoff diagnose --explain boot/driver-start-not-pended
 
-A finding's cost is the time that the transition's main path lost to it; '≤' is an upper
-bound: the work ran beside the main path, which may not have waited for it. What could not
-be checked, and what to record for it, stands at the end.
+The cost of a finding is the time the critical path lost to it; '≤' marks an upper bound: the
+work ran in parallel with the critical path, which may not have waited for it. The report ends
+with the rules that could not be checked, and what to record for them.
 
 {EXIT_CODES}"))]
 pub struct DiagnoseArguments {
     #[command(flatten)]
     pub recording: RecordingArguments,
 
-    /// Folder with the recorded Windows computer's drivers (Windows\System32\drivers, or a copy): shows which are signed by a
-    /// catalog only, or for tests
+    /// Folder with the drivers of the recorded Windows computer (Windows\System32\drivers, or a copy), to find drivers
+    /// that are test-signed or signed only by a catalog
     #[arg(long, value_name = "FOLDER")]
     pub drivers: Vec<PathBuf>,
 
-    /// The installation of the recorded Windows computer, as 'onoff image' takes it: shows for services whom they wait for and what is safe
-    /// to change, for drivers how their files are signed
+    /// Windows installation of the recorded computer, as for 'onoff image': adds service dependencies, settings that
+    /// are safe to change, and driver signatures
     #[arg(long, value_name = "PATH")]
     pub image: Vec<PathBuf>,
 
-    /// List every rule instead
+    /// List all rules instead
     #[arg(long, conflicts_with_all = ["files", "explain"])]
     pub list: bool,
 
-    /// Explain the rule of this code instead: what it finds, why that costs time, and when it is wrong
+    /// Explain the rule with this code instead: what it finds, why that costs time, known false positives
     #[arg(long, value_name = "CODE", conflicts_with = "files")]
     pub explain: Option<String>,
 
-    /// How to answer
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: PlainFormat,
 
-    /// Leave out findings that cost less, in milliseconds [default: 300]
+    /// Hide findings that cost less than this many milliseconds [default: 300]
     #[arg(long, value_name = "MS")]
     pub noise: Option<u32>,
 
-    /// Exit with code 3 when a finding costs this or more, such as 500ms or 2s; '≤' costs do not count
+    /// Exit with code 3 if a finding costs this much or more, such as 500ms or 2s; '≤' costs do not count
     #[arg(long, value_name = "COST", conflicts_with_all = ["list", "explain"])]
     pub fail_on: Option<String>,
 
-    /// When the computer counts as settled
+    /// How to decide that the computer is idle
     #[arg(long, value_name = "METRIC", default_value = "xperf", value_parser = one_of(&IDLE))]
     pub idle: IdleMetric,
 
-    /// Image name of the user's shell, where it is not Explorer
+    /// Image name of the user's shell, if it is not Explorer
     #[arg(long, value_name = "IMAGE", default_value = "explorer.exe")]
     pub shell: String,
 
-    /// Findings that the text shows; JSON holds all of them
+    /// Findings to show in text; JSON shows all of them
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub top: usize,
 

@@ -1,11 +1,10 @@
-//! How text is shown: the same for every verb, and before or after its name.
+//! Display options, accepted by every verb, before or after its name.
 
 use clap::{Args, ValueEnum};
 
-/// When to color text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Color {
-    /// On a terminal, unless NO_COLOR is set
+    /// Only on a terminal, unless NO_COLOR is set
     #[default]
     Auto,
     /// Always
@@ -14,15 +13,14 @@ pub enum Color {
     Never,
 }
 
-/// How text is shown.
 #[derive(Clone, Copy, Debug, Args)]
 #[command(next_help_heading = "Display")]
 pub struct DisplayArguments {
-    /// When to color text [default: auto; ONOFF_COLOR sets another, NO_COLOR means never]
+    /// When to color text [default: auto; overridden by ONOFF_COLOR; never if NO_COLOR is set]
     #[arg(long, global = true, value_name = "WHEN")]
     pub color: Option<Color>,
 
-    /// Fit text to so many columns [default: the terminal's; not at all in a pipe or a file]
+    /// Wrap text at this width [default: the terminal's width; unlimited in a pipe or file]
     #[arg(long, global = true, value_name = "COLUMNS")]
     pub width: Option<u16>,
 
@@ -30,7 +28,7 @@ pub struct DisplayArguments {
     #[arg(long, global = true, conflicts_with = "width")]
     pub wide: bool,
 
-    /// Print only the first lines of the text, at most five: the answer
+    /// Print only the summary: the first lines of the text, at most five
     #[arg(long, global = true)]
     pub brief: bool,
 }

@@ -4,21 +4,21 @@ use clap::Args;
 
 use super::OutputArguments;
 
-/// Explain a word of a report: a phase, a column, a loss, the code of a finding
+/// Explain a term in a report: a phase, a column, a loss, a finding code
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   onoff explain PreSMSS
   onoff explain 'never pended'
   onoff explain boot/driver-start-not-pended
-  onoff explain                          every word there is
+  onoff explain                          list all terms
 
 Exit codes:
-  0   explained
-  2   the word is not in the glossary
-  64  the arguments make no sense")]
+  0   success
+  2   the term is not in the glossary
+  64  usage error")]
 pub struct ExplainArguments {
-    /// The word, however it is spelled; without one, the list of words
+    /// The term, in any spelling; without it, all terms are listed
     #[arg(value_name = "WORD")]
     pub words: Vec<String>,
 

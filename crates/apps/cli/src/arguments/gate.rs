@@ -7,24 +7,23 @@ use clap::{Args, ValueEnum};
 use super::OutputArguments;
 use super::compare::RunsArguments;
 
-/// How to answer about limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum GateFormat {
-    /// For a person: the verdict, then every limit
+    /// For people: the verdict, then every limit
     Text,
-    /// For a program; the names are documented and stay
+    /// For programs; names are documented and stable
     Json,
-    /// JUnit XML, which build servers show as tests
+    /// JUnit XML, for the test reports of build servers
     Junit,
-    /// SARIF 2.1.0, which code hosts show next to changes
+    /// SARIF 2.1.0, for code scanning
     Sarif,
-    /// Annotations of a GitHub workflow
+    /// GitHub workflow annotations
     Github,
-    /// A table for a pull request, or for the summary of a workflow's step
+    /// A table for a pull request or a workflow step summary
     Markdown,
 }
 
-/// Fail when a transition got slower than limits allow: exit code 1 for a regression, 2 without a verdict
+/// Fail a build if a transition got slower than its limits allow: exit code 1 for a regression, 2 for no verdict
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -36,35 +35,35 @@ Examples:
   onoff gate --baseline boot.json --candidate new/ --limit 'boot.total 1s' --format github
   onoff gate old/ new/ --limit 'boot.total 1s' --format markdown >> $GITHUB_STEP_SUMMARY
 
-A limit is a measure and by how much its median may grow: percent, time (ns, us, ms, s, min),
-bytes (B, KiB, MiB, GiB) or a number, joined by 'and' (both must be exceeded) and 'or'; * stands
-for any text. 'onoff compare --format csv' lists the measures with their keys.
+A limit names a measure and how much its median may grow: percent, time (ns, us, ms, s, min),
+bytes (B, KiB, MiB, GiB) or a number, combined with 'and' (both must be exceeded) and 'or'; * in
+a name is a wildcard. 'onoff compare --format csv' lists the measures with their keys.
 
-Growth beyond a limit that is not beyond noise is no verdict: record more runs.
+Growth beyond a limit but within noise gives no verdict: record more runs.
 
 Exit codes:
-  0  every limit was kept
-  1  a limit was exceeded, by more than noise
-  2  no verdict: too few runs, losses touch the phase, runs were set apart, a recording could not be
-     read, or the report not be written
-  64 the arguments make no sense")]
+  0   all limits were met
+  1   a limit was exceeded by more than noise
+  2   no verdict: too few runs, lost events affect the phase, runs were excluded, a recording
+      could not be read, or the report not written
+  64  usage error")]
 pub struct GateArguments {
     #[command(flatten)]
     pub runs: RunsArguments,
 
-    /// A measure and by how much it may grow, as in 'boot.total 5% and 500ms'; may be repeated
+    /// A measure and how much it may grow, such as 'boot.total 5% and 500ms'; can be repeated
     #[arg(long = "limit", value_name = "LIMIT")]
     pub limits: Vec<String>,
 
-    /// Keep the measures of the baseline in a file, for --baseline of later runs
+    /// Save the measures of the baseline to a file, to use as --baseline later
     #[arg(long, value_name = "FILE")]
     pub save_baseline: Option<PathBuf>,
 
-    /// How to answer
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: GateFormat,
 
-    /// Rows of each limit of the text; other formats hold all of them
+    /// Rows per limit in text; other formats show all rows
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub top: usize,
 

@@ -1,4 +1,4 @@
-//! `onoff io`.
+//! The arguments of `onoff io`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -10,25 +10,24 @@ use onoff_requests::GroupKey;
 use super::table::TableFormat;
 use super::{Choice, EXIT_CODES, OutputArguments, one_of};
 
-/// What the rows of `onoff io` share.
 const GROUPS: [Choice<GroupKey>; 7] = [
-    ("process", "The process", GroupKey::Process),
-    ("file", "The file", GroupKey::File),
-    ("extension", "The extension of the file's name", GroupKey::Extension),
-    ("folder", "The file's folder", GroupKey::Folder),
-    ("handle", "The open file", GroupKey::Handle),
-    ("slice", "The slice of time (--slice)", GroupKey::Slice),
-    ("phase", "The phase of the recorded boot, shutdown or sleep", GroupKey::Phase),
+    ("process", "Process", GroupKey::Process),
+    ("file", "File", GroupKey::File),
+    ("extension", "File name extension", GroupKey::Extension),
+    ("folder", "Folder of the file", GroupKey::Folder),
+    ("handle", "Open file handle", GroupKey::Handle),
+    ("slice", "Time slice (--slice)", GroupKey::Slice),
+    ("phase", "Phase of the boot, shutdown or sleep", GroupKey::Phase),
 ];
 
-/// Show how programs ask for their data: sizes, pages, patterns, and what a buffer, a cache or a filter makes of them
+/// Show how programs access files: request sizes, pages, patterns, and the effect of a buffer, a cache or a filter
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, after_help = format!("\
 Examples:
-  onoff io capture.pml                             Process Monitor, its own file or CSV
+  onoff io capture.pml                             Process Monitor (.pml or CSV)
   onoff io trace.etl --by process                  Windows, with file events
-  onoff io boot.etl --by phase,process             who asks for what in each phase of a boot
-  onoff io record -- ls -R /etc                    run a command under strace and answer
+  onoff io boot.etl --by phase,process             file access in each phase of a boot
+  onoff io record -- ls -R /etc                    run a command under strace and analyze it
   onoff io strace.txt --filter key-blocks=1,block=4096 --device latency=100us,bandwidth=20MB/s
   onoff io with-filter.csv --compare without.csv
   onoff io trace.csv --format csv -o requests.csv
@@ -36,11 +35,11 @@ Examples:
 Reads Windows event traces (FileIo, DiskIo, Microsoft-Windows-Kernel-File), Process Monitor (.pml
 and CSV), strace, Linux ftrace and trace-cmd (block and syscalls events), blkparse, fio's I/O and
 latency logs, darshan-dxt-parser, and CSV with the columns time, pid, process, file, operation,
-offset, length. onoff recognizes the kind by its content.
+offset, length. onoff detects the format from the contents.
 
 {EXIT_CODES}"))]
 pub struct IoArguments {
-    /// Record instead
+    /// Record a command instead
     #[command(subcommand)]
     pub action: Option<IoAction>,
 
@@ -56,26 +55,23 @@ pub struct IoArguments {
     pub question: IoQuestionArguments,
 }
 
-/// What to do besides reading.
 #[derive(Debug, Subcommand)]
 pub enum IoAction {
-    /// Run a command under a tracer, and show how it and its children ask for their data (Linux)
+    /// Run a command under a tracer, and show how it and its children access files (Linux)
     Record(IoRecordArguments),
 }
 
-/// What records a command.
 const TRACERS: [Choice<Tracer>; 2] =
     [("strace", "strace", Tracer::Strace), ("ftrace", "The kernel's tracer", Tracer::Ftrace)];
 
-/// The command to run.
 #[derive(Debug, Args)]
 pub struct IoRecordArguments {
-    /// What records: strace names every file and slows the command down; ftrace is the kernel's own tracer, needs root, hardly slows it
-    /// down, and names files since Linux 6.19 only
+    /// Tracer: strace names every file but slows down the command; ftrace, the kernel's tracer, has little overhead,
+    /// but needs root, and names files only on Linux 6.19 and later
     #[arg(long, default_value = "strace", value_parser = one_of(&TRACERS))]
     pub tracer: Tracer,
 
-    /// Keep the recording in this file, which must not be there yet
+    /// Keep the recording in this file, which must not exist yet
     #[arg(long, value_name = "FILE")]
     pub keep: Option<PathBuf>,
 
@@ -87,51 +83,49 @@ pub struct IoRecordArguments {
     pub command: Vec<OsString>,
 }
 
-/// How to answer.
 #[derive(Debug, Args)]
 pub struct IoQuestionArguments {
     /// Group by (comma-separated)
     #[arg(long, value_name = "KEYS", value_delimiter = ',', default_value = "process,file", value_parser = one_of(&GROUPS))]
     pub by: Vec<GroupKey>,
 
-    /// Length of a slice of time, for --by slice
+    /// Length of a time slice for --by slice
     #[arg(long, value_name = "TIME", default_value = "1s")]
     pub slice: String,
 
-    /// Bytes of a page
+    /// Page size
     #[arg(long, value_name = "SIZE", default_value = "4096")]
     pub page: String,
 
-    /// A filter that keeps nothing: blocks it reads besides the requested ones for each request, and the size of a block
-    /// (instead of --page)
+    /// Model an uncached filter: blocks it reads in addition for each request, and the block size (replaces --page)
     #[arg(long, value_name = "key-blocks=N,block=SIZE")]
     pub filter: Option<String>,
 
-    /// A device, for times: of an operation, and of its bytes. Without it the device is fitted to the recording's disk reads
+    /// Model a device by latency and bandwidth. Without this, the device model is fitted to the recorded disk reads
     #[arg(long, value_name = "latency=TIME,bandwidth=SIZE/s")]
     pub device: Option<String>,
 
-    /// Bytes of the buffer that programs could read or write through
+    /// Size of the buffer in the buffering estimate
     #[arg(long, value_name = "SIZE", default_value = "64KiB")]
     pub buffer: String,
 
-    /// Pages that a read-ahead reads at a time
+    /// Pages per read in the read-ahead estimate
     #[arg(long, value_name = "PAGES", default_value_t = 8)]
     pub read_ahead: u64,
 
-    /// Only from one time up to, not including, another, as '1.5s 3s'
+    /// Only this time range, end excluded, such as '1.5s 3s'
     #[arg(long, value_names = ["FROM", "TO"], num_args = 2)]
     pub range: Option<Vec<String>>,
 
-    /// Only this process: image name, * for any text; may be repeated
+    /// Only this process: image name, * as a wildcard; can be repeated
     #[arg(long = "process", value_name = "NAME")]
     pub processes: Vec<String>,
 
-    /// Rows of each list of the text, 0 for all; other formats hold all of them
+    /// Rows per list in text, 0 for all; other formats show all rows
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub top: usize,
 
-    /// How to answer
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: TableFormat,
 

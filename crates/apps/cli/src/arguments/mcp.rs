@@ -6,31 +6,31 @@ use clap::Args;
 
 use super::OutputArguments;
 
-/// Print how to investigate a slow boot, shutdown or wake, step by step
+/// Print how to investigate a slow boot, shutdown or wake-up, step by step
 #[derive(Debug, Args)]
 pub struct GuideArguments {
     #[command(flatten)]
     pub output: OutputArguments,
 }
 
-/// Serve the verbs as tools of the Model Context Protocol, over stdin and stdout, for an assistant
+/// Serve the verbs as Model Context Protocol tools over stdin and stdout, for an assistant
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  onoff mcp recordings/          an assistant starts this and asks about the recordings in it
+  onoff mcp recordings/          the command an assistant runs to read the recordings in a folder
 
-Tools answer what the verbs do: overview, boot, shutdown, suspend, netboot, firmware, io, diagnose,
-why, list, compare, summary, info, explain; 'recordings' lists the files, 'guide' the steps of
-'onoff guide'. Nothing is written and nothing recorded. Paths that lead out of the folders are
-refused. A long answer comes in parts, each with a handle for the next.
+The tools match the verbs: overview, boot, shutdown, suspend, netboot, firmware, io, diagnose,
+why, list, compare, summary, info, explain. 'recordings' lists the files, 'guide' prints
+'onoff guide'. The server is read-only and does not record. It rejects paths outside the folders.
+Long answers come in parts, each with a handle for the next.
 
 Exit codes:
-  0   the assistant has closed the connection
-  1   a folder cannot be read, or the connection broke
+  0   the assistant closed the connection
+  1   a folder could not be read, or the connection was lost
   2   this program was built without the feature 'mcp'
-  64  the arguments make no sense")]
+  64  usage error")]
 pub struct McpArguments {
-    /// Folders whose recordings may be asked about, with all below them
+    /// Folders the server may read, including subfolders
     #[arg(value_name = "FOLDER", required = true)]
     pub folders: Vec<PathBuf>,
 }

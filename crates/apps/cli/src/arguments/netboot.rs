@@ -1,4 +1,4 @@
-//! `onoff netboot`.
+//! The arguments of `onoff netboot`.
 
 use std::path::PathBuf;
 
@@ -6,47 +6,46 @@ use clap::{Args, ValueEnum};
 
 use super::{EXIT_CODES, OutputArguments};
 
-/// How to answer about network boots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum NetbootOutput {
-    /// For a person: the answer, the stages, the files, what to change
+    /// For people: summary, stages, files, what to fix
     Text,
-    /// For a program; the names are documented and stay
+    /// For programs; names are documented and stable
     Json,
-    /// Stages, transfers and downloads, one row each
+    /// One row per stage, transfer and download
     Csv,
     /// A picture of the stages
     Svg,
 }
 
-/// Show where the time of a network boot went, from a capture: DHCP, files by TFTP, what to change
+/// Show where the time of a network boot went, from a packet capture: DHCP, TFTP and HTTP transfers, what to fix
 #[derive(Debug, Args)]
 #[command(after_help = format!("\
 Examples:
   onoff netboot boot.pcapng
   onoff netboot boot.pcap.xz --client 52:54:00:77:00:01
-  onoff netboot pktmon.etl                       packets that Windows logged
+  onoff netboot pktmon.etl                       packets logged by Windows
   onoff netboot ring_*.pcapng                    files of one capture, in any order
   onoff netboot boot.pcap --link-rate 100M --top 20
-  onoff netboot boot.pcap --window 16 --rtt 5ms   what other settings would take
+  onoff netboot boot.pcap --window 16 --rtt 5ms   estimate with other settings
   onoff netboot boot.pcap --format svg -o boot.svg
   onoff netboot boot.pcap --format json | jq '.boots[].transfers[] | {{file, duration_ns}}'
 
-Capture whole frames, best at the server or a mirror port:
+Capture full frames, preferably on the server or a mirror port:
   tcpdump -i eth0 -s 0 -w boot.pcap 'port 67 or port 68 or port 4011 or udp or tcp'
 
 {EXIT_CODES}"))]
 pub struct NetbootArguments {
-    /// The capture: pcap, pcapng or an event trace log with packets (pktmon, netsh trace), as it is or packed (.xz, .gz,
-    /// .zst, .zip). Several files are read as one capture, the way recorders write them that start a new file now and then
+    /// The capture: pcap, pcapng or an event trace log with packets (pktmon, netsh trace), optionally compressed (.xz,
+    /// .gz, .zst, .zip). Several files are read as one capture, as written by a ring buffer of files
     #[arg(required = true, value_name = "CAPTURE")]
     pub files: Vec<PathBuf>,
 
-    /// Only this client: its station address or IP address
+    /// Only this client: MAC or IP address
     #[arg(long, value_name = "MAC|IP")]
     pub client: Option<String>,
 
-    /// Speed of the client's link, bits per second
+    /// Link speed of the client in bits per second
     #[arg(long, value_name = "RATE", default_value = "1G")]
     pub link_rate: String,
 
@@ -58,19 +57,19 @@ pub struct NetbootArguments {
     #[arg(long, value_name = "BYTES")]
     pub block: Option<u32>,
 
-    /// What if: round trip of the network, e.g. 5ms
+    /// What if: network round-trip time, e.g. 5ms
     #[arg(long, value_name = "TIME")]
     pub rtt: Option<String>,
 
-    /// What if: share of the blocks that are lost, e.g. 0.5%
+    /// What if: block loss rate, e.g. 0.5%
     #[arg(long, value_name = "PERCENT")]
     pub loss: Option<String>,
 
-    /// How to answer
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: NetbootOutput,
 
-    /// Rows of each list of the text; other formats hold all of them
+    /// Rows per list in text; other formats show all rows
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub top: usize,
 

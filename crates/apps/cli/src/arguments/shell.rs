@@ -7,7 +7,7 @@ use clap_complete::Shell;
 
 use super::OutputArguments;
 
-/// Write a script that completes onoff's arguments in a shell
+/// Write a completion script for a shell
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -24,7 +24,7 @@ pub struct CompletionsArguments {
     pub output: OutputArguments,
 }
 
-/// Write pages for man(1) into a folder: one of the program, one of each verb
+/// Write man pages to a folder: one for the program and one for each verb
 #[derive(Debug, Args)]
 pub struct ManualArguments {
     /// The folder, such as ~/.local/share/man/man1

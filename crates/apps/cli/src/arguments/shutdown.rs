@@ -1,42 +1,41 @@
-//! The arguments of `onoff shutdown` as typed.
+//! The arguments of `onoff shutdown`.
 
 use clap::Args;
 
 use super::{EXIT_CODES, OutputArguments, RecordingArguments, TransitionFormat};
 
-/// Show where the time of a shutdown went: sessions, applications, services or units, the kernel, and what ran into a time-out
+/// Show where the time of a shutdown went: sessions, applications, services or units, kernel, timeouts
 #[derive(Debug, Args)]
 #[command(after_help = format!("\
 Examples:
-  onoff shutdown                            how the last boot of this Linux computer ended
+  onoff shutdown                            the last shutdown of this Linux computer
   onoff shutdown shutdown.etl
   onoff shutdown kernel.etl user.etl        two logs of one shutdown
   onoff shutdown shutdown.etl --top 20      longer lists
   onoff shutdown shutdown.etl --service-timeout 12
   onoff shutdown shutdown.etl --format json | jq '.longest, .lacking.items'
   onoff shutdown shutdown.etl --format xml -o summary.xml
-  onoff shutdown linux.tar.xz               Linux: units, processes, last program, kernel
-  onoff shutdown last.export                Linux: the journal alone, 'journalctl -b -1 -o export'
+  onoff shutdown linux.tar.xz               Linux: units, processes, final program, kernel
+  onoff shutdown last.export                Linux: only the journal, 'journalctl -b -1 -o export'
 
-A recording without the events of a shutdown, such as ShutdownCKCL.etl, is answered from
-the ends of its processes, and says so. What it lacked, and how to record that next time,
-stands at the end.
+If a recording has no shutdown events, such as ShutdownCKCL.etl, the phases are inferred from
+process exits, and the report says so. It ends with what was not recorded and how to record it.
 
 {EXIT_CODES}"))]
 pub struct ShutdownArguments {
     #[command(flatten)]
     pub recording: RecordingArguments,
 
-    /// How to answer; csv is one row per phase, application, service and step
+    /// Output format; csv is one row per phase, application, service and step
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: TransitionFormat,
 
-    /// How long the recorded computer waits for its services, in seconds: its WaitToKillServiceTimeout [default: 20 on
-    /// Vista, 12 on Windows 7, 5 later]
+    /// Service shutdown timeout of the recorded computer in seconds (WaitToKillServiceTimeout) [default: 20 on Vista,
+    /// 12 on Windows 7, 5 on later versions]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub service_timeout: Option<i64>,
 
-    /// Rows of each list of the text; other formats hold all of them
+    /// Rows per list in text; other formats show all rows
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub top: usize,
 
@@ -44,15 +43,15 @@ pub struct ShutdownArguments {
     pub output: OutputArguments,
 }
 
-/// Seconds, with or without decimals, as nanoseconds: more than none, at most a day.
+/// Parses seconds, with or without decimals, into nanoseconds; more than zero and at most a day.
 fn seconds(text: &str) -> Result<i64, String> {
     const DAY: f64 = 86_400.0;
-    let seconds: f64 = text.parse().map_err(|_| "write seconds, as in 12 or 0.5".to_owned())?;
+    let seconds: f64 = text.parse().map_err(|_| "not a number of seconds; use 12 or 0.5".to_owned())?;
     if seconds > 0.0 && seconds <= DAY {
-        #[allow(clippy::cast_possible_truncation, reason = "a day in nanoseconds fits, and below one nothing is meant")]
+        #[allow(clippy::cast_possible_truncation, reason = "a day in nanoseconds fits in i64")]
         Ok((seconds * 1e9).round() as i64)
     } else {
-        Err("more than 0 s and at most a day".to_owned())
+        Err("must be more than 0 s and at most a day".to_owned())
     }
 }
 

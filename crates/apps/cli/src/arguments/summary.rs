@@ -1,4 +1,4 @@
-//! The arguments of `onoff summary` as typed.
+//! The arguments of `onoff summary`.
 
 use std::path::PathBuf;
 
@@ -7,31 +7,30 @@ use clap::Args;
 use super::OutputArguments;
 use super::table::TableFormat;
 
-/// Show many recordings at once: a row each boot, shutdown, sleep and network boot
+/// Summarize many recordings: one row per boot, shutdown, sleep and network boot
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   onoff summary *.etl
-  onoff summary recordings/              every recording in a folder and below
-  onoff summary recordings/ --sort took --top 10   the ten that took longest
+  onoff summary recordings/              every recording in a folder and its subfolders
+  onoff summary recordings/ --sort took --top 10   the ten slowest
   onoff summary recordings/ --format csv -o boots.csv
-  onoff summary recordings/ --format svg -o boots.svg   a bar for each, its longest phase in it
+  onoff summary recordings/ --format svg -o boots.svg   a bar each, with the longest phase
 
-A row says what the recording is of, how long it took, which phase took longest, and who held
-that phase longest by its account. A recording that cannot be read is a row with its error; the
-exit code is 1 then, and the others are answered.
+Each row shows the kind of transition, its duration, its longest phase, and what that phase is
+mainly blamed on. An unreadable recording becomes a row with the error; the exit code is then 1.
 
-For fleets: the onoff of the Python package (pip install 'onoff-perf[fleet]') also takes
-'--format parquet' or 'delta' with '-o DIR': tables of transitions, phases, services, findings and
-more, for which nothing is read twice.")]
+For fleets, the onoff command of the Python package (pip install 'onoff-perf[fleet]') also
+accepts '--format parquet' or 'delta' with '-o DIR'. It writes tables of transitions, phases,
+services, findings and more, and reads each recording only once.")]
 pub struct SummaryArguments {
-    /// Recordings, and folders of them. Logs that were recorded together are one recording; so are the parts of a Linux
-    /// recording below one folder
+    /// Recordings, or folders of recordings. Logs recorded together count as one recording, as do the parts of a Linux
+    /// recording in one folder
     #[arg(required = true, value_name = "FILE|DIR")]
     pub paths: Vec<PathBuf>,
 
-    /// Sort by this column: its name or its title. Quantities come largest first, names by the alphabet [default: the
-    /// order of the files]
+    /// Sort by this column (name or title). Numbers sort in descending order, names alphabetically [default: order of
+    /// the files]
     #[arg(long, value_name = "COLUMN")]
     pub sort: Option<String>,
 
@@ -43,7 +42,7 @@ pub struct SummaryArguments {
     #[arg(long, value_name = "N", default_value = "0")]
     pub top: usize,
 
-    /// How to answer
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: TableFormat,
 

@@ -1,19 +1,18 @@
-//! The arguments of verbs that name functions.
+//! The arguments of verbs that resolve function names.
 
 use clap::Args;
 
-/// Where the names of functions come from.
 #[derive(Debug, Args)]
 pub struct SymbolArguments {
-    /// Where the files are that name functions: PDB files, or of a computer with Linux its programs, libraries and debug files
-    /// (.build-id). Folders, stores and servers as in _NT_SYMBOL_PATH, which is used when this is not given, e.g.
-    /// 'C:\my;srv*C:\symbols*https://msdl.microsoft.com/download/symbols'. A server gets name and identity of a PDB file that no
-    /// folder has; what it sends is kept in the store before it
-    #[allow(rustdoc::bare_urls, reason = "the help shows it as it is to be written")]
+    /// Symbol path (PDB or ELF files, folders, servers). Same syntax as _NT_SYMBOL_PATH, which is the default, e.g.
+    /// 'C:\my;srv*C:\symbols*https://msdl.microsoft.com/download/symbols'. For Linux, name the folders of programs,
+    /// libraries and debug files (.build-id). A server receives only the names and ids of PDB files that no folder has;
+    /// downloads are saved in the preceding store
+    #[allow(rustdoc::bare_urls, reason = "the help shows the URL as it is typed")]
     #[arg(long, value_name = "PATH")]
     pub symbols: Option<String>,
 
-    /// Ask no symbol server; so does the environment variable ONOFF_OFFLINE=1
+    /// Do not contact symbol servers; same as the environment variable ONOFF_OFFLINE=1
     #[arg(long)]
     pub offline: bool,
 }

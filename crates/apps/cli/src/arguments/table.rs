@@ -1,51 +1,50 @@
-//! The arguments that all verbs share whose answer is a table.
+//! The shared arguments of verbs that print a table.
 
 use clap::{Args, ValueEnum};
 
-/// How to show a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum TableFormat {
-    /// For a person: the answer, the first rows, what was missing
+    /// For people: summary, first rows, what was not recorded
     Text,
-    /// For a program; the names are documented and stay
+    /// For programs; names are documented and stable
     Json,
-    /// For a spreadsheet: one header line, the names of the JSON, numbers without units
+    /// For a spreadsheet: one header line with the JSON names, numbers without units
     Csv,
-    /// A picture: of 'onoff summary' a bar for each transition; of 'onoff cpu', 'disk' and 'hardfaults' a flame graph
+    /// A picture: a bar per transition for 'onoff summary'; a flame graph for 'onoff cpu', 'disk' and 'hardfaults'
     Svg,
-    /// Call stacks with their time, one a line, for programs that draw flame graphs; of 'onoff cpu', 'disk' and 'hardfaults'
+    /// Folded call stacks with their time, one per line, for flame graph tools; 'onoff cpu', 'disk' and 'hardfaults'
+    /// only
     Folded,
-    /// Call stacks as a file for speedscope; of the same verbs
+    /// A file for speedscope; 'onoff cpu', 'disk' and 'hardfaults' only
     Speedscope,
-    /// The text as a page without scripts, to mail or to print; of the lists and of 'onoff summary'
+    /// The text as an HTML page without scripts, to mail or print; lists and 'onoff summary' only
     Html,
 }
 
 impl TableFormat {
-    /// Whether it is made of call stacks, or drawn.
+    /// True for graphics and for formats made of call stacks.
     pub const fn is_picture(self) -> bool {
         matches!(self, Self::Svg | Self::Folded | Self::Speedscope)
     }
 }
 
-/// About what, which rows, and how.
 #[derive(Debug, Args)]
 pub struct TableArguments {
-    /// Only this phase of the boot, shutdown or sleep, as 'onoff boot' names it
+    /// Only this phase of the boot, shutdown or sleep, such as WinLogonInit
     #[arg(long, value_name = "NAME", conflicts_with = "range")]
     pub phase: Option<String>,
 
-    /// Only from one time up to, not including, another: 1234[s|ms|us|ns] from the recording's start (µs without a
-    /// unit), or yyyy/mm/dd:hh:mm:ss.ffff in the recorded machine's local time, with +UTC in UTC
+    /// Only this time range, end excluded: 1234[s|ms|us|ns] from the start of the recording (default unit µs), or
+    /// yyyy/mm/dd:hh:mm:ss.ffff in the local time of the recorded computer, or in UTC with +UTC
     #[arg(long, value_names = ["FROM", "TO"], num_args = 2)]
     pub range: Option<Vec<String>>,
 
-    /// Only this process: image name or id, * for any text; may be repeated
+    /// Only this process: image name or id, * as a wildcard; can be repeated
     #[arg(long = "process", value_name = "NAME")]
     pub processes: Vec<String>,
 
-    /// Sort by this column: its name or its title. Quantities come largest first, names by the alphabet, times earliest
-    /// first
+    /// Sort by this column (name or title). Numbers sort in descending order, names alphabetically, points in time
+    /// earliest first
     #[arg(long, value_name = "COLUMN")]
     pub sort: Option<String>,
 
@@ -57,7 +56,7 @@ pub struct TableArguments {
     #[arg(long, value_name = "N")]
     pub top: Option<usize>,
 
-    /// How to answer
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: TableFormat,
 }

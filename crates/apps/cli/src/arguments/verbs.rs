@@ -1,110 +1,110 @@
-//! The verbs by what a person wants, as `onoff --help` shows them.
+//! The verbs by purpose, as `onoff --help` shows them.
 
 use std::fmt::Write as _;
 
-/// What a person wants, and the verbs for it, each with what it does in a few words.
+/// A title, and verbs with a short description each.
 type Group = (&'static str, &'static [(&'static str, &'static str)]);
 
-/// Every verb once.
+/// Lists every verb exactly once.
 pub const GROUPS: &[Group] = &[
     (
-        "Where the time goes",
+        "Analyze",
         &[
-            ("boot", "a boot, from the firmware to a settled desktop"),
-            ("shutdown", "a shutdown: sessions, services, the kernel"),
-            ("suspend", "sleep, hibernation and waking"),
-            ("netboot", "a network boot, from a capture"),
-            ("firmware", "before the operating system, from the firmware's tables"),
-            ("summary", "many recordings at once, a row each"),
-            ("view", "see it: a page in the browser, or one file to mail"),
-            ("export", "a file for Perfetto or the Firefox Profiler"),
+            ("boot", "a boot, from firmware to idle desktop"),
+            ("shutdown", "a shutdown: sessions, services, kernel"),
+            ("suspend", "sleep, hibernation and wake-up"),
+            ("netboot", "a network boot, from a packet capture"),
+            ("firmware", "the time before the operating system, from firmware tables"),
+            ("summary", "many recordings, one row each"),
+            ("view", "open an interactive report in the browser, or write it to a file"),
+            ("export", "write a file for Perfetto or the Firefox Profiler"),
         ],
     ),
     (
-        "Why, and what to change",
+        "Diagnose",
         &[
-            ("diagnose", "what to change, what costs most first"),
-            ("why", "who waited for whom, back to what ended the wait"),
-            ("io", "how programs ask for their data, and what a cache would bring"),
-            ("image", "what makes a Windows installation slow, before it boots"),
-            ("prefetch", "what Windows reads ahead, and whether it is trained"),
+            ("diagnose", "what to fix, most expensive first"),
+            ("why", "the critical path: what waited for what, and why"),
+            ("io", "how programs access files, and what a cache would save"),
+            ("image", "what slows down a Windows installation, before it boots"),
+            ("prefetch", "what Windows prefetches, and whether it is trained"),
         ],
     ),
     (
-        "Is it slower",
+        "Compare",
         &[
-            ("compare", "what got slower or faster, and whether that is more than noise"),
-            ("gate", "fail a build that got slower than limits allow"),
+            ("compare", "what got slower or faster, and whether it is more than noise"),
+            ("gate", "fail a build that got slower than its limits allow"),
         ],
     ),
     (
         "Record",
         &[
-            ("record", "this computer's transitions, on Linux and Windows"),
-            ("collect", "what this computer recorded by itself, as one file to send"),
+            ("record", "record boots, shutdowns and sleeps, on Linux and Windows"),
+            ("collect", "pack the logs this computer already has into one file"),
         ],
     ),
     (
-        "List, of any part of a recording",
+        "List, for any part of a recording",
         &[
-            ("services", "starts and stops of services and units"),
-            ("devices", "work on devices and drivers"),
-            ("processes", "processes, and what they used"),
-            ("cpu", "who used the processors"),
-            ("interrupts", "interrupts and deferred procedure calls"),
-            ("disk", "requests to disks"),
+            ("services", "service and unit starts and stops"),
+            ("devices", "device and driver operations"),
+            ("processes", "processes and their resource usage"),
+            ("cpu", "CPU usage"),
+            ("interrupts", "interrupts and deferred procedure calls (DPCs)"),
+            ("disk", "disk requests"),
             ("files", "file operations"),
-            ("hardfaults", "pages that had to be read from files"),
-            ("policy", "work for group policy"),
+            ("hardfaults", "hard faults: pages read from files"),
+            ("policy", "Group Policy work"),
             ("events", "every event with its fields"),
-            ("info", "what the recording holds, and what was lost"),
+            ("info", "contents and losses of a recording"),
         ],
     ),
     (
         "Help",
         &[
-            ("explain", "what a word of a report means"),
+            ("explain", "what a term in a report means"),
             ("guide", "how to investigate a slow boot, step by step"),
-            ("completions", "complete arguments in a shell"),
-            ("manual", "pages for man"),
+            ("completions", "shell completion scripts"),
+            ("manual", "man pages"),
         ],
     ),
     (
         "For other programs",
-        &[("mcp", "the verbs as tools, for an assistant"), ("xperf", "xperf's command line, in its formats")],
+        &[("mcp", "serve the verbs as tools for an assistant"), ("xperf", "drop-in for xperf's command line")],
     ),
 ];
 
-/// The verbs as a page of help.
+/// Formats the verbs for the help page.
 pub fn page() -> String {
     let mut page = String::new();
     for (title, verbs) in GROUPS {
-        // A text takes everything.
+        // Writing to a String cannot fail.
         let _ = writeln!(page, "{title}:");
-        for (name, what) in *verbs {
-            let _ = writeln!(page, "  {name:<12}{what}");
+        for (name, description) in *verbs {
+            let _ = writeln!(page, "  {name:<12}{description}");
         }
         page.push('\n');
     }
     page
 }
 
-/// What is wrong with a word that is neither a verb nor a file, and which verb may have been meant.
-pub fn neither_verb_nor_file(word: &str) -> String {
+/// The message for a word that is neither a file nor in the place of a verb; suggests a similar verb.
+pub fn no_such_file_or_verb(word: &str) -> String {
     let verbs = GROUPS.iter().flat_map(|(_, verbs)| verbs.iter().map(|(name, _)| *name));
     if verbs.clone().any(|verb| verb == word) {
-        return format!("{word}: name the verb before the file, as in 'onoff {word} FILE'");
+        return format!("{word}: put the verb before the file, as in 'onoff {word} FILE'");
     }
-    let like = verbs.map(|verb| (strsim::jaro_winkler(verb, word), verb)).max_by(|a, b| a.0.total_cmp(&b.0));
-    let meant = match like {
-        Some((likeness, verb)) if likeness >= MIN_LIKENESS => format!("; did you mean 'onoff {verb}'?"),
+    let closest = verbs.map(|verb| (strsim::jaro_winkler(verb, word), verb)).max_by(|a, b| a.0.total_cmp(&b.0));
+    let suggestion = match closest {
+        Some((similarity, verb)) if similarity >= MIN_SIMILARITY => format!("; did you mean 'onoff {verb}'?"),
         _ => String::new(),
     };
-    format!("{word}: there is no such file and no such verb{meant}")
+    format!("{word}: no such file or verb{suggestion}")
 }
 
-/// How like a verb a word must be to be taken for it, of 1.
-const MIN_LIKENESS: f64 = 0.8;
+/// Minimum Jaro-Winkler similarity to suggest a verb.
+const MIN_SIMILARITY: f64 = 0.8;
 
 #[cfg(test)]
 mod tests {
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_verb_stands_in_one_group() {
+    fn every_verb_is_in_exactly_one_group() {
         let shown: Vec<&str> = GROUPS.iter().flat_map(|(_, verbs)| verbs.iter().map(|(name, _)| *name)).collect();
         let once: BTreeSet<&str> = shown.iter().copied().collect();
         assert_eq!(once.len(), shown.len());
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_fits_a_narrow_terminal() {
+    fn page_fits_narrow_terminal() {
         for line in page().lines() {
             assert!(line.len() <= 78, "{line}");
         }

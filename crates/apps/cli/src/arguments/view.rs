@@ -7,21 +7,22 @@ use clap::Args;
 use super::compare::SidesArguments;
 use super::{EXIT_CODES, OutputArguments, RecordingArguments};
 
-/// See recordings: a page in the browser, or one file to mail
+/// Open an interactive report in the browser, or write it to a file
 #[derive(Debug, Args)]
 #[command(after_help = format!("\
 Examples:
-  onoff view boot.etl                        open the browser
+  onoff view boot.etl                        open it in the browser
   onoff view boot.etl --firmware FBPT.bin --capture boot.pcapng
                                              with the time before the kernel
-  onoff view netboot.pcapng                  the packets of a network boot
+  onoff view netboot.pcapng                  a network boot, packet by packet
   onoff view before.etl after.etl            two recordings on one page
   onoff view --baseline old/ --candidate new/
-                                             what differs, a dot for each run
-  onoff view boot.etl -o report.html         one file that needs no server and no network
+                                             the differences, with a dot per run
+  onoff view boot.etl -o report.html         one self-contained file
   onoff view boot.etl --no-open --port 8080  only print the address
 
-The page is served on this computer only (127.0.0.1), behind a token in its address. Ctrl-C ends it.
+The report is served to this computer only (127.0.0.1), at an address with a secret token. Press
+Ctrl-C to stop.
 
 {EXIT_CODES}"))]
 pub struct ViewArguments {
@@ -31,19 +32,19 @@ pub struct ViewArguments {
     #[command(flatten)]
     pub sides: SidesArguments,
 
-    /// What the firmware says about the same boot: its tables, as 'onoff firmware' takes them; may be repeated
+    /// Firmware tables from the same boot, as for 'onoff firmware'; can be repeated
     #[arg(long = "firmware", value_name = "FILE")]
     pub firmware: Vec<PathBuf>,
 
-    /// What packets show of the same boot: a network capture, as 'onoff netboot' takes it; may be repeated for its parts
+    /// Network capture of the same boot, as for 'onoff netboot'; can be repeated for its parts
     #[arg(long = "capture", value_name = "FILE")]
     pub capture: Vec<PathBuf>,
 
-    /// Port of the page on 127.0.0.1 [default: any free one]
+    /// Port on 127.0.0.1 [default: any free port]
     #[arg(long, value_name = "PORT", conflicts_with = "output")]
     pub port: Option<u16>,
 
-    /// Do not open the browser, only print the address
+    /// Print the address without opening the browser
     #[arg(long, conflicts_with = "output")]
     pub no_open: bool,
 

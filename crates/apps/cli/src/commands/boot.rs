@@ -1,6 +1,6 @@
 //! `onoff boot`.
 
-use onoff::{Boot, Refusal, boot_axis_without_a_recording};
+use onoff::{Boot, Refusal, boot_axis_without_recording};
 use onoff_evidence::recording::Provenance;
 use onoff_report::text;
 use onoff_sections::json;
@@ -10,34 +10,33 @@ use onoff_xperf::layouts::boot_xml::{self, BootXmlOptions};
 use onoff_xperf::layouts::pnp_csv;
 use onoff_xperf::layouts::services_csv::{self, PointsOfInterest};
 
-use super::beside_boot::BesideBoot;
+use super::boot_inputs::BootInputs;
 use super::picture;
 use crate::arguments::{BootArguments, CsvTable, RecordingArguments, TransitionFormat};
 use crate::failure::Failure;
 use crate::invocation::{Invocation, Recording};
 use crate::output::Destination;
 
-/// Settles what the arguments mean.
 pub fn resolve(arguments: BootArguments) -> Result<Invocation, Failure> {
     let BootArguments { files, reading, format, csv, top, output, .. } = arguments;
     let recording = Recording::from(RecordingArguments { files, reading });
-    let refused = |message: &str| Err(Failure::nothing(message));
-    let beside = BesideBoot { firmware: arguments.firmware, capture: arguments.capture };
+    let refused = |message: &str| Err(Failure::no_data(message));
+    let inputs = BootInputs { firmware: arguments.firmware, capture: arguments.capture };
     if arguments.list_boots {
         if !matches!(format, TransitionFormat::Text | TransitionFormat::Json) {
-            return refused("--list-boots writes text or JSON");
+            return refused("--list-boots supports text and JSON only");
         }
         let invocation = Invocation::new(recording, output, move |recording, to| list(recording, format, to));
-        return Ok(invocation.about_one().text_if(format == TransitionFormat::Text));
+        return Ok(invocation.single_recording().text_if(format == TransitionFormat::Text));
     }
     if format == TransitionFormat::Svg {
-        if !beside.is_empty() {
-            return refused("a picture has no place for --firmware and --capture; write text or JSON");
+        if !inputs.is_empty() {
+            return refused("--format svg does not support --firmware and --capture; use text or json");
         }
         return Ok(picture::of(TransitionKind::Boot, recording, output));
     }
     if csv.is_some() && format != TransitionFormat::Csv {
-        return refused("--csv says which table '--format csv' writes; give both");
+        return refused("--csv requires '--format csv'");
     }
     let options = BootOptions {
         idle: arguments.idle,
@@ -46,31 +45,31 @@ pub fn resolve(arguments: BootArguments) -> Result<Invocation, Failure> {
         firmware: None,
         capture: None,
     };
-    let paths = beside.paths();
+    let paths = inputs.paths();
     let invocation = Invocation::new(recording, output, move |recording, destination| {
-        run(recording, options, (format, csv, top), &beside, destination)
+        run(recording, options, (format, csv, top), &inputs, destination)
     });
-    Ok(invocation.about_one().text_if(format == TransitionFormat::Text).reading(paths))
+    Ok(invocation.single_recording().text_if(format == TransitionFormat::Text).reading(paths))
 }
 
 fn run(
     recording: Recording,
     mut options: BootOptions,
     (format, csv, top): (TransitionFormat, Option<CsvTable>, usize),
-    beside: &BesideBoot,
+    inputs: &BootInputs,
     destination: &Destination,
 ) -> Result<(), Failure> {
-    let mut provenances = beside.add_to(&mut options, &recording.options)?;
-    // Tables and captures that were named are the question: nothing shows that they are of this computer.
-    if recording.files.is_empty() && !beside.is_empty() {
+    let mut provenances = inputs.add_to(&mut options, &recording.options)?;
+    // The tables and captures may be from another computer, so do not combine them with this one's journal.
+    if recording.files.is_empty() && !inputs.is_empty() {
         return without_a_recording(&options, (format, &provenances), destination);
     }
     let (session, answer) = super::ask(recording, |session| session.boot(&options))?;
     let answer = answer.map_err(no_boot)?;
-    if matches!(answer.report, Boot::FastStartup(_)) && !beside.is_empty() {
-        let message = "the recording is of a fast startup, and does not show when the loader handed over: \
-                       --firmware and --capture cannot be placed";
-        return Err(Failure::nothing(message));
+    if matches!(answer.report, Boot::FastStartup(_)) && !inputs.is_empty() {
+        let message = "--firmware and --capture do not work with a fast startup: the recording does not show when the loader \
+                       handed over to the kernel";
+        return Err(Failure::no_data(message));
     }
     match format {
         TransitionFormat::Text => return destination.write(|out| Ok(answer.write_text_with(top, out)?)),
@@ -83,11 +82,11 @@ fn run(
     }
     let report = match answer.report {
         Boot::Windows(report) => *report,
-        // xperf's document of a boot has no place for a resume.
+        // xperf's boot XML cannot represent a resume.
         Boot::FastStartup(_) => session.boot_from_off(&options).map_err(no_boot)?,
         Boot::Linux(_) => {
-            let message = "xperf's documents and tables have no place for a Linux boot; write text or JSON, or see 'onoff services' and 'onoff devices'";
-            return Err(Failure::nothing(message));
+            let message = "xperf's XML and CSV formats do not support Linux boots; use text or json, or see 'onoff services' and 'onoff devices'";
+            return Err(Failure::no_data(message));
         }
     };
     destination.write(|out| {
@@ -96,7 +95,7 @@ fn run(
             (TransitionFormat::Csv, _) => {
                 services_csv::write(&report.details.auto_start, &report.units, &PointsOfInterest::default(), out)?
             }
-            // Text, pages and JSON are written already.
+            // The other formats were handled above.
             _ => boot_xml::write(&report, &BootXmlOptions::default(), out)?,
         }
         Ok(())
@@ -104,15 +103,15 @@ fn run(
 }
 
 fn no_boot(refusal: Refusal<Box<NotABoot>>) -> Failure {
-    Failure::refused(refusal, |instead| text::boot::no_boot(&instead))
+    Failure::from_refusal_with(refusal, |reason| text::boot::no_boot(&reason))
 }
 
-/// The boots that a recording's journals hold.
+/// Lists the boots in the journals of a recording.
 fn list(recording: Recording, format: TransitionFormat, destination: &Destination) -> Result<(), Failure> {
     let (session, boots) = super::ask(recording, onoff::Session::boots)?;
     let list = linux::boot::BootList { boots: boots? };
     if list.boots.is_empty() {
-        return Err(Failure::nothing("the recording holds no journal, so no list of boots"));
+        return Err(Failure::no_data("no journal in this recording, so no list of boots"));
     }
     destination.write(|out| {
         match format {
@@ -123,20 +122,20 @@ fn list(recording: Recording, format: TransitionFormat, destination: &Destinatio
     })
 }
 
-/// The axis of firmware, packets or both alone.
+/// Shows the boot axis of firmware tables, a capture, or both.
 fn without_a_recording(
     options: &BootOptions,
     (format, provenances): (TransitionFormat, &[Provenance]),
     destination: &Destination,
 ) -> Result<(), Failure> {
-    let Some(axis) = boot_axis_without_a_recording(options) else {
-        return Err(Failure::nothing("name a recording, or give --firmware and --capture"));
+    let Some(axis) = boot_axis_without_recording(options) else {
+        return Err(Failure::no_data("pass a recording, or --firmware or --capture"));
     };
     destination.write(|out| {
         match format {
             TransitionFormat::Text => text::boot_axis::write(&axis, out)?,
             TransitionFormat::Json => json::document::write(provenances, &axis, out)?,
-            _ => return Err(Failure::nothing("without a recording the answer is text or JSON")),
+            _ => return Err(Failure::no_data("without a recording, only text and JSON are supported")),
         }
         Ok(())
     })

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use onoff::{
-    BadRecording, ConfigurationSource, ReadRuns, RunsQuestion, TransitionChoice, files_of_one_recording, read_study,
+    BadRecording, ConfigurationSource, ReadRuns, RunsQuery, TransitionChoice, read_study, split_recording_path,
 };
 use onoff_compare::table::TableSpecification;
 use onoff_compare::{CompareOptions, RunSubject, SetApart, SetApartReason, compare};
@@ -20,64 +20,61 @@ use crate::failure::Failure;
 use crate::invocation::{Invocation, Recording};
 use crate::output::Destination;
 
-/// Which runs to read, and how to compare them.
+/// The runs to read, and how to compare them.
 #[derive(Debug)]
 pub struct ComparedRuns {
-    /// The runs.
-    pub runs: RunsQuestion,
-    /// What counts.
+    pub runs: RunsQuery,
     pub options: CompareOptions,
 }
 
 impl ComparedRuns {
-    /// The files that are read.
+    /// All input files.
     pub fn paths(&self) -> Vec<PathBuf> {
         let named = self.runs.configurations.iter().flat_map(|configuration| &configuration.paths);
-        let files = named.flat_map(|path| files_of_one_recording(path));
+        let files = named.flat_map(|path| split_recording_path(path));
         self.runs.reading.manifests.iter().cloned().chain(files).collect()
     }
 }
 
-/// What is shown of a comparison.
-struct Shown {
+struct OutputOptions {
     each_run: bool,
     tables: Vec<TableSpecification>,
     format: CompareFormat,
     top: usize,
 }
 
-/// Settles what the arguments mean.
 pub fn resolve(arguments: CompareArguments) -> Result<Invocation, Failure> {
     let CompareArguments { each_run, format, top, last, .. } = arguments;
     let is_text = format == CompareFormat::Text;
     if let Some(files) = arguments.boots {
         if matches!(format, CompareFormat::Markdown | CompareFormat::Svg) {
-            return Err(Failure::usage("--boots: write text, json or csv"));
+            return Err(Failure::usage("--boots supports text, json and csv only"));
         }
-        let this_computer = files.is_empty().then_some(arguments.root);
-        let recording = Recording { this_computer, ..Recording::of(files) };
+        let local_root = files.is_empty().then_some(arguments.root);
+        let recording = Recording { local_root, ..Recording::of(files) };
         let invocation =
             Invocation::new(recording, arguments.output, move |recording, to| history(recording, last, format, to));
-        return Ok(invocation.about_one().text_if(is_text));
+        return Ok(invocation.single_recording().text_if(is_text));
     }
     let (compared, tables) = match &arguments.study {
-        Some(path) => of_study(path, arguments.runs)?,
+        Some(path) => from_study(path, arguments.runs)?,
         None => {
             let sides = arguments.runs.all_sides()?;
             (runs(sides, reading(arguments.runs.manifests), false)?, Vec::new())
         }
     };
     if each_run && matches!(format, CompareFormat::Json | CompareFormat::Markdown | CompareFormat::Svg) {
-        return Err(Failure::usage("--runs: text and CSV show single runs; write '--format csv'"));
+        return Err(Failure::usage("--runs supports text and csv only; use '--format csv'"));
     }
     let paths = compared.paths();
-    let shown = Shown { each_run, tables, format, top };
-    let invocation = Invocation::alone(arguments.output, move |destination| run(&compared, shown, destination));
+    let shown = OutputOptions { each_run, tables, format, top };
+    let invocation =
+        Invocation::without_recording(arguments.output, move |destination| run(&compared, shown, destination));
     Ok(invocation.text_if(is_text).reading(arguments.study).reading(paths))
 }
 
-/// Settles what a study means.
-fn of_study(path: &Path, arguments: RunsArguments) -> Result<(ComparedRuns, Vec<TableSpecification>), Failure> {
+/// Reads a study file.
+fn from_study(path: &Path, arguments: RunsArguments) -> Result<(ComparedRuns, Vec<TableSpecification>), Failure> {
     let (study, configurations) = read_study(path)?;
     let mut compared = compared(arguments.sides, reading(arguments.manifests), configurations);
     compared.runs.transition = transition(study.transition.as_deref())?;
@@ -86,7 +83,7 @@ fn of_study(path: &Path, arguments: RunsArguments) -> Result<(ComparedRuns, Vec<
 }
 
 impl RunsArguments {
-    /// The sides, however they were given.
+    /// The two sides, given as a pair or by --baseline and --candidate.
     pub fn all_sides(&self) -> Result<SidesArguments, Failure> {
         let mut sides = self.sides.clone();
         match self.pair.as_slice() {
@@ -96,22 +93,22 @@ impl RunsArguments {
                 sides.candidate = vec![new.clone()];
             }
             [old, ..] => {
-                let message = format!("{}: give a second recording to compare it with", old.display());
-                return Err(Failure::WrongUsage(message));
+                let message = format!("{}: pass two recordings or folders: onoff compare OLD NEW", old.display());
+                return Err(Failure::Usage(message));
             }
         }
         Ok(sides)
     }
 }
 
-/// Settles which runs are meant; there may be no candidate where only the baseline is kept.
+/// Resolves the sides to runs. Without a candidate, `baseline_alone` must be set.
 pub fn runs(arguments: SidesArguments, reading: Options, baseline_alone: bool) -> Result<ComparedRuns, Failure> {
     let named =
         |name: &str, paths: Vec<PathBuf>| ConfigurationSource { name: name.to_owned(), factors: Vec::new(), paths };
     for (name, paths) in [("--baseline", &arguments.baseline), ("--candidate", &arguments.candidate)] {
         if paths.is_empty() && !(baseline_alone && name == "--candidate") {
-            let message = format!("name two recordings or folders, old and new, or give recordings with {name}");
-            return Err(Failure::NothingToAnswer(message));
+            let message = format!("pass two recordings or folders, OLD and NEW, or use {name}");
+            return Err(Failure::NoData(message));
         }
     }
     let mut configurations = vec![named("baseline", arguments.baseline.clone())];
@@ -124,48 +121,47 @@ pub fn runs(arguments: SidesArguments, reading: Options, baseline_alone: bool) -
     Ok(compared)
 }
 
-/// How recordings are read with these schemas.
 pub fn reading(manifests: Vec<PathBuf>) -> Options {
     Options { manifests, ..Options::default() }
 }
 
 fn compared(arguments: SidesArguments, reading: Options, configurations: Vec<ConfigurationSource>) -> ComparedRuns {
     ComparedRuns {
-        runs: RunsQuestion { configurations, transition: TransitionChoice::default(), reading },
+        runs: RunsQuery { configurations, transition: TransitionChoice::default(), reading },
         options: CompareOptions {
             include: arguments.include,
-            least_runs: usize::from(arguments.least_runs),
+            least_runs: usize::from(arguments.min_runs),
             kinds_differ: false,
         },
     }
 }
 
-/// `boot`, `shutdown`, `suspend`, `netboot`, `firmware`, or one of which a recording can hold several with its number.
+/// Parses `boot`, `shutdown`, `suspend`, `netboot`, `firmware`, `suspend:N` or `netboot:N`.
 fn transition(text: Option<&str>) -> Result<TransitionChoice, Failure> {
     let Some(text) = text else { return Ok(TransitionChoice { name: None, number: None }) };
     let (name, number) = match text.split_once(':') {
         Some((name, number)) => (name, number.parse().ok().filter(|&number| number > 0)),
         None => (text, None),
     };
-    let wrong = || {
-        Failure::nothing(format!(
-            "--transition: '{text}' is none of boot, shutdown, suspend, netboot, firmware, suspend:N, netboot:N with N from 1"
+    let invalid = || {
+        Failure::no_data(format!(
+            "--transition: '{text}' is invalid; use boot, shutdown, suspend, netboot, firmware, suspend:N or netboot:N (N from 1)"
         ))
     };
-    let name = RunSubject::of(name).ok_or_else(wrong)?;
+    let name = RunSubject::of(name).ok_or_else(invalid)?;
     let several = matches!(name, RunSubject::Suspend | RunSubject::Netboot);
     if text.contains(':') && (number.is_none() || !several) {
-        return Err(wrong());
+        return Err(invalid());
     }
     Ok(TransitionChoice { name: Some(name), number })
 }
 
-fn run(compared: &ComparedRuns, shown: Shown, destination: &Destination) -> Result<(), Failure> {
-    let Shown { each_run, mut tables, format, top } = shown;
+fn run(compared: &ComparedRuns, shown: OutputOptions, destination: &Destination) -> Result<(), Failure> {
+    let OutputOptions { each_run, mut tables, format, top } = shown;
     let ReadRuns { configurations, provenances: recordings, .. } =
-        super::runs(&compared.runs, format == CompareFormat::Json, BadRecording::SetApart)?;
+        super::runs(&compared.runs, format == CompareFormat::Json, BadRecording::Exclude)?;
     let mut comparison =
-        compare(&configurations, &compared.options).map_err(|answer| Failure::NothingToAnswer(answer.to_string()))?;
+        compare(&configurations, &compared.options).map_err(|answer| Failure::NoData(answer.to_string()))?;
     if tables.is_empty() && format == CompareFormat::Markdown {
         tables.push(TableSpecification::of_all(&comparison));
     }
@@ -173,7 +169,7 @@ fn run(compared: &ComparedRuns, shown: Shown, destination: &Destination) -> Resu
         .iter()
         .map(|table| table.build(&comparison))
         .collect::<Result<_, _>>()
-        .map_err(|refusal| Failure::NothingToAnswer(refusal.to_string()))?;
+        .map_err(|refusal| Failure::NoData(refusal.to_string()))?;
     destination.write(|out| {
         match format {
             CompareFormat::Text => {
@@ -197,23 +193,23 @@ fn run(compared: &ComparedRuns, shown: Shown, destination: &Destination) -> Resu
     let is_unread = |apart: &SetApart| apart.reason == SetApartReason::Unreadable;
     let runs = comparison.configurations.iter().flat_map(|configuration| &configuration.runs);
     match runs.flat_map(|run| &run.set_apart).any(is_unread) {
-        true => Err(Failure::Told(1)),
+        true => Err(Failure::Reported(1)),
         false => Ok(()),
     }
 }
 
-/// What changed among the last boots of a journal.
+/// Compares the last boots of a journal with each other.
 fn history(recording: Recording, last: usize, format: CompareFormat, destination: &Destination) -> Result<(), Failure> {
     let (session, history) = super::ask(recording, |session| session.boot_history(last))?;
     let history = history?;
     if history.boots.is_empty() {
-        return Err(Failure::nothing("the recording holds no journal, so no boots to compare"));
+        return Err(Failure::no_data("no journal in this recording, so no boots to compare"));
     }
     destination.write(|out| {
         match format {
             CompareFormat::Text => text::linux::boot::history::write(&history, last, out)?,
             CompareFormat::Json => json::document::write(&[session.provenance()?], &history, out)?,
-            // The others were refused.
+            // Other formats were rejected earlier.
             _ => section::csv::write(&[text::linux::boot::history::boots(&history, history.boots.len())], out)?,
         }
         Ok(())
@@ -225,13 +221,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn transitions_are_names_with_numbers_where_a_recording_can_hold_several() {
+    fn parses_transition_names_and_numbers() {
         let choice = |text| transition(Some(text)).ok().map(|it| (it.name, it.number));
         assert_eq!(choice("boot"), Some((Some(RunSubject::Boot), None)));
         assert_eq!(choice("netboot:3"), Some((Some(RunSubject::Netboot), Some(3))));
         assert_eq!(choice("suspend:2"), Some((Some(RunSubject::Suspend), Some(2))));
-        for wrong in ["", "sleep", "boot:1", "suspend:", "suspend:0", "suspend:x", ":2", "firmware:1"] {
-            assert_eq!(choice(wrong), None, "{wrong}");
+        for invalid in ["", "sleep", "boot:1", "suspend:", "suspend:0", "suspend:x", ":2", "firmware:1"] {
+            assert_eq!(choice(invalid), None, "{invalid}");
         }
     }
 }

@@ -17,29 +17,27 @@ use crate::failure::Failure;
 use crate::invocation::{Invocation, Recording};
 use crate::output::Destination;
 
-/// Exit code when a finding costs as much as `--fail-on` says.
-const COSTLY: u8 = 3;
+/// Exit code if a finding reaches the `--fail-on` cost.
+const COST_LIMIT_REACHED: u8 = 3;
 
-/// What is asked of the rules.
 struct Question {
     options: DiagnosisOptions,
-    /// The paths of the installation that the recording is of.
+    /// The Windows installation of the recorded computer.
     image: Vec<PathBuf>,
-    /// The cost from which on a finding is a failure, ns.
+    /// The minimum cost that fails the command, in ns.
     fail_on: Option<i64>,
 }
 
-/// Settles what the arguments mean.
 pub fn resolve(arguments: DiagnoseArguments) -> Result<Invocation, Failure> {
     let fail_on = arguments.fail_on.as_deref().map(cost).transpose()?;
     let (format, top) = (arguments.format, arguments.top);
     let invocation = match arguments.explain {
-        _ if arguments.list => Invocation::alone(arguments.output, move |to| list(format, to)),
+        _ if arguments.list => Invocation::without_recording(arguments.output, move |to| list(format, to)),
         Some(code) => match onoff_findings::find(&code) {
-            Some(rule) => Invocation::alone(arguments.output, move |to| explain(rule, format, to)),
+            Some(rule) => Invocation::without_recording(arguments.output, move |to| explain(rule, format, to)),
             None => {
-                return Err(Failure::nothing(format!(
-                    "--explain: there is no rule '{code}'; 'onoff diagnose --list' names all"
+                return Err(Failure::no_data(format!(
+                    "--explain: unknown rule '{code}'; 'onoff diagnose --list' shows all rules"
                 )));
             }
         },
@@ -56,21 +54,20 @@ pub fn resolve(arguments: DiagnoseArguments) -> Result<Invocation, Failure> {
             .reading(arguments.image)
         }
     };
-    let mut invocation = invocation.about_one().text_if(format == PlainFormat::Text);
+    let mut invocation = invocation.single_recording().text_if(format == PlainFormat::Text);
     invocation.recording.options.drivers = arguments.drivers;
     Ok(invocation)
 }
 
-/// A cost, ns: a length of time with its unit.
+/// Parses a cost: a duration with a unit. Returns ns.
 fn cost(text: &str) -> Result<i64, Failure> {
     let has_unit = text.ends_with(|last: char| last.is_ascii_alphabetic());
     match TimePoint::parse(text) {
         Some(TimePoint::SinceStart(ns)) if has_unit => Ok(ns),
-        _ => Err(Failure::usage(format!("--fail-on: '{text}' is no cost; write 500ms or 2s"))),
+        _ => Err(Failure::usage(format!("--fail-on: '{text}' is not a duration; use 500ms or 2s"))),
     }
 }
 
-/// Every rule.
 fn list(format: PlainFormat, destination: &Destination) -> Result<(), Failure> {
     destination.write(|out| {
         match format {
@@ -84,7 +81,6 @@ fn list(format: PlainFormat, destination: &Destination) -> Result<(), Failure> {
     })
 }
 
-/// One of them.
 fn explain(rule: &Rule, format: PlainFormat, destination: &Destination) -> Result<(), Failure> {
     destination.write(|out| {
         match format {
@@ -106,14 +102,12 @@ fn run(
     let mut diagnosis = diagnosis?;
     diagnosis.name_recording(paths.iter().map(String::as_str));
     if diagnosis.transitions.is_empty() {
-        return Err(Failure::nothing(
-            "the recording holds no boot, shutdown or sleep to diagnose; 'onoff info' says what it holds",
-        ));
+        return Err(Failure::no_data("no boot, shutdown or sleep in this recording; 'onoff info' shows its contents"));
     }
     if !question.image.is_empty() {
         speak_together(&mut diagnosis, &super::image::open(&question.image)?.report);
     }
-    // The diagnosis has read them.
+    // Already cached by the diagnosis.
     let trace = session.tables(TABLES)?;
     destination.write(|out| {
         match format {
@@ -123,7 +117,7 @@ fn run(
         Ok(())
     })?;
     match (diagnosis.most_measured_cost_ns(), question.fail_on) {
-        (Some(most), Some(limit)) if most >= limit => Err(Failure::Told(COSTLY)),
+        (Some(highest), Some(limit)) if highest >= limit => Err(Failure::Reported(COST_LIMIT_REACHED)),
         _ => Ok(()),
     }
 }

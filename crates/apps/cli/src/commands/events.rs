@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
 
-use onoff::{EventQuestion, NoEvents, OutOfRange, Refusal, Session};
+use onoff::{EventQuery, EventsError, RangeError, Refusal, Session};
 use onoff_report::text::quantity::duration;
 use onoff_report::text::{self, losses};
 use onoff_sections::json::event::EventLines;
@@ -17,7 +17,6 @@ use crate::invocation::{Invocation, Recording, time_range};
 use crate::output::Destination;
 use crate::progress::ProgressLine;
 
-/// Settles what the arguments mean.
 pub fn resolve(arguments: EventsArguments) -> Result<Invocation, Failure> {
     let patterns = |texts: &[String]| texts.iter().map(|text| Pattern::new(text)).collect();
     let filter = EventFilter {
@@ -27,7 +26,7 @@ pub fn resolve(arguments: EventsArguments) -> Result<Invocation, Failure> {
         ..EventFilter::default()
     };
     let range = time_range(arguments.range.as_deref())?;
-    let question = EventQuestion { filter, range, phase: arguments.phase };
+    let question = EventQuery { filter, range, phase: arguments.phase };
     let format = arguments.format;
     Ok(Invocation::new(arguments.recording, arguments.output, move |recording, destination| {
         run(recording, &question, format, destination)
@@ -36,7 +35,7 @@ pub fn resolve(arguments: EventsArguments) -> Result<Invocation, Failure> {
 
 fn run(
     recording: Recording,
-    question: &EventQuestion,
+    question: &EventQuery,
     format: PlainFormat,
     destination: &Destination,
 ) -> Result<(), Failure> {
@@ -44,24 +43,24 @@ fn run(
     let files = {
         let line = ProgressLine::reading();
         options.progress = Some(line.listener());
-        super::files_of(&recording.files, recording.this_computer.as_deref(), &options)?
+        super::files_of(&recording.files, recording.local_root.as_deref(), &options)?
     };
-    // Rows on the same terminal are progress enough.
+    // No progress line if rows go to the terminal.
     let line = (destination.path.is_some() || !io::stdout().is_terminal()).then(ProgressLine::reading);
     options.progress = line.as_ref().map(ProgressLine::listener);
     let session = Session::of(files, options.read()?);
     let events = session.events(question).map_err(refused)?;
     if let Some(phase) = events.phase() {
-        // On stderr: the rows have no place for it. Where stderr is gone the rows are still right.
+        // On stderr, to keep the rows machine-readable. A closed stderr does not affect them.
         let (start, end) = (duration(phase.start_ns), duration(phase.end_ns));
         let _ = writeln!(io::stderr(), "onoff: {phase}: {start} to {end}");
     }
     let mut shown = 0;
     let mut lost = Losses::new();
     let mut is_cut = false;
-    // JSON has every character of control as an escape of its own.
+    // JSON escapes all control characters, so there are no color sequences to strip.
     let mut destination = destination.clone();
-    destination.display.is_never_colored = format == PlainFormat::Json;
+    destination.display.is_unstyled = format == PlainFormat::Json;
     destination.write(|out| {
         let end = match (format, events.system()) {
             (PlainFormat::Json, _) => {
@@ -86,43 +85,43 @@ fn run(
     })?;
     drop(line);
     if is_cut {
-        // The reader closed the pipe: what was counted so far says nothing of the recording.
+        // The reader closed the pipe, so the counts are incomplete.
         return Ok(());
     }
     show_losses(&lost);
     if shown == 0 {
-        return Err(Failure::nothing("no event matches"));
+        return Err(Failure::no_data("no event matches"));
     }
     Ok(())
 }
 
-fn refused(refusal: Refusal<NoEvents>) -> Failure {
+fn refused(refusal: Refusal<EventsError>) -> Failure {
     match refusal {
-        Refusal::Nothing(NoEvents::Range(error @ OutOfRange::Order { .. })) => {
+        Refusal::Nothing(EventsError::Range(error @ RangeError::Order { .. })) => {
             Failure::usage(format!("--range: {error}"))
         }
-        refusal => Failure::refused(refusal, |instead| match instead {
-            NoEvents::Range(error) => format!("--range: {error}"),
-            NoEvents::Phase(error) => error.to_string(),
+        refusal => Failure::from_refusal_with(refusal, |reason| match reason {
+            EventsError::Range(error) => format!("--range: {error}"),
+            EventsError::Phase(error) => error.to_string(),
         }),
     }
 }
 
-/// Shows what was lost, on stderr: the rows are a format of their own and have no place for it.
+/// Prints losses on stderr, to keep the rows machine-readable.
 fn show_losses(lost: &Losses) {
     if lost.is_empty() {
         return;
     }
-    // Where stderr is gone, nobody reads it.
+    // A closed stderr is not an error.
     let _ = losses::write(lost, &mut anstream::stderr().lock() as &mut dyn Write);
 }
 
-/// Breaks off where a row could not be written.
+/// Stops the event stream after a write error.
 fn flow(written: io::Result<()>) -> ControlFlow<io::Error> {
     written.map_or_else(ControlFlow::Break, ControlFlow::Continue)
 }
 
-/// Each event as a line of JSON.
+/// Writes each event as a line of JSON.
 #[derive(Default)]
 struct JsonLines(EventLines);
 

@@ -7,10 +7,9 @@ use onoff_sections::glossary::{columns, find, like};
 use crate::failure::Failure;
 use crate::output::Destination;
 
-/// Most words that are named when none fits.
-const MAX_LIKE: usize = 8;
+const MAX_SUGGESTIONS: usize = 8;
 
-/// Explains a word; without one, lists them.
+/// Explains a term; without one, lists all terms.
 pub fn run(words: &[String], destination: &Destination) -> Result<(), Failure> {
     if words.is_empty() {
         return list(destination);
@@ -22,7 +21,7 @@ pub fn run(words: &[String], destination: &Destination) -> Result<(), Failure> {
     let entries = find(word);
     let columns = columns(word);
     if entries.is_empty() && columns.is_empty() {
-        return Err(Failure::NothingToAnswer(nothing(word)));
+        return Err(Failure::NoData(unknown_term(word)));
     }
     destination.write(|out| {
         for entry in entries {
@@ -40,16 +39,16 @@ pub fn run(words: &[String], destination: &Destination) -> Result<(), Failure> {
     })
 }
 
-fn nothing(word: &str) -> String {
-    let mut like = like(word);
-    like.truncate(MAX_LIKE);
-    match like.as_slice() {
-        [] => format!("explain: '{word}' is not in the glossary; 'onoff explain' lists its words"),
-        like => format!("explain: '{word}' is not in the glossary; near it are {}", like.join(", ")),
+fn unknown_term(word: &str) -> String {
+    let mut suggestions = like(word);
+    suggestions.truncate(MAX_SUGGESTIONS);
+    match suggestions.as_slice() {
+        [] => format!("explain: '{word}' is not in the glossary; 'onoff explain' lists all terms"),
+        suggestions => format!("explain: '{word}' is not in the glossary; similar terms: {}", suggestions.join(", ")),
     }
 }
 
-/// Every word, without its meaning.
+/// Lists all terms without their meanings.
 fn list(destination: &Destination) -> Result<(), Failure> {
     destination.write(|out| {
         for part in onoff_sections::glossary::PARTS {
@@ -58,8 +57,8 @@ fn list(destination: &Destination) -> Result<(), Failure> {
             words.sort_by_key(|word| word.to_lowercase());
             writeln!(out, "  {}", words.join(", "))?;
         }
-        writeln!(out, "{HEADLINE}Findings{HEADLINE:#}\n  their codes, as 'onoff diagnose --list' names them")?;
-        writeln!(out, "{HEADLINE}Columns{HEADLINE:#}\n  of any table of a recording, such as duration_ns")?;
+        writeln!(out, "{HEADLINE}Findings{HEADLINE:#}\n  any code from 'onoff diagnose --list'")?;
+        writeln!(out, "{HEADLINE}Columns{HEADLINE:#}\n  any column of a recording's tables, such as duration_ns")?;
         Ok(())
     })
 }

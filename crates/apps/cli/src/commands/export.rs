@@ -15,15 +15,14 @@ use crate::failure::Failure;
 use crate::invocation::{Invocation, Recording};
 use crate::output::Destination;
 
-/// Settles what the arguments mean.
 pub fn resolve(arguments: ExportArguments) -> Result<Invocation, Failure> {
     let ExportArguments { recording, format, tables, symbols, output } = arguments;
     if symbols.symbols.is_some() && format != ExportFormat::Firefox {
-        return Err(Failure::usage("--symbols goes with --format firefox, which has functions"));
+        return Err(Failure::usage("--symbols requires --format firefox"));
     }
     let viewer = matches!(format, ExportFormat::Perfetto | ExportFormat::Firefox);
     if viewer && tables.is_some() {
-        return Err(Failure::usage("--tables goes with --format parquet, arrow or csv"));
+        return Err(Failure::usage("--tables requires --format parquet, arrow or csv"));
     }
     let destination = Destination { path: Some(output), ..Destination::default() };
     let invocation = match format {
@@ -40,16 +39,16 @@ pub fn resolve(arguments: ExportArguments) -> Result<Invocation, Failure> {
             })
         }
         ExportFormat::Parquet | ExportFormat::Arrow | ExportFormat::Csv => {
-            let question = Question { format: of_tables(format)?, tables };
+            let question = Question { format: table_format(format)?, tables };
             Invocation::new(recording, destination, move |recording, destination| {
                 self::tables(recording, &question, destination)
             })
         }
     };
-    Ok(invocation.about_one())
+    Ok(invocation.single_recording())
 }
 
-fn of_tables(format: ExportFormat) -> Result<Format, Failure> {
+fn table_format(format: ExportFormat) -> Result<Format, Failure> {
     match format {
         #[cfg(feature = "columnar")]
         ExportFormat::Parquet => Ok(Format::Parquet),
@@ -57,7 +56,7 @@ fn of_tables(format: ExportFormat) -> Result<Format, Failure> {
         ExportFormat::Arrow => Ok(Format::Arrow),
         #[cfg(not(feature = "columnar"))]
         ExportFormat::Parquet | ExportFormat::Arrow => Err(Failure::usage(
-            "this onoff was built without Parquet and Arrow: build it with '--features columnar', or use --format csv",
+            "this onoff was built without Parquet and Arrow support: build it with '--features columnar', or use --format csv",
         )),
         _ => Ok(Format::Csv),
     }
@@ -73,8 +72,8 @@ fn tables(recording: Recording, question: &Question, destination: &Destination) 
     let (_, written) = super::ask(recording, |session| export(session, question, folder, &mut |_| {}))?;
     let written = written.map_err(|error| match error {
         ExportError::Unreadable(error) => error.into(),
-        ExportError::NoRows => Failure::NothingToAnswer(error.to_string()),
-        ExportError::NoTable(_) => Failure::WrongUsage(error.to_string()),
+        ExportError::NoRows => Failure::NoData(error.to_string()),
+        ExportError::NoTable(_) => Failure::Usage(error.to_string()),
         error @ ExportError::Unwritable { .. } => Failure::Unreadable(error.to_string()),
     })?;
     let width = |of: fn(&ExportedTable) -> usize| written.iter().map(of).max().unwrap_or(0);

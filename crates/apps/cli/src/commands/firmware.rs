@@ -1,6 +1,6 @@
 //! `onoff firmware`.
 
-use onoff::{Refusal, firmware, provenance_of_firmware};
+use onoff::{Refusal, firmware, firmware_provenance};
 use onoff_files::Options;
 use onoff_firmware_times::compare;
 use onoff_report::text;
@@ -13,43 +13,41 @@ use crate::failure::Failure;
 use crate::invocation::Invocation;
 use crate::output::Destination;
 
-/// Settles what the arguments mean. The files are no recording of a system: who asks of them needs not be pointed here.
+/// The files are not a [`Recording`](crate::invocation::Recording), so errors do not suggest `onoff firmware` again.
 pub fn resolve(arguments: FirmwareArguments) -> Invocation {
     let output = arguments.output.clone();
     let named = [arguments.files.clone(), arguments.guids.clone()].concat();
     let (other, is_text) = (arguments.compare.clone(), arguments.format == FirmwareFormat::Text);
-    let invocation = Invocation::alone(output, move |destination| run(&arguments, destination));
+    let invocation = Invocation::without_recording(output, move |destination| run(&arguments, destination));
     invocation.text_if(is_text).reading(named).reading(other)
 }
 
 fn run(question: &FirmwareArguments, destination: &Destination) -> Result<(), Failure> {
     let (options, guids) = (&Options::default(), &question.guids);
     let report = match firmware(&question.files, options, guids, question.boot) {
-        // A program is better served by a document that says what is missing.
-        Err(Refusal::Nothing(nothing))
-            if question.format == FirmwareFormat::Json && !nothing.instead.tables.is_empty() =>
-        {
-            nothing.instead.into_report(nothing.inputs)
+        // JSON consumers get a document that lists the missing evidence instead of an error.
+        Err(Refusal::Nothing(error)) if question.format == FirmwareFormat::Json && !error.found.tables.is_empty() => {
+            error.found.into_report(error.inputs)
         }
-        answer => answer.map_err(Failure::without_an_answer)?,
+        answer => answer.map_err(Failure::from_refusal)?,
     };
     let Some(other) = &question.compare else {
         return destination.write(|out| {
             match question.format {
                 FirmwareFormat::Text => text::firmware::write(&report, question.top, out)?,
-                FirmwareFormat::Json => json::document::write(&[provenance_of_firmware(&report.inputs)], &report, out)?,
+                FirmwareFormat::Json => json::document::write(&[firmware_provenance(&report.inputs)], &report, out)?,
                 FirmwareFormat::Csv => section::csv::write(&[csv::firmware::measured(&report)], out)?,
             }
             Ok(())
         });
     };
-    let other = firmware(std::slice::from_ref(other), options, guids, 0).map_err(Failure::without_an_answer)?;
+    let other = firmware(std::slice::from_ref(other), options, guids, 0).map_err(Failure::from_refusal)?;
     let comparison = compare(&other, &report);
     destination.write(|out| {
         match question.format {
             FirmwareFormat::Text => text::firmware::write_comparison(&comparison, question.top, out)?,
             FirmwareFormat::Json => {
-                let recordings = [provenance_of_firmware(&other.inputs), provenance_of_firmware(&report.inputs)];
+                let recordings = [firmware_provenance(&other.inputs), firmware_provenance(&report.inputs)];
                 json::document::write(&recordings, &comparison, out)?
             }
             FirmwareFormat::Csv => section::csv::write(&[csv::firmware::changes(&comparison)], out)?,

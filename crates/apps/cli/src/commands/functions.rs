@@ -1,4 +1,4 @@
-//! Where the functions of an answer's call stacks are looked up.
+//! Looks up the function names of call stacks.
 
 use onoff::function_names;
 use onoff_symbols::SymbolFinder;
@@ -7,19 +7,18 @@ use onoff_usage::functions::{CodePlace, FunctionNames};
 
 use super::symbols::SymbolTask;
 
-/// Whether the path has servers that are not asked.
+/// True if symbol servers are not contacted.
 pub const fn is_offline(symbols: &SymbolTask) -> bool {
     symbols.offline || cfg!(not(feature = "download"))
 }
 
-/// Gives the functions at places in code, as the arguments say.
+/// Returns a lookup of function names by code address.
 pub fn names(symbols: SymbolTask) -> impl FnMut(&Trace, &[CodePlace]) -> FunctionNames {
-    let servers_left_alone = is_offline(&symbols) && !symbols.path.servers().is_empty();
+    let servers_skipped = is_offline(&symbols) && !symbols.path.servers().is_empty();
     let mut finder = finder(symbols);
-    move |trace, places| function_names(trace, places, &mut finder, servers_left_alone)
+    move |trace, places| function_names(trace, places, &mut finder, servers_skipped)
 }
 
-/// Finds files as the arguments say.
 pub fn finder(symbols: SymbolTask) -> SymbolFinder {
     #[cfg(feature = "download")]
     if !symbols.offline {
@@ -29,13 +28,13 @@ pub fn finder(symbols: SymbolTask) -> SymbolFinder {
     SymbolFinder::local(symbols.path)
 }
 
-/// Says on a terminal what is being waited for.
+/// Shows the current download on a terminal.
 #[cfg(feature = "download")]
 fn show_request(name: &str, server: &str) {
     use std::io::{IsTerminal, Write, stderr};
 
     if stderr().is_terminal() {
-        // An answer is not worth less because nobody saw how it came.
-        let _ = writeln!(stderr(), "asking {server} for {name}");
+        // Progress is optional; ignore a closed stderr.
+        let _ = writeln!(stderr(), "requesting {name} from {server}");
     }
 }

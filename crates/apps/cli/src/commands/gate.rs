@@ -21,35 +21,31 @@ use crate::failure::Failure;
 use crate::invocation::Invocation;
 use crate::output::Destination;
 
-/// Exit code of a regression.
+/// Exit codes.
 const REGRESSION: u8 = 1;
-/// Exit code when it is not known.
 const NO_VERDICT: u8 = 2;
 
-/// What to hold to which limits.
 struct Question {
-    /// With no candidate, only the baseline is kept.
+    /// Without a candidate, only the baseline is saved.
     compared: ComparedRuns,
     limits: Vec<Limit>,
-    /// Where to keep the baseline.
     save_baseline: Option<PathBuf>,
     format: GateFormat,
     top: usize,
 }
 
-/// Settles what the arguments mean.
 pub fn resolve(arguments: GateArguments) -> Result<Invocation, Failure> {
     let sides = arguments.runs.all_sides()?;
     let saves_only = arguments.save_baseline.is_some() && sides.candidate.is_empty();
     if arguments.limits.is_empty() && !saves_only {
-        return Err(Failure::nothing("give at least one --limit, as in --limit 'boot.total 5% and 500ms'"));
+        return Err(Failure::no_data("pass at least one --limit, such as --limit 'boot.total 5% and 500ms'"));
     }
     let limits = arguments
         .limits
         .iter()
         .map(|text| Limit::parse(text))
         .collect::<Result<Vec<Limit>, _>>()
-        .map_err(|refusal| Failure::nothing(format!("--limit: {refusal}")))?;
+        .map_err(|refusal| Failure::no_data(format!("--limit: {refusal}")))?;
     let question = Question {
         compared: runs(sides, reading(arguments.runs.manifests), saves_only)?,
         limits,
@@ -58,29 +54,29 @@ pub fn resolve(arguments: GateArguments) -> Result<Invocation, Failure> {
         top: arguments.top,
     };
     let paths = question.compared.paths();
-    let invocation = Invocation::alone(arguments.output, move |destination| run(&question, destination));
+    let invocation = Invocation::without_recording(arguments.output, move |destination| run(&question, destination));
     let invocation = invocation.text_if(arguments.format == GateFormat::Text).reading(paths);
     Ok(invocation.writing(arguments.save_baseline))
 }
 
 fn run(question: &Question, destination: &Destination) -> Result<(), Failure> {
-    // Exit code 1 is a regression here, and a recording that cannot be read is none.
+    // Exit code 1 means a regression here; an unreadable recording is not one.
     answer(question, destination).map_err(|failure| match failure {
-        Failure::Unreadable(message) => Failure::NothingToAnswer(message),
+        Failure::Unreadable(message) => Failure::NoData(message),
         failure => failure,
     })
 }
 
 fn answer(question: &Question, destination: &Destination) -> Result<(), Failure> {
     let ReadRuns { configurations, provenances: recordings, .. } =
-        super::runs(&question.compared.runs, question.format == GateFormat::Json, BadRecording::Refused)?;
+        super::runs(&question.compared.runs, question.format == GateFormat::Json, BadRecording::Fail)?;
     if let Some(path) = &question.save_baseline {
-        let kept = configurations.first().map_or(&[][..], |it| &it.runs);
-        save(path, kept)?;
+        let runs = configurations.first().map_or(&[][..], |it| &it.runs);
+        save(path, runs)?;
         if configurations.len() == 1 {
             return destination.write(|out| {
-                let count = counted(kept.len() as u64, "run");
-                Ok(writeln!(out, "{}: {count} kept", path.display())?)
+                let count = counted(runs.len() as u64, "run");
+                Ok(writeln!(out, "{}: {count} saved", path.display())?)
             });
         }
     }
@@ -102,12 +98,11 @@ fn answer(question: &Question, destination: &Destination) -> Result<(), Failure>
     })?;
     match report.verdict {
         GateVerdict::Pass => Ok(()),
-        GateVerdict::Regression => Err(Failure::Told(REGRESSION)),
-        GateVerdict::NoVerdict => Err(Failure::Told(NO_VERDICT)),
+        GateVerdict::Regression => Err(Failure::Reported(REGRESSION)),
+        GateVerdict::NoVerdict => Err(Failure::Reported(NO_VERDICT)),
     }
 }
 
-/// Keeps runs in a file.
 fn save(path: &Path, runs: &[Run]) -> Result<(), Failure> {
     let failed =
         |error: io::Error| Failure::Unreadable(format!("{}: cannot write the baseline: {error}", path.display()));

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use onoff::{ImageKnowledge, OpenedImage};
+use onoff::{ImageContext, OpenedImage};
 use onoff_findings::image::ImageAnswer;
 use onoff_image::{OverlayLimits, compare};
 use onoff_report::text;
@@ -16,10 +16,10 @@ use crate::failure::Failure;
 use crate::invocation::{Invocation, Recording};
 use crate::output::Destination;
 
-/// Most bytes of a list of services.
+/// Size limit of the `--needed` file.
 const MAX_LIST_BYTES: usize = 1 << 20;
 
-/// Settles what the arguments mean. The recording is that of `--trace`.
+/// The recording of the invocation is `--trace`.
 pub fn resolve(arguments: ImageArguments) -> Result<Invocation, Failure> {
     let limits = OverlayLimits {
         cluster_bytes: io::bytes("--cluster", &arguments.cluster)?,
@@ -51,7 +51,7 @@ fn run(
             match question.format {
                 TableFormat::Text => text::image::write_comparison(&comparison, top, out)?,
                 TableFormat::Json => json::document::write(&[], &comparison, out)?,
-                // The others were refused.
+                // Other formats were rejected earlier.
                 _ => section::csv::write(&[text::image::changed(&comparison, usize::MAX)], out)?,
             }
             Ok(())
@@ -68,17 +68,17 @@ fn run(
         let (session, _) = super::open(recording, OpenedImage::OVERLAY_TABLES)?;
         recordings.push(session.provenance()?);
         let growth = image.overlay(&session, limits)?;
-        let nothing = "--trace: the recording holds no disk writes; record the kernel's flags DISK_IO and FILENAME";
-        Some(growth.ok_or_else(|| Failure::nothing(nothing))?)
+        let no_writes = "--trace: no disk writes in this recording; record the kernel flags DISK_IO and FILENAME";
+        Some(growth.ok_or_else(|| Failure::no_data(no_writes))?)
     };
-    let knowledge = ImageKnowledge { needed, is_power_cut: question.power_cut };
+    let knowledge = ImageContext { needed, is_power_cut: question.power_cut };
     let audit = image.audit(&knowledge, overlay.as_ref());
     let answer = ImageAnswer { image: image.report, audit, overlay, unreadable: image.unreadable };
     destination.write(|out| {
         match question.format {
             TableFormat::Text => text::image::write(&answer, top, out)?,
             TableFormat::Json => json::document::write(&recordings, &answer, out)?,
-            // The others were refused.
+            // Other formats were rejected earlier.
             _ => {
                 let rows = text::image::rows(&answer.image, &answer.audit, question.by);
                 section::csv::write(&[rows], out)?
@@ -88,27 +88,27 @@ fn run(
     })
 }
 
-/// Opens an installation; one without a hive is none.
+/// Opens an installation, which must have at least one hive.
 pub(super) fn open(paths: &[PathBuf]) -> Result<OpenedImage, Failure> {
     let image = OpenedImage::open(paths)?;
     if image.report.hives.is_empty() {
-        return Err(Failure::NothingToAnswer(text::image::nothing(&image.unreadable)));
+        return Err(Failure::NoData(text::image::nothing(&image.unreadable)));
     }
     Ok(image)
 }
 
-/// The names of a list, one in each line.
+/// Reads service names, one per line.
 fn names(path: &Path) -> Result<Vec<String>, Failure> {
     let failed = |reason: &str| Failure::Unreadable(format!("{}: {reason}", path.display()));
     let list = std::fs::read(path).map_err(|error| failed(&error.to_string()))?;
     if list.len() > MAX_LIST_BYTES {
-        return Err(failed("too large for a list of services"));
+        return Err(failed("larger than 1 MiB, the limit for a list of services"));
     }
     let text = String::from_utf8_lossy(&list);
     let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
     let names: Vec<String> = lines.filter(|line| !line.is_empty()).map(str::to_owned).collect();
     if names.is_empty() {
-        return Err(Failure::nothing(format!("{}: no service is named there", path.display())));
+        return Err(Failure::no_data(format!("{}: the list of services is empty", path.display())));
     }
     Ok(names)
 }

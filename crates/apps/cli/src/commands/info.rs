@@ -8,11 +8,10 @@ use crate::failure::Failure;
 use crate::invocation::{Invocation, Recording};
 use crate::output::Destination;
 
-/// Settles what the arguments mean.
 pub fn resolve(arguments: InfoArguments) -> Invocation {
     let InfoArguments { recording, format, top, output } = arguments;
     let invocation = Invocation::new(recording, output, move |recording, to| run(recording, (format, top), to));
-    invocation.about_one().text_if(format == PlainFormat::Text)
+    invocation.single_recording().text_if(format == PlainFormat::Text)
 }
 
 fn run(recording: Recording, (format, top): (PlainFormat, usize), destination: &Destination) -> Result<(), Failure> {

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use onoff::{NoRequests, Refusal};
+use onoff::{Refusal, RequestsError};
 use onoff_evidence::recording::Provenance;
 use onoff_record::file_operations::{Tracer, record_command};
 use onoff_report::text;
@@ -22,35 +22,30 @@ use crate::failure::Failure;
 use crate::invocation::{Invocation, Recording, time_range};
 use crate::output::Destination;
 
-/// About what, and how.
 struct Question {
-    /// A command to record instead of reading files.
+    /// A command to record, instead of reading files.
     record: Option<Record>,
-    /// The recording to compare with.
     compare: Option<PathBuf>,
     options: IoOptions,
     range: Option<(TimePoint, TimePoint)>,
-    /// All when empty.
+    /// Empty means all.
     processes: Vec<Pattern>,
     top: usize,
     format: TableFormat,
 }
 
-/// A command to record.
 struct Record {
-    /// The command and its arguments.
     command: Vec<OsString>,
     tracer: Tracer,
-    /// Where the recording stays.
+    /// The file that keeps the recording.
     keep: Option<PathBuf>,
 }
 
-/// Settles what the arguments mean.
 pub fn resolve(arguments: IoArguments) -> Result<Invocation, Failure> {
     let (question, files, compare, record) = match arguments.action {
         Some(IoAction::Record(record)) => {
-            let kept = Record { command: record.command, tracer: record.tracer, keep: record.keep };
-            (record.question, Vec::new(), None, Some(kept))
+            let command = Record { command: record.command, tracer: record.tracer, keep: record.keep };
+            (record.question, Vec::new(), None, Some(command))
         }
         None => (arguments.question, arguments.files, arguments.compare, None),
     };
@@ -59,9 +54,9 @@ pub fn resolve(arguments: IoArguments) -> Result<Invocation, Failure> {
     let range = time_range(question.range.as_deref())?;
     let processes = question.processes.iter().map(|text| Pattern::new(text)).collect();
     let format = super::table::without_page(question.format)?;
-    let asked = Question { record, compare, options, range, processes, top: question.top, format };
+    let resolved = Question { record, compare, options, range, processes, top: question.top, format };
     let invocation = Invocation::new(Recording::of(files), question.output, move |recording, destination| {
-        run(recording, &asked, destination)
+        run(recording, &resolved, destination)
     });
     Ok(invocation.text_if(format == TableFormat::Text).reading(other).writing(keep))
 }
@@ -79,7 +74,7 @@ fn options(question: &IoQuestionArguments) -> Result<IoOptions, Failure> {
         for (key, value) in pairs("--filter", filter)? {
             match key {
                 "key-blocks" => {
-                    options.key_blocks = value.parse().map_err(|_| no_such("--filter", "key-blocks", value))?;
+                    options.key_blocks = value.parse().map_err(|_| invalid("--filter key-blocks", "number", value))?;
                 }
                 "block" => options.page_bytes = bytes("--filter block", value)?,
                 _ => return Err(unknown("--filter", key, "key-blocks and block")),
@@ -99,7 +94,7 @@ fn options(question: &IoQuestionArguments) -> Result<IoOptions, Failure> {
             }
         }
         let (Some(latency_ns), Some(bytes_per_second)) = (latency_ns, bytes_per_second) else {
-            return Err(Failure::nothing("--device needs both: latency=TIME,bandwidth=SIZE/s"));
+            return Err(Failure::no_data("--device requires both values: latency=TIME,bandwidth=SIZE/s"));
         };
         options.device = Some(StorageDevice { latency_ns, bytes_per_second, origin: DeviceOrigin::Given });
     }
@@ -110,20 +105,20 @@ fn pairs<'t>(option: &str, text: &'t str) -> Result<Vec<(&'t str, &'t str)>, Fai
     let pair = |part: &'t str| part.split_once('=').map(|(key, value)| (key.trim(), value.trim()));
     text.split(',')
         .map(|part| {
-            pair(part).ok_or_else(|| Failure::nothing(format!("{option}: '{part}' is not of the form key=value")))
+            pair(part).ok_or_else(|| Failure::no_data(format!("{option}: '{part}' does not have the form key=value")))
         })
         .collect()
 }
 
 fn unknown(option: &str, key: &str, known: &str) -> Failure {
-    Failure::nothing(format!("{option}: there is no '{key}'; there are {known}"))
+    Failure::no_data(format!("{option}: unknown key '{key}'; use {known}"))
 }
 
-fn no_such(option: &str, what: &str, value: &str) -> Failure {
-    Failure::nothing(format!("{option}: '{value}' is no {what}"))
+fn invalid(option: &str, kind: &str, value: &str) -> Failure {
+    Failure::no_data(format!("{option}: '{value}' is not a {kind}"))
 }
 
-/// A number of bytes: `4096`, `64KiB`, `20MB`.
+/// Parses a size: `4096`, `64KiB`, `20MB`.
 pub(super) fn bytes(option: &str, text: &str) -> Result<u64, Failure> {
     let bytes = amount(text, |unit| match unit.to_ascii_lowercase().as_str() {
         "" | "b" => Some(1.0),
@@ -136,10 +131,10 @@ pub(super) fn bytes(option: &str, text: &str) -> Result<u64, Failure> {
         _ => None,
     });
     let bytes = bytes.filter(|&bytes| bytes < 1e18).map(|bytes| bytes as u64);
-    bytes.ok_or_else(|| no_such(option, "size; write 4096, 64KiB or 20MB", text))
+    bytes.ok_or_else(|| invalid(option, "size; use 4096, 64KiB or 20MB", text))
 }
 
-/// A length of time: `100us`, `1.5ms`, `2s`.
+/// Parses a duration: `100us`, `1.5ms`, `2s`.
 fn time_ns(option: &str, text: &str) -> Result<i64, Failure> {
     let ns = amount(text, |unit| match unit {
         "ns" => Some(1.0),
@@ -149,10 +144,10 @@ fn time_ns(option: &str, text: &str) -> Result<i64, Failure> {
         _ => None,
     });
     let ns = ns.filter(|&ns| ns < 9e18).map(|ns| ns as i64);
-    ns.ok_or_else(|| no_such(option, "time; write 100us, 5ms or 1s", text))
+    ns.ok_or_else(|| invalid(option, "duration; use 100us, 5ms or 1s", text))
 }
 
-/// A number times what its unit stands for, at least 1.
+/// Parses a number with a unit; the product must be at least 1.
 fn amount(text: &str, factor: impl FnOnce(&str) -> Option<f64>) -> Option<f64> {
     let end = text.find(|character: char| !character.is_ascii_digit() && character != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
@@ -170,7 +165,7 @@ fn run(recording: Recording, question: &Question, destination: &Destination) -> 
             match question.format {
                 TableFormat::Text => text::io::write(&report, question.top, out)?,
                 TableFormat::Json => json::document::write(&[provenance], &report, out)?,
-                // The others were refused.
+                // Other formats were rejected earlier.
                 _ => section::csv::write(&[text::io::all_groups(&report)], out)?,
             }
             Ok(())
@@ -183,19 +178,18 @@ fn run(recording: Recording, question: &Question, destination: &Destination) -> 
         match question.format {
             TableFormat::Text => text::io::write_comparison(&comparison, out)?,
             TableFormat::Json => json::document::write(&[provenance_of_other, provenance], &comparison, out)?,
-            // The others were refused.
+            // Other formats were rejected earlier.
             _ => section::csv::write(&[text::io::changes(&comparison)], out)?,
         }
         Ok(())
     })
 }
 
-/// Why there is no answer about requests.
-pub fn refused(refusal: Refusal<NoRequests>) -> Failure {
-    Failure::refused(refusal, |instead| match instead {
-        NoRequests::Range(error) => format!("--range: {error}"),
-        nothing @ NoRequests::NoPhase => format!("--by phase: {nothing}"),
-        NoRequests::Nothing(nothing) => nothing,
+pub fn refused(refusal: Refusal<RequestsError>) -> Failure {
+    Failure::from_refusal_with(refusal, |reason| match reason {
+        RequestsError::Range(error) => format!("--range: {error}"),
+        reason @ RequestsError::NoPhase => format!("--by phase: {reason}"),
+        RequestsError::Nothing(message) => message,
     })
 }
 
@@ -207,16 +201,15 @@ fn read(recording: Recording, question: &Question) -> Result<(IoReport, Provenan
     Ok((report, provenance))
 }
 
-/// Runs a command, and reads what was recorded of it.
+/// Runs a command under the tracer and reads the recording.
 fn recorded(record: &Record, question: &Question) -> Result<(IoReport, Provenance), Failure> {
-    // A file that is made anew, under a name that nobody can know before: as root, a link laid there would be followed.
+    // Always create a new file, under an unpredictable name if temporary: as root, an existing symlink would be
+    // followed.
     let unwritable = |path: &Path, error| Failure::Unreadable(format!("{}: {error}", path.display()));
     let temporary = match &record.keep {
         Some(path) => {
             File::create_new(path).map_err(|error| match error.kind() {
-                ErrorKind::AlreadyExists => {
-                    Failure::usage(format!("--keep: {} is there already, and is not replaced", path.display()))
-                }
+                ErrorKind::AlreadyExists => Failure::usage(format!("--keep: {} already exists", path.display())),
                 _ => unwritable(path, error),
             })?;
             None
@@ -227,20 +220,20 @@ fn recorded(record: &Record, question: &Question) -> Result<(IoReport, Provenanc
         temporary.as_ref().map_or_else(|| record.keep.clone().unwrap_or_default(), |file| file.path().to_owned());
     let status = record_command(record.tracer, &record.command, &path).map_err(|error| {
         if record.keep.is_some() {
-            // It was made above, and holds nothing.
+            // Created above, still empty.
             let _ = std::fs::remove_file(&path);
         }
-        Failure::NothingToAnswer(match record.tracer {
+        Failure::NoData(match record.tracer {
             Tracer::Strace => format!(
-                "strace cannot be started ({error}); install it, use the kernel's tracer as root (--tracer ftrace), or give a recording"
+                "cannot start strace ({error}); install it, use the kernel's tracer as root (--tracer ftrace), or pass a recording"
             ),
-            Tracer::Ftrace => format!("the kernel's tracer cannot be used ({error}); it needs root"),
+            Tracer::Ftrace => format!("cannot use the kernel's tracer ({error}); it needs root"),
         })
     })?;
     let answer = read(Recording::of(vec![path]), question);
     answer.map_err(|failure| match status.code() {
         Some(0) => failure,
-        _ => Failure::nothing(format!("the command ended with {status}, and nothing of it was recorded")),
+        _ => Failure::no_data(format!("the command failed ({status}) and nothing was recorded")),
     })
 }
 
@@ -249,16 +242,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_and_times_with_their_units() {
+    fn parses_sizes_and_durations() {
         assert_eq!(bytes("", "64KiB").unwrap(), 65_536);
         assert_eq!(bytes("", "20MB").unwrap(), 20_000_000);
         assert_eq!(bytes("", "1.5k").unwrap(), 1536);
         assert_eq!(time_ns("", "1.5ms").unwrap(), 1_500_000);
-        for wrong in ["", "0", "4096 pages", "-1", "1e9", "KiB", "99999999999999999999G"] {
-            assert!(bytes("", wrong).is_err(), "{wrong}");
+        for invalid in ["", "0", "4096 pages", "-1", "1e9", "KiB", "99999999999999999999G"] {
+            assert!(bytes("", invalid).is_err(), "{invalid}");
         }
-        for wrong in ["", "5", "0s", "s", "-1s"] {
-            assert!(time_ns("", wrong).is_err(), "{wrong}");
+        for invalid in ["", "5", "0s", "s", "-1s"] {
+            assert!(time_ns("", invalid).is_err(), "{invalid}");
         }
     }
 }

@@ -1,6 +1,6 @@
-//! The verbs that list rows of any range.
+//! The list verbs: `onoff processes`, `services`, `cpu`, `disk` and so on.
 
-use onoff::{List, ListAnswer, ListQuestion, NoList, OutOfRange, Refusal, Session};
+use onoff::{List, ListAnswer, ListError, ListQuery, RangeError, Refusal, Session};
 use onoff_lists::cpu::CpuGroup;
 use onoff_lists::functions::{CodeGroup, TimeOf};
 use onoff_report::folded;
@@ -20,7 +20,6 @@ use crate::failure::Failure;
 use crate::invocation::{Invocation, Recording};
 use crate::output::Destination;
 
-/// Settles what the arguments of a verb that lists rows mean.
 pub fn resolve(
     list: List,
     recording: RecordingArguments,
@@ -34,17 +33,16 @@ pub fn resolve(
 fn listed(
     list: List,
     recording: RecordingArguments,
-    (question, format): (ListQuestion, TableFormat),
+    (question, format): (ListQuery, TableFormat),
     output: OutputArguments,
 ) -> Invocation {
     let invocation =
         Invocation::new(recording, output, move |recording, to| run(recording, &list, (&question, format), to));
-    invocation.about_one().text_if(format == TableFormat::Text)
+    invocation.single_recording().text_if(format == TableFormat::Text)
 }
 
-/// Settles what the arguments of `onoff cpu` mean.
 pub fn cpu(it: CpuArguments) -> Result<Invocation, Failure> {
-    // The modules of samples have a list with more columns.
+    // Without --of, `--by module` uses the CPU list, which has more columns.
     let of_code = |by| match by {
         Grouping::Key(CpuGroup::Module) if it.of.is_some() => Grouping::Code(CodeGroup::Module),
         by => by,
@@ -55,39 +53,37 @@ pub fn cpu(it: CpuArguments) -> Result<Invocation, Failure> {
     list_or_functions(groups, code, it.recording, it.table, it.output)
 }
 
-/// Settles what the arguments of `onoff disk` mean.
 pub fn disk(it: DiskArguments) -> Result<Invocation, Failure> {
     let groups = Groups { by: it.by, process: Key::Process, list: List::Disk };
     let code = Code { of: TimeOf::DiskRequests, symbols: it.symbols, is_chosen: false };
     list_or_functions(groups, code, it.recording, it.table, it.output)
 }
 
-/// Settles what the arguments of `onoff hardfaults` mean.
 pub fn hard_faults(it: HardFaultsArguments) -> Result<Invocation, Failure> {
     let groups = Groups { by: it.by, process: Key::Process, list: List::HardFaults };
     let code = Code { of: TimeOf::HardFaults, symbols: it.symbols, is_chosen: false };
     list_or_functions(groups, code, it.recording, it.table, it.output)
 }
 
-/// What a list is grouped by.
+/// The groups of a list.
 struct Groups<K> {
     by: Vec<Grouping<K>>,
-    /// The key that goes with code.
+    /// The only key that can be combined with code.
     process: K,
-    /// The list by keys.
+    /// Creates the list for groups that are all keys.
     list: fn(Vec<K>) -> List,
 }
 
-/// What a verb says of code, where its rows are grouped by code.
+/// Options for lists grouped by code.
 struct Code {
     of: TimeOf,
     symbols: SymbolArguments,
-    /// Whether this was said on the command line, so that it must not be ignored.
+    /// `of` was given on the command line, so ignoring it is an error.
     is_chosen: bool,
 }
 
-/// What the arguments of a verb mean whose rows are also grouped by code: by keys of the list or by code, which a process may come with.
-/// Pictures show processes and their call stacks.
+/// Builds a list that is grouped by keys, or by code and optionally process. Pictures always show processes and call
+/// stacks.
 fn list_or_functions<K: Copy + PartialEq>(
     Groups { by, process, list }: Groups<K>,
     code: Code,
@@ -107,10 +103,10 @@ fn list_or_functions<K: Copy + PartialEq>(
     let has_code = by.iter().any(|by| matches!(by, Grouping::Code(_)));
     if !has_code && !format.is_picture() {
         if code.is_chosen {
-            return refused("--of: it is about '--by module', 'function' or 'stack', and about pictures");
+            return refused("--of requires '--by module', 'function' or 'stack', or a flame graph format");
         }
         if code.symbols.symbols.is_some() {
-            return refused("--symbols: they name functions: add '--by function' or '--by stack'");
+            return refused("--symbols requires '--by function' or '--by stack'");
         }
         let keys = by.into_iter().filter_map(|by| match by {
             Grouping::Key(key) => Some(key),
@@ -119,19 +115,19 @@ fn list_or_functions<K: Copy + PartialEq>(
         return Ok(listed(list(keys.collect()), recording, (question, format), output));
     }
     if groups.len() < by.len() || groups.iter().filter(|&&group| group != CodeGroup::Process).count() > 1 {
-        return refused("--by: 'module', 'function' or 'stack', and every picture, go with 'process' only");
+        return refused("--by: 'module', 'function', 'stack' and flame graphs can be combined with 'process' only");
     }
     let symbols = SymbolTask::resolve(code.symbols);
     let invocation = Invocation::new(recording, output, move |recording, to| {
-        functions_of(recording, (code.of, &groups), (&question, format), symbols, to)
+        run_functions(recording, (code.of, &groups), (&question, format), symbols, to)
     });
-    Ok(invocation.about_one().text_if(format == TableFormat::Text))
+    Ok(invocation.single_recording().text_if(format == TableFormat::Text))
 }
 
 fn run(
     recording: Recording,
     list: &List,
-    (question, format): (&ListQuestion, TableFormat),
+    (question, format): (&ListQuery, TableFormat),
     to: &Destination,
 ) -> Result<(), Failure> {
     let (session, answer) = super::ask(recording, |session| session.list(list, question))?;
@@ -139,11 +135,11 @@ fn run(
     write(&session, &answer, format, to)
 }
 
-/// In which functions the time went, as a list or as a picture.
-fn functions_of(
+/// Writes the time by function, as a list or a flame graph.
+fn run_functions(
     recording: Recording,
     (of, by): (TimeOf, &[CodeGroup]),
-    (question, format): (&ListQuestion, TableFormat),
+    (question, format): (&ListQuery, TableFormat),
     symbols: SymbolTask,
     to: &Destination,
 ) -> Result<(), Failure> {
@@ -155,10 +151,10 @@ fn functions_of(
     let (_, answer) = super::ask(recording, |session| session.flame(of, question, &mut name))?;
     let (flame, scope) = answer.map_err(refused)?;
     let (title, what) = match of {
-        TimeOf::Samples => ("Where the processors were", "samples"),
-        TimeOf::Waits => ("Where threads waited", "waits"),
-        TimeOf::DiskRequests => ("Who asked the disks", "disk requests"),
-        TimeOf::HardFaults => ("Who waited for pages from disks", "hard faults"),
+        TimeOf::Samples => ("CPU time", "samples"),
+        TimeOf::Waits => ("Wait time", "waits"),
+        TimeOf::DiskRequests => ("Disk requests", "disk requests"),
+        TimeOf::HardFaults => ("Hard faults", "hard faults"),
     };
     let (from, until) = (duration(scope.range.start_ns), duration(scope.range.end_ns));
     to.write(|out| {
@@ -177,23 +173,23 @@ fn write(session: &Session, answer: &ListAnswer, format: TableFormat, to: &Desti
             TableFormat::Text => answer.write_text(out)?,
             TableFormat::Html => answer.write_html(out)?,
             TableFormat::Json => answer.write_json(&[session.provenance()?], out)?,
-            // Pictures come from elsewhere.
+            // Pictures are written by `run_functions`.
             _ => answer.write_csv(out)?,
         }
         Ok(())
     })
 }
 
-fn refused(refusal: Refusal<NoList>) -> Failure {
+fn refused(refusal: Refusal<ListError>) -> Failure {
     match refusal {
         Refusal::Unreadable(error) => error.into(),
-        Refusal::Nothing(NoList::Column(error)) => Failure::usage(format!("--sort: {error}")),
-        Refusal::Nothing(error @ NoList::OfNoProcess(_)) => Failure::usage(format!("--process: {error}")),
-        Refusal::Nothing(NoList::Phase(error)) => Failure::NothingToAnswer(error.to_string()),
-        Refusal::Nothing(NoList::Range(error @ OutOfRange::Order { .. })) => {
+        Refusal::Nothing(ListError::Column(error)) => Failure::usage(format!("--sort: {error}")),
+        Refusal::Nothing(error @ ListError::NotPerProcess(_)) => Failure::usage(format!("--process: {error}")),
+        Refusal::Nothing(ListError::Phase(error)) => Failure::NoData(error.to_string()),
+        Refusal::Nothing(ListError::Range(error @ RangeError::Order { .. })) => {
             Failure::usage(format!("--range: {error}"))
         }
-        Refusal::Nothing(NoList::Range(error)) => Failure::nothing(format!("--range: {error}")),
-        Refusal::Nothing(NoList::Nothing(nothing)) => Failure::NothingToAnswer(nothing),
+        Refusal::Nothing(ListError::Range(error)) => Failure::no_data(format!("--range: {error}")),
+        Refusal::Nothing(ListError::Nothing(message)) => Failure::NoData(message),
     }
 }

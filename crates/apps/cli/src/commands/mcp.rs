@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::failure::Failure;
 
-/// Serves the verbs as tools, about the recordings in the folders.
+/// Serves the verbs as MCP tools for the recordings in `folders`.
 #[cfg(feature = "mcp")]
 pub fn run(folders: &[PathBuf]) -> Result<(), Failure> {
     use std::ffi::OsString;
@@ -14,20 +14,17 @@ pub fn run(folders: &[PathBuf]) -> Result<(), Failure> {
     use onoff_mcp::folders::Folders;
     use onoff_mcp::{Assistant, server};
 
-    let folders = Folders::new(folders).map_err(|refused| Failure::Unreadable(refused.to_string()))?;
-    // A fault of a reader is an answer that failed, not the end of the conversation.
+    let folders = Folders::new(folders).map_err(|error| Failure::Unreadable(error.to_string()))?;
+    // A panic fails one call, not the server.
     let verb = |arguments: Vec<OsString>| match catch_unwind(|| crate::answer(arguments)) {
-        Ok(answered) => answered.map_err(|none| none.message),
-        Err(_) => Err("the program failed on this recording; please report it".to_owned()),
+        Ok(answer) => answer.map_err(|error| error.message),
+        Err(_) => Err("onoff crashed on this recording; please report it".to_owned()),
     };
     let assistant = Assistant::new(folders, Arc::new(verb), super::guide::TEXT.to_owned());
     Ok(server::serve(assistant, env!("CARGO_PKG_VERSION"))?)
 }
 
-/// Says what is missing.
 #[cfg(not(feature = "mcp"))]
 pub fn run(_: &[PathBuf]) -> Result<(), Failure> {
-    Err(Failure::nothing(
-        "mcp: this program was built without it; build it with '--features mcp', or take a released one",
-    ))
+    Err(Failure::no_data("this onoff was built without mcp: build it with '--features mcp', or use a release"))
 }

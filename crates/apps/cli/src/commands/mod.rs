@@ -1,7 +1,8 @@
-//! The verbs: what their arguments mean, and what they do: open, ask, write.
+//! The verbs. `resolve` turns arguments into an [`Invocation`]; running it opens the recording, queries it and writes
+//! the output.
 
-mod beside_boot;
 mod boot;
+mod boot_inputs;
 mod collect;
 mod compare;
 mod diagnose;
@@ -16,20 +17,20 @@ mod image;
 mod info;
 mod io;
 mod lists;
+mod local_machine;
 mod mcp;
 mod netboot;
 mod overview;
 mod picture;
 mod prefetch;
 mod record;
-mod right_verb;
 mod shell;
 mod shutdown;
 mod summary;
 mod suspend;
 mod symbols;
 mod table;
-mod this_computer;
+mod verb_suggestion;
 mod view;
 mod why;
 mod xperf;
@@ -37,7 +38,7 @@ mod xperf;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use onoff::{BadRecording, List, Listener, ReadRuns, RunsQuestion, Session};
+use onoff::{BadRecording, List, Listener, ReadRuns, RunsQuery, Session};
 use onoff_files::Options;
 use onoff_sources::Files;
 use onoff_trace::{Tables, Trace};
@@ -46,39 +47,37 @@ use crate::arguments::display::Color;
 use crate::arguments::{Arguments, Command, verbs};
 use crate::failure::Failure;
 use crate::invocation::{Invocation, Recording};
+use crate::io_plan::reject_overwriting;
 use crate::output::{Destination, Display};
 use crate::progress::ProgressLine;
-use crate::reads_and_writes::refuse_overwriting;
 
-/// Settles what the arguments mean.
 pub fn resolve(arguments: Arguments) -> Result<Invocation, Failure> {
     let display = Display::resolve(arguments.display)?;
-    // xperf's scripts compare what it prints.
+    // Scripts written for xperf compare its output.
     let is_xperf = matches!(arguments.command, Some(Command::Xperf(_)));
     let mut invocation = match (arguments.command, arguments.files.first()) {
         (Some(_), Some(file)) => {
-            return Err(Failure::usage(format!("{}: name the verb before the file", file.display())));
+            return Err(Failure::usage(format!("{}: put the verb before the file", file.display())));
         }
-        (Some(command), None) => of_verb(command)?,
-        (None, _) => without_verb(arguments.files)?,
+        (Some(command), None) => resolve_verb(command)?,
+        (None, _) => resolve_overview(arguments.files)?,
     };
     let color = if is_xperf { Color::Never } else { display.color };
     invocation.destination.display = Display { color, is_text: invocation.is_text, ..display };
     Ok(invocation)
 }
 
-/// Without a verb: what was named should be files.
-fn without_verb(files: Vec<PathBuf>) -> Result<Invocation, Failure> {
-    let is_there = |path: &PathBuf| onoff_files::is_standard_input(path) || path.exists();
-    if let Some(absent) = files.iter().find(|path| !is_there(path)) {
-        return Err(Failure::WrongUsage(verbs::neither_verb_nor_file(&absent.to_string_lossy())));
+/// Without a verb, all arguments must be files.
+fn resolve_overview(files: Vec<PathBuf>) -> Result<Invocation, Failure> {
+    let exists = |path: &PathBuf| onoff_files::is_standard_input(path) || path.exists();
+    if let Some(missing) = files.iter().find(|path| !exists(path)) {
+        return Err(Failure::Usage(verbs::no_such_file_or_verb(&missing.to_string_lossy())));
     }
     let invocation = Invocation::new(Recording::of(files), Destination::default(), overview::run);
-    Ok(invocation.about_one().text_if(true))
+    Ok(invocation.single_recording().text_if(true))
 }
 
-/// Settles what the arguments of a verb mean.
-fn of_verb(command: Command) -> Result<Invocation, Failure> {
+fn resolve_verb(command: Command) -> Result<Invocation, Failure> {
     match command {
         Command::Boot(arguments) => boot::resolve(arguments),
         Command::Diagnose(arguments) => diagnose::resolve(arguments),
@@ -105,64 +104,70 @@ fn of_verb(command: Command) -> Result<Invocation, Failure> {
         Command::Image(arguments) => image::resolve(arguments),
         Command::Prefetch(arguments) => prefetch::resolve(arguments),
         Command::Record(arguments) => record::resolve(arguments),
-        Command::Collect(it) => Ok(Invocation::alone(Destination::default(), move |to| collect::run(&it, to))),
-        Command::Explain(it) => Ok(Invocation::alone(it.output, move |to| explain::run(&it.words, to)).text_if(true)),
-        Command::Guide(it) => Ok(Invocation::alone(it.output, guide::run).text_if(true)),
-        Command::Mcp(it) => Ok(Invocation::alone(Destination::default(), move |_| mcp::run(&it.folders))),
-        Command::Completions(it) => Ok(Invocation::alone(it.output, move |to| shell::completions(it.shell, to))),
-        Command::Manual(it) => Ok(Invocation::alone(Destination::default(), move |_| shell::manual(&it.folder))),
+        Command::Collect(it) => {
+            Ok(Invocation::without_recording(Destination::default(), move |to| collect::run(&it, to)))
+        }
+        Command::Explain(it) => {
+            Ok(Invocation::without_recording(it.output, move |to| explain::run(&it.words, to)).text_if(true))
+        }
+        Command::Guide(it) => Ok(Invocation::without_recording(it.output, guide::run).text_if(true)),
+        Command::Mcp(it) => Ok(Invocation::without_recording(Destination::default(), move |_| mcp::run(&it.folders))),
+        Command::Completions(it) => {
+            Ok(Invocation::without_recording(it.output, move |to| shell::completions(it.shell, to)))
+        }
+        Command::Manual(it) => {
+            Ok(Invocation::without_recording(Destination::default(), move |_| shell::manual(&it.folder)))
+        }
         Command::Compare(arguments) => compare::resolve(arguments),
         Command::Gate(arguments) => gate::resolve(arguments),
         Command::Xperf(it) => xperf::resolve(it.words),
     }
 }
 
-/// Runs what was asked for.
 pub fn run(invocation: Invocation) -> Result<(), Failure> {
-    refuse_overwriting(&invocation)?;
-    summary::refuse_several(&invocation)?;
+    reject_overwriting(&invocation)?;
+    summary::reject_several(&invocation)?;
     let Invocation { recording, destination, work, .. } = invocation;
     let paths = recording.files.clone();
-    work(recording, &destination).map_err(|failure| right_verb::point(failure, &paths))
+    work(recording, &destination).map_err(|failure| verb_suggestion::add(failure, &paths))
 }
 
-/// Opens the recording and asks `question`, with progress until it is answered.
+/// Opens the recording and runs `question` on it, with a progress line.
 fn ask<T>(recording: Recording, question: impl FnOnce(&Session) -> T) -> Result<(Session, T), Failure> {
     let line = ProgressLine::reading();
     let mut options = recording.options;
     options.progress = Some(line.listener());
-    let files = files_of(&recording.files, recording.this_computer.as_deref(), &options)?;
+    let files = files_of(&recording.files, recording.local_root.as_deref(), &options)?;
     let session = Session::of(files, options.read()?);
     let answer = question(&session);
     Ok((session, answer))
 }
 
-/// Reads the wanted tables, with progress.
+/// Reads tables with a progress line.
 fn open(recording: Recording, wanted: Tables) -> Result<(Session, Arc<Trace>), Failure> {
     let (session, trace) = ask(recording, |session| session.tables(wanted))?;
     Ok((session, trace?))
 }
 
-/// Reads the runs that are compared, with progress.
-fn runs(question: &RunsQuestion, with_provenance: bool, bad: BadRecording) -> Result<ReadRuns, Failure> {
+/// Reads the runs to compare, with a progress line.
+fn runs(question: &RunsQuery, with_provenance: bool, bad: BadRecording) -> Result<ReadRuns, Failure> {
     let mut line = None;
     let mut progress = |number: usize, of: usize| -> Option<Listener> {
-        // One line at a time.
+        // Clear the previous line first.
         line = None;
         Some(line.insert(ProgressLine::reading_one(number, of)).listener())
     };
-    onoff::read_runs(question, with_provenance, bad, &mut progress).map_err(Failure::without_an_answer)
+    onoff::read_runs(question, with_provenance, bad, &mut progress).map_err(Failure::from_refusal)
 }
 
-/// The recording's files; where none was named, this computer's.
-fn files_of(files: &[PathBuf], this_computer: Option<&Path>, options: &Options) -> Result<Files, Failure> {
-    match this_computer {
-        Some(root) => this_computer::open(root, options),
+/// Opens the recording's files, or this computer's logs if `local_root` is set.
+fn files_of(files: &[PathBuf], local_root: Option<&Path>, options: &Options) -> Result<Files, Failure> {
+    match local_root {
+        Some(root) => local_machine::open(root, options),
         None => Ok(onoff_files::open_all_with_progress(files, options)?),
     }
 }
 
-/// xperf's documents have no place for what Linux records.
 fn no_xml_of_linux() -> Failure {
-    Failure::nothing("'--format xml' is xperf's document, for recordings of Windows; use text, json or csv")
+    Failure::no_data("'--format xml' is an xperf format for Windows recordings; use text, json or csv")
 }

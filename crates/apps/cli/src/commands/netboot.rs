@@ -15,7 +15,6 @@ use crate::failure::Failure;
 use crate::invocation::{Invocation, Recording};
 use crate::output::Destination;
 
-/// Settles what the arguments mean.
 pub fn resolve(arguments: NetbootArguments) -> Result<Invocation, Failure> {
     let options = NetbootOptions {
         client: arguments.client.as_deref().map(client_filter).transpose()?,
@@ -33,22 +32,20 @@ fn client_filter(text: &str) -> Result<ClientFilter, Failure> {
     let station = MacAddress::parse(text).map(ClientFilter::Station);
     let address = text.parse().ok().map(ClientFilter::Address);
     station.or(address).ok_or_else(|| {
-        Failure::nothing(format!(
-            "--client: '{text}' is neither a station address (52:54:00:77:00:01) nor an IP address"
-        ))
+        Failure::no_data(format!("--client: '{text}' is neither a MAC address (52:54:00:77:00:01) nor an IP address"))
     })
 }
 
-/// The settings that are asked about.
+/// The what-if settings.
 fn settings(arguments: &NetbootArguments) -> Result<Settings, Failure> {
     let within = |name: &str, value: Option<u32>, range: std::ops::RangeInclusive<u32>| match value {
         Some(value) if !range.contains(&value) => {
-            Err(Failure::nothing(format!("--{name}: {value} is outside {} to {}", range.start(), range.end())))
+            Err(Failure::no_data(format!("--{name}: {value} is outside {} to {}", range.start(), range.end())))
         }
         value => Ok(value),
     };
     Ok(Settings {
-        // RFC 7440 and RFC 2348.
+        // Limits from RFC 7440 and RFC 2348.
         window: within("window", arguments.window, 1..=65_535)?,
         block_size: within("block", arguments.block, 8..=65_464)?,
         round_trip_ns: arguments.rtt.as_deref().map(round_trip).transpose()?,
@@ -56,26 +53,26 @@ fn settings(arguments: &NetbootArguments) -> Result<Settings, Failure> {
     })
 }
 
-/// A time: `800us`, `5ms`, `0.1s`.
+/// Parses a round-trip time: `800us`, `5ms`, `0.1s`. Returns ns.
 fn round_trip(text: &str) -> Result<i64, Failure> {
     let units = [("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
     let found =
         units.into_iter().find_map(|(unit, ns)| Some(text.strip_suffix(unit)?.trim().parse::<f64>().ok()? * ns));
     match found {
         Some(ns) if (0.0..=60e9).contains(&ns) => Ok(ns as i64),
-        _ => Err(Failure::nothing(format!("--rtt: '{text}' is no time up to 60 s; write 800us, 5ms, 0.1s"))),
+        _ => Err(Failure::no_data(format!("--rtt: '{text}' is not a time of at most 60 s; use 800us, 5ms or 0.1s"))),
     }
 }
 
-/// A share, in percent: `0.5` or `0.5%`.
+/// Parses a percentage: `0.5` or `0.5%`. Returns a fraction.
 fn loss(text: &str) -> Result<f64, Failure> {
     match text.trim_end_matches('%').trim().parse::<f64>() {
         Ok(percent) if (0.0..=50.0).contains(&percent) => Ok(percent / 100.0),
-        _ => Err(Failure::nothing(format!("--loss: '{text}' is no share of 0 to 50 %; write 0.5%"))),
+        _ => Err(Failure::no_data(format!("--loss: '{text}' is not a percentage from 0 to 50; use 0.5%"))),
     }
 }
 
-/// Bits per second: `100M`, `1G`, `2.5G`.
+/// Parses a link speed: `100M`, `1G`, `2.5G`. Returns bits per second.
 fn link_rate(text: &str) -> Result<u64, Failure> {
     let (digits, factor) = match text.char_indices().last() {
         Some((at, 'k' | 'K')) => (&text[..at], 1e3),
@@ -86,7 +83,7 @@ fn link_rate(text: &str) -> Result<u64, Failure> {
     let rate = digits.parse::<f64>().ok().map(|rate| rate * factor);
     match rate {
         Some(rate) if (1e3..=1e13).contains(&rate) => Ok(rate as u64),
-        _ => Err(Failure::nothing(format!("--link-rate: '{text}' is no link speed; write 100M, 1G, 2.5G"))),
+        _ => Err(Failure::no_data(format!("--link-rate: '{text}' is not a link speed; use 100M, 1G or 2.5G"))),
     }
 }
 
@@ -97,7 +94,7 @@ fn run(
     destination: &Destination,
 ) -> Result<(), Failure> {
     let (session, report) = super::ask(recording, |session| session.netboot(options))?;
-    let report = report.map_err(Failure::without_an_answer)?;
+    let report = report.map_err(Failure::from_refusal)?;
     destination.write(|out| {
         match format {
             NetbootOutput::Text => {

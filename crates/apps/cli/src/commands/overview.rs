@@ -20,9 +20,9 @@ pub fn run(recording: Recording, destination: &Destination) -> Result<(), Failur
         return write(&overview, destination);
     }
     let overview = match super::ask(recording, Session::overview) {
-        // Of firmware's tables alone a recording has nothing to say.
+        // Firmware tables alone contain no transition of a system.
         Ok((session, _)) if session.files().are_firmware_tables() => {
-            overview_of_files(&paths).ok_or_else(|| nothing(&paths))?
+            overview_of_files(&paths).ok_or_else(|| no_verb(&paths))?
         }
         Ok((_, overview)) => overview?,
         Err(failure) => overview_of_files(&paths).ok_or(failure)?,
@@ -34,7 +34,7 @@ fn write(overview: &Overview, destination: &Destination) -> Result<(), Failure> 
     destination.write(|out| Ok(text::overview::write(overview, out)?))
 }
 
-fn nothing(paths: &[PathBuf]) -> Failure {
+fn no_verb(paths: &[PathBuf]) -> Failure {
     let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
-    Failure::nothing(format!("{}: no verb has an answer about it", names.join(", ")))
+    Failure::no_data(format!("{}: no verb can analyze this", names.join(", ")))
 }

@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::invocation::{Invocation, Recording};
 use crate::output::Destination;
 
-/// Settles what the arguments mean. The recording is that of `--trace`.
+/// The recording of the invocation is `--trace`.
 pub fn resolve(arguments: PrefetchArguments) -> Result<Invocation, Failure> {
     let is_text = table::without_page(arguments.format)? == TableFormat::Text;
     let (recording, paths) = (Recording::of(arguments.trace.clone()), arguments.paths.clone());
@@ -39,40 +39,40 @@ fn run(recording: Recording, question: &PrefetchArguments, destination: &Destina
     if report.is_empty() {
         let reason =
             report.unreadable.first().map_or_else(String::new, |file| format!(" ({}: {})", file.name, file.reason));
-        return Err(Failure::nothing(format!(
-            "no plan (.pf), Layout.ini, ReadyBoot file or SuperFetch database there{reason}"
+        return Err(Failure::no_data(format!(
+            "no prefetch plan (.pf), Layout.ini, ReadyBoot file or Superfetch database found{reason}"
         )));
     }
     destination.write(|out| {
         match question.format {
             TableFormat::Text => text::prefetch::write(&report, table::all_if_zero(question.top), out)?,
             TableFormat::Json => json::document::write(&recordings, &report, out)?,
-            // The others were refused.
+            // Other formats were rejected earlier.
             _ => section::csv::write(&[text::prefetch::rows(&report, question.by)], out)?,
         }
         Ok(())
     })
 }
 
-/// What the read-ahead did in a recorded boot, with what it says about itself where that was recorded.
+/// Analyzes the read-ahead of a recorded boot, including ReadyBoot's own events if recorded.
 fn read_ahead(recording: Recording) -> Result<(Session, ReadAheadWork), Failure> {
     let options = recording.options.read()?;
     let files = onoff_files::open_all(&recording.files, &recording.options.limits)?;
-    let mut said = ReadyBoot::default();
+    let mut ready_boot = ReadyBoot::default();
     let filter =
         EventFilter { events: EVENTS.iter().map(|name| Pattern::new(name)).collect(), ..EventFilter::default() };
     let end = EventStream::open(&files, &options)?.for_each(&filter, &options, |event| {
-        said.take(event);
+        ready_boot.take(event);
         ControlFlow::<()>::Continue(())
     });
-    debug_assert!(end.outcome.is_continue(), "nothing breaks it off");
+    debug_assert!(end.outcome.is_continue(), "the visitor never breaks");
     let (session, trace) = super::open(recording, TABLES)?;
     let report = boot::analyze(&trace, &BootOptions::default())
-        .map_err(|answer| Failure::NothingToAnswer(text::boot::no_boot(&answer)))?;
+        .map_err(|answer| Failure::NoData(text::boot::no_boot(&answer)))?;
     if trace.disk_ios.is_empty() {
-        return Err(Failure::nothing(
-            "--trace: the recording holds no disk requests; record the kernel's flags DISK_IO and FILENAME",
+        return Err(Failure::no_data(
+            "--trace: no disk requests in this recording; record the kernel flags DISK_IO and FILENAME",
         ));
     }
-    Ok((session, of_boot(&trace, &report, said.sums)))
+    Ok((session, of_boot(&trace, &report, ready_boot.sums)))
 }

@@ -3,7 +3,7 @@
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(windows)]
-mod this_windows;
+mod local_windows;
 
 use std::path::PathBuf;
 
@@ -23,30 +23,27 @@ use crate::failure::Failure;
 use crate::invocation::Invocation;
 use crate::output::Destination;
 
-/// What to do about recording.
 #[derive(Debug)]
-#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "some of it is done on Linux alone"))]
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "some tasks exist on Linux only"))]
 pub enum RecordTask {
-    /// Record; without asking anything, if so wanted.
+    /// If true, records without asking for confirmation.
     Record(Job, bool),
-    /// Show what is there and what is lacking, in the tree of files given.
+    /// Shows what can be recorded and what is missing, for the system below a root folder.
     Check(Job, PathBuf),
-    /// Show each step.
+    /// Shows each step, for the system below a root folder.
     DryRun(Job, PathBuf),
-    /// Show how to record it on Windows.
     PlanWindows(Job),
-    /// Put everything back.
+    /// Undoes all changes.
     Restore,
-    /// Go on after a restart.
+    /// Continues after a restart.
     Resume,
-    /// Keep the last moments of a shutdown of a kind, in a folder.
+    /// Saves the last moments of a shutdown: its kind, and the folder to write to.
     ShutdownHook(String, String),
 }
 
-/// Settles what the arguments mean.
 pub fn resolve(arguments: RecordArguments) -> Result<Invocation, Failure> {
     let task = task(arguments)?;
-    Ok(Invocation::alone(Destination::default(), |destination| run(task, destination)).text_if(true))
+    Ok(Invocation::without_recording(Destination::default(), |destination| run(task, destination)).text_if(true))
 }
 
 fn task(arguments: RecordArguments) -> Result<RecordTask, Failure> {
@@ -74,16 +71,18 @@ fn task(arguments: RecordArguments) -> Result<RecordTask, Failure> {
 fn job(arguments: &RecordArguments) -> Result<Job, Failure> {
     let transition = match arguments.transition {
         Some(transition) => transition,
-        // What is common to all restarts is what most ask for.
+        // The requirements of a reboot cycle cover boots and shutdowns.
         None if arguments.check || arguments.plan.is_some() => Transition::RebootCycle,
         None => {
-            return Err(Failure::nothing("record: say what: boot, shutdown, suspend, hibernate or reboot-cycle"));
+            return Err(Failure::no_data(
+                "record: name what to record: boot, shutdown, suspend, hibernate or reboot-cycle",
+            ));
         }
     };
     let (groups, events) = trace_flags(&arguments.trace_flags)?;
     let out = std::path::absolute(&arguments.out)?;
     let Some(out) = out.to_str().map(str::to_owned) else {
-        return Err(Failure::nothing("--out: the folder's name is no text"));
+        return Err(Failure::no_data("--out: the folder name is not valid Unicode"));
     };
     Ok(Job {
         transition,
@@ -107,13 +106,13 @@ fn job(arguments: &RecordArguments) -> Result<Job, Failure> {
     })
 }
 
-/// The user behind `sudo`.
+/// The user and group ids of the user who ran `sudo`.
 fn sudo_user() -> Option<(u32, u32)> {
     let number = |name| std::env::var(name).ok()?.parse().ok();
     Some((number("SUDO_UID")?, number("SUDO_GID")?))
 }
 
-/// Groups and single events of `sched+irq,block:block_rq_issue`.
+/// Parses groups and single events, as in `sched+irq,block:block_rq_issue`.
 fn trace_flags(text: &str) -> Result<(Vec<TraceGroup>, Vec<String>), Failure> {
     let mut groups = Vec::new();
     let mut events = Vec::new();
@@ -129,8 +128,8 @@ fn trace_flags(text: &str) -> Result<(Vec<TraceGroup>, Vec<String>), Failure> {
             None if is_event => events.push(word.to_owned()),
             None => {
                 let words: Vec<&str> = TraceGroup::ALL.map(TraceGroup::word).to_vec();
-                return Err(Failure::nothing(format!(
-                    "--trace-flags: '{word}' is neither one of {} nor an event as system:event",
+                return Err(Failure::no_data(format!(
+                    "--trace-flags: '{word}' is invalid; use {} or system:event",
                     words.join(", ")
                 )));
             }
@@ -139,7 +138,6 @@ fn trace_flags(text: &str) -> Result<(Vec<TraceGroup>, Vec<String>), Failure> {
     Ok((groups, events))
 }
 
-/// Records, or shows what recording would do.
 fn run(task: RecordTask, destination: &Destination) -> Result<(), Failure> {
     match task {
         RecordTask::PlanWindows(job) => plan_windows(&job, destination),
@@ -150,16 +148,14 @@ fn run(task: RecordTask, destination: &Destination) -> Result<(), Failure> {
 #[cfg(target_os = "linux")]
 use linux::run as run_here;
 #[cfg(windows)]
-use this_windows::run as run_here;
+use local_windows::run as run_here;
 
 #[cfg(not(any(target_os = "linux", windows)))]
 fn run_here(_: RecordTask, _: &Destination) -> Result<(), Failure> {
-    Err(Failure::nothing(
-        "record: onoff records computers with Linux and Windows; '--plan windows' shows what to type on Windows",
-    ))
+    Err(Failure::no_data("record works on Linux and Windows only; '--plan windows' shows the commands for Windows"))
 }
 
-/// Shows the command lines and writes the profile.
+/// Prints the command lines and writes the recording profile.
 fn plan_windows(job: &Job, destination: &Destination) -> Result<(), Failure> {
     let path = std::path::Path::new(&job.out).join(windows::PROFILE_FILE);
     let failed = |error: std::io::Error| Failure::Unreadable(format!("{}: cannot write: {error}", path.display()));
@@ -182,14 +178,14 @@ fn plan_windows(job: &Job, destination: &Destination) -> Result<(), Failure> {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         match error {
-            Error::Refused(message) => Self::NothingToAnswer(message),
+            Error::Refused(message) => Self::NoData(message),
             error => Self::Unreadable(error.to_string()),
         }
     }
 }
 
 #[cfg(any(target_os = "linux", windows))]
-/// Has a person agree to a sleep that nothing ends.
+/// Asks for confirmation before a sleep without a wake-up timer.
 fn consent(job: &Job) -> Result<(), Failure> {
     use std::io::{BufRead, IsTerminal, Write, stderr, stdin};
 
@@ -202,24 +198,24 @@ fn consent(job: &Job) -> Result<(), Failure> {
         runs => format!(", {runs} times"),
     };
     if !stdin().is_terminal() {
-        return Err(Failure::nothing(format!(
-            "record {word}: nothing would wake this computer{times}; add '--wake-after SECONDS', or '--yes' if somebody wakes it by hand"
+        return Err(Failure::no_data(format!(
+            "record {word}: no wake-up timer is set, so this computer has to be woken manually{times}; add '--wake-after SECONDS', or '--yes' to continue anyway"
         )));
     }
     let mut answer = String::new();
-    write!(stderr(), "Nothing will wake this computer: it has to be woken by hand{times}. Go on? [y/N] ")?;
+    write!(stderr(), "No wake-up timer is set: you will have to wake this computer manually{times}. Continue? [y/N] ")?;
     stdin().lock().read_line(&mut answer)?;
     match answer.trim() {
         "y" | "Y" | "yes" => Ok(()),
-        _ => Err(Failure::nothing(format!("record {word}: not done"))),
+        _ => Err(Failure::no_data(format!("record {word}: canceled"))),
     }
 }
 
 #[cfg(any(target_os = "linux", windows))]
-/// Says what has come of the job; `follow`: how a person sees what goes on after a restart.
-fn tell(machine: &mut impl Machine, progress: &Progress, follow: &str) {
+/// Prints the progress of the job; `follow` says how to follow it after a restart.
+fn report_progress(machine: &mut impl Machine, progress: &Progress, follow: &str) {
     match progress {
-        Progress::Restarting => machine.say(&format!("onoff record: the computer restarts; {follow}")),
+        Progress::Restarting => machine.say(&format!("onoff record: restarting the computer; {follow}")),
         Progress::Finished(recordings) => {
             for recording in recordings {
                 machine.say(recording);
@@ -230,32 +226,32 @@ fn tell(machine: &mut impl Machine, progress: &Progress, follow: &str) {
 }
 
 #[cfg(any(target_os = "linux", windows))]
-/// The file of this program.
+/// The path of this program.
 fn program() -> Result<String, Failure> {
     let path = std::env::current_exe()?;
     match path.to_str() {
         Some(path) => Ok(path.to_owned()),
-        None => Err(Failure::nothing("record: the path of this program is no text")),
+        None => Err(Failure::no_data("record: the path of this program is not valid Unicode")),
     }
 }
 
 #[cfg(any(target_os = "linux", windows))]
-/// Writes what is there and what is lacking; exit code 2 when something needed is.
+/// Prints the check; fails with exit code 2 if a requirement is missing.
 fn write_check(items: &[Item], destination: &Destination) -> Result<(), Failure> {
     let width = items.iter().map(|item| item.name.len()).max().unwrap_or(0);
     destination.write(|out| {
         for item in items {
             let standing = match item.standing {
-                Standing::There => "ok      ",
-                Standing::Narrower => "narrower",
-                Standing::Lacking => "LACKING ",
+                Standing::There => "ok     ",
+                Standing::Narrower => "limited",
+                Standing::Lacking => "missing",
             };
             writeln!(out, "{standing}  {:width$}  {}", item.name, item.text)?;
         }
         Ok(())
     })?;
     match items.iter().any(|item| item.standing == Standing::Lacking) {
-        true => Err(Failure::Told(2)),
+        true => Err(Failure::Reported(2)),
         false => Ok(()),
     }
 }

@@ -13,13 +13,12 @@ use crate::failure::Failure;
 use crate::invocation::{Invocation, Recording};
 use crate::output::Destination;
 
-/// Settles what the arguments mean.
 pub fn resolve(arguments: ShutdownArguments) -> Invocation {
     let ShutdownArguments { recording, format, service_timeout, top, output } = arguments;
     let options = ShutdownOptions { service_time_out_ns: service_timeout };
     let mut recording = Recording::from(recording);
-    if recording.this_computer.is_some() {
-        // The boot that runs has no shutdown yet.
+    if recording.local_root.is_some() {
+        // The current boot has not shut down yet.
         recording.options.boot.get_or_insert_with(|| "-1".to_owned());
     }
     if format == TransitionFormat::Svg {
@@ -27,7 +26,7 @@ pub fn resolve(arguments: ShutdownArguments) -> Invocation {
     }
     let invocation =
         Invocation::new(recording, output, move |recording, to| run(recording, &options, (format, top), to));
-    invocation.about_one().text_if(format == TransitionFormat::Text)
+    invocation.single_recording().text_if(format == TransitionFormat::Text)
 }
 
 fn run(
@@ -38,7 +37,7 @@ fn run(
 ) -> Result<(), Failure> {
     let (session, answer) = super::ask(recording, |session| session.shutdown(options))?;
     let answer =
-        answer.map_err(|refusal| Failure::refused(refusal, |instead| text::shutdown::no_shutdown(&instead)))?;
+        answer.map_err(|refusal| Failure::from_refusal_with(refusal, |reason| text::shutdown::no_shutdown(&reason)))?;
     destination.write(|out| {
         match (format, &answer.report) {
             (TransitionFormat::Text, _) => answer.write_text_with(top, out)?,

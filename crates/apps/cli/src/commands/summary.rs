@@ -1,4 +1,4 @@
-//! `onoff summary`, and the other verbs when they are given several recordings.
+//! `onoff summary`, and the check that other verbs get only one recording.
 
 use std::path::PathBuf;
 
@@ -18,13 +18,10 @@ use crate::invocation::{Invocation, Recording};
 use crate::output::Destination;
 use crate::progress::ProgressLine;
 
-/// Settles what the arguments mean.
 pub fn resolve(arguments: SummaryArguments) -> Result<Invocation, Failure> {
     let SummaryArguments { paths, sort, reverse, top, format, output } = arguments;
     if matches!(format, TableFormat::Folded | TableFormat::Speedscope) {
-        return Err(Failure::usage(
-            "--format: a summary has no call stacks; 'onoff cpu', 'disk' and 'hardfaults' have",
-        ));
+        return Err(Failure::usage("--format: a summary has no call stacks; use 'onoff cpu', 'disk' or 'hardfaults'"));
     }
     let order = Order { sort, reverse, top: (top > 0).then_some(top) };
     let invocation = Invocation::new(Recording::of(paths), output, move |recording, destination| {
@@ -38,40 +35,40 @@ fn run(recording: &Recording, order: &Order, format: TableFormat, destination: &
     let (other_files, unusable) = (found.other_files, found.unusable.len());
     let recordings = found.all();
     let line = ProgressLine::recordings(recordings.len());
-    let summary = summarize_all(&recordings, &recording.options, &|| line.one_more());
+    let summary = summarize_all(&recordings, &recording.options, &|| line.increment());
     drop(line);
     let mut summary = Summary { other_files, ..summary };
     let left_out = arrange(&mut summary, order).map_err(|error| Failure::usage(format!("--sort: {error}")))?;
     if summary.rows.is_empty() {
-        return Err(Failure::NothingToAnswer(summary.nothing()));
+        return Err(Failure::NoData(summary.nothing()));
     }
     destination.write(|out| {
         match format {
             TableFormat::Text => write_on(&summary, left_out, &mut TextPaper(out))?,
             TableFormat::Html => HtmlPaper::write("Summary", out, |paper| write_on(&summary, left_out, paper))?,
             TableFormat::Json => json::document::write(&[], &summary, out)?,
-            // The others were refused.
+            // The last two were rejected earlier.
             TableFormat::Csv | TableFormat::Folded | TableFormat::Speedscope => write_csv(&summary, out)?,
             TableFormat::Svg => svg::summary::write(&summary, out)?,
         }
         Ok(())
     })?;
     match (summary.unreadable.max(unusable as u64), summary.transitions) {
-        (0, 0) => Err(Failure::Told(2)),
+        (0, 0) => Err(Failure::Reported(2)),
         (0, _) => Ok(()),
-        _ => Err(Failure::Told(1)),
+        _ => Err(Failure::Reported(1)),
     }
 }
 
-/// Whether these are one installation of Windows, whose files are not looked through for recordings.
+/// True for a Windows volume, which is not searched for recordings.
 fn is_image(paths: &[PathBuf]) -> bool {
     matches!(paths, [path] if Volume::open(path).is_some())
 }
 
-/// Refuses several recordings where one is asked about: read together they would be one that never was.
-pub fn refuse_several(invocation: &Invocation) -> Result<(), Failure> {
+/// Rejects several recordings for a verb that takes one: read together, they would look like one.
+pub fn reject_several(invocation: &Invocation) -> Result<(), Failure> {
     let recording = &invocation.recording;
-    // One file is one recording; that is seen without a look into it.
+    // A single file is a single recording; no need to open it.
     let one_file = matches!(&recording.files[..], [path] if !path.is_dir()) || is_image(&recording.files);
     if !invocation.takes_one || one_file || recording.files.is_empty() {
         return Ok(());
@@ -80,7 +77,7 @@ pub fn refuse_several(invocation: &Invocation) -> Result<(), Failure> {
     let names: Vec<String> = recordings.iter().flatten().take(2).map(|path| path.display().to_string()).collect();
     match (recordings.len(), &names[..]) {
         (2.., [first, second, ..]) => Err(Failure::usage(format!(
-            "these are {} recordings ({first}, {second}{}), and this verb answers about one; 'onoff summary' answers about all",
+            "this verb takes one recording, but these are {} ({first}, {second}{}); use 'onoff summary' for several",
             recordings.len(),
             if recordings.len() > 2 { ", ..." } else { "" }
         ))),

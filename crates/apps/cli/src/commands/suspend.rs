@@ -11,11 +11,10 @@ use crate::failure::Failure;
 use crate::invocation::{Invocation, Recording};
 use crate::output::Destination;
 
-/// Settles what the arguments mean.
 pub fn resolve(arguments: SuspendArguments) -> Result<Invocation, Failure> {
     let SuspendArguments { recording, transition, format, timeunit, idle, shell, top, output } = arguments;
     if timeunit.is_some() && format != PowerFormat::Xml {
-        return Err(Failure::nothing("--timeunit is about '--format xml'; the other formats say their units"));
+        return Err(Failure::no_data("--timeunit requires '--format xml'; the other formats include their units"));
     }
     if format == PowerFormat::Svg {
         return Ok(picture::of(TransitionKind::Suspend, recording, output));
@@ -25,7 +24,7 @@ pub fn resolve(arguments: SuspendArguments) -> Result<Invocation, Failure> {
     let invocation = Invocation::new(recording, output, move |recording, destination| {
         run(recording, &options, (format, &xml, top), destination)
     });
-    Ok(invocation.about_one().text_if(format == PowerFormat::Text))
+    Ok(invocation.single_recording().text_if(format == PowerFormat::Text))
 }
 
 fn time_unit(text: &str) -> Result<SuspendXmlOptions, Failure> {
@@ -37,8 +36,8 @@ fn time_unit(text: &str) -> Result<SuspendXmlOptions, Failure> {
         .zip(decimals.filter(|&decimals| decimals <= MAX_DECIMALS))
         .map(|(unit, decimals)| SuspendXmlOptions { unit, decimals, min_ns: 0 })
         .ok_or_else(|| {
-            Failure::nothing(format!(
-                "--timeunit: '{text}' is no unit; write ns, us, ms or s, with up to {MAX_DECIMALS} decimals as in ms.3"
+            Failure::no_data(format!(
+                "--timeunit: '{text}' is not a unit; use ns, us, ms or s, with up to {MAX_DECIMALS} decimals, such as ms.3"
             ))
         })
 }
@@ -50,7 +49,7 @@ fn run(
     destination: &Destination,
 ) -> Result<(), Failure> {
     let (session, answer) = super::ask(recording, |session| session.sleeps(options))?;
-    let answer = answer.map_err(Failure::without_an_answer)?;
+    let answer = answer.map_err(Failure::from_refusal)?;
     destination.write(|out| {
         match (format, &answer.report) {
             (PowerFormat::Text, _) => answer.write_text_with(top, out)?,

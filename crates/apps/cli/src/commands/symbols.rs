@@ -1,4 +1,4 @@
-//! Where function names come from: the symbol path and whether its servers may be asked.
+//! The symbol path, and whether its servers may be contacted.
 
 use std::path::PathBuf;
 
@@ -6,17 +6,15 @@ use onoff_symbols::SymbolPath;
 
 use crate::arguments::symbols::SymbolArguments;
 
-/// Where function names come from.
 #[derive(Clone, Debug)]
 pub struct SymbolTask {
     /// Folders, stores and servers.
     pub path: SymbolPath,
-    /// Whether servers are left alone.
     pub offline: bool,
 }
 
 impl SymbolTask {
-    /// From what was typed, else from the environment.
+    /// Uses the arguments, otherwise the environment.
     pub fn resolve(SymbolArguments { symbols: path, offline }: SymbolArguments) -> Self {
         let text = path.or_else(|| std::env::var("_NT_SYMBOL_PATH").ok());
         let mut path = SymbolPath::parse(&text.unwrap_or_default());
@@ -28,7 +26,7 @@ impl SymbolTask {
     }
 }
 
-/// Where a server's files are kept when its element of the path names no store: below what the system has for caches.
+/// The store for servers without one in the symbol path: a folder in the system's cache directory.
 fn default_store() -> Option<PathBuf> {
     let folder = |name: &str| {
         let folder = PathBuf::from(std::env::var_os(name)?);

@@ -1,6 +1,6 @@
-//! What the arguments mean that all verbs share whose answer is a table.
+//! Resolves the shared arguments of verbs that print a table.
 
-use onoff::ListQuestion;
+use onoff::ListQuery;
 use onoff_sections::table::{Order, TEXT_ROWS};
 use onoff_sources::Pattern;
 
@@ -8,14 +8,13 @@ use crate::arguments::table::{TableArguments, TableFormat};
 use crate::failure::Failure;
 use crate::invocation::time_range;
 
-/// Settles what the arguments mean: about what, which rows, and how.
-pub fn resolve(arguments: TableArguments) -> Result<(ListQuestion, TableFormat), Failure> {
+pub fn resolve(arguments: TableArguments) -> Result<(ListQuery, TableFormat), Failure> {
     let top = match (arguments.top, arguments.format) {
         (None, TableFormat::Text) => Some(TEXT_ROWS),
         (Some(0) | None, _) => None,
         (top, _) => top,
     };
-    let question = ListQuestion {
+    let question = ListQuery {
         range: time_range(arguments.range.as_deref())?,
         phase: arguments.phase,
         processes: arguments.processes.iter().map(|text| Pattern::new(text)).collect(),
@@ -24,25 +23,25 @@ pub fn resolve(arguments: TableArguments) -> Result<(ListQuestion, TableFormat),
     Ok((question, arguments.format))
 }
 
-/// A format of a verb that draws nothing.
+/// Rejects picture formats.
 pub fn without_picture(format: TableFormat) -> Result<TableFormat, Failure> {
     if format.is_picture() {
-        let drawn = "this verb draws nothing and has no call stacks; 'onoff cpu', 'disk' and 'hardfaults' do";
-        return Err(Failure::usage(format!("--format: {drawn}")));
+        let message = "--format: only 'onoff cpu', 'disk' and 'hardfaults' write pictures and call stacks";
+        return Err(Failure::usage(message));
     }
     Ok(format)
 }
 
-/// A format of a verb that is written as text, JSON and comma-separated values alone.
+/// Rejects formats other than text, JSON and CSV.
 pub fn without_page(format: TableFormat) -> Result<TableFormat, Failure> {
     if format == TableFormat::Html {
-        let written = "this verb writes no page; 'boot', 'shutdown', 'suspend', 'summary' and the lists do";
-        return Err(Failure::usage(format!("--format: {written}")));
+        let message = "--format: only 'boot', 'shutdown', 'suspend', 'summary' and the lists write html";
+        return Err(Failure::usage(message));
     }
     without_picture(format)
 }
 
-/// Rows of each list of text, of which 0 means all.
+/// The number of rows per list; 0 means all.
 pub const fn all_if_zero(top: usize) -> usize {
     if top == 0 { usize::MAX } else { top }
 }

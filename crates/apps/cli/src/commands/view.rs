@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use onoff::{BadRecording, EventQuestion, ReadRuns, RunsQuestion, Session, firmware};
+use onoff::{BadRecording, EventQuery, ReadRuns, RunsQuery, Session, firmware};
 use onoff_compare::{CompareOptions, compare};
 use onoff_network::NetbootOptions;
 use onoff_page::build::{Shown, TABLES};
@@ -16,35 +16,32 @@ use onoff_server::Server;
 use onoff_sources::{EventFilter, RecordingKind};
 use onoff_transitions::boot::BootOptions;
 
-use super::beside_boot::BesideBoot;
+use super::boot_inputs::BootInputs;
 use super::compare::{ComparedRuns, runs};
 use crate::arguments::view::ViewArguments;
 use crate::failure::Failure;
 use crate::invocation::{Invocation, Recording};
 use crate::output::Destination;
 
-/// What the lanes of a single file may take beyond a screen's width, bytes of text before the page is packed.
+/// Budget for lanes drawn into a file at more than screen resolution, in bytes before compression.
 const DRAWN_BYTES: usize = 1 << 20;
 
-const NOTHING: &str = "nothing to show: no boot, shutdown or sleep, and no events of processes, services or devices; 'onoff info' says what there is";
+const NOTHING_TO_SHOW: &str = "nothing to show: no boot, shutdown or sleep, and no events of processes, services or devices; 'onoff info' shows the contents";
 
-/// Random bytes of the token, 128 bits: nobody guesses it.
+/// 128 bits, which cannot be guessed.
 const TOKEN_BYTES: usize = 16;
 
-/// Settles what the arguments mean.
 pub fn resolve(arguments: ViewArguments) -> Result<Invocation, Failure> {
     let ViewArguments { sides, port, no_open, output, .. } = arguments;
     let compares = !sides.baseline.is_empty() || !sides.candidate.is_empty();
     let recording = Recording::from(arguments.recording);
     if compares && !recording.files.is_empty() {
-        return Err(Failure::nothing("give recordings either as files, or as sides with --baseline and --candidate"));
+        return Err(Failure::no_data("pass recordings either as files, or with --baseline and --candidate"));
     }
     let compared = if compares { Some(runs(sides, recording.options.clone(), false)?) } else { None };
-    let beside = BesideBoot { firmware: arguments.firmware, capture: arguments.capture };
-    if compares && !beside.is_empty() {
-        return Err(Failure::usage(
-            "--firmware and --capture say more of one boot; they have no place in a comparison",
-        ));
+    let inputs = BootInputs { firmware: arguments.firmware, capture: arguments.capture };
+    if compares && !inputs.is_empty() {
+        return Err(Failure::usage("--firmware and --capture do not work with --baseline and --candidate"));
     }
     let paths = compared.iter().flat_map(ComparedRuns::paths).collect::<Vec<_>>();
     let invocation = Invocation::new(recording, output, move |recording, destination| {
@@ -54,7 +51,7 @@ pub fn resolve(arguments: ViewArguments) -> Result<Invocation, Failure> {
                 (shown, comparison, Vec::new())
             }
             None => {
-                let (shown, unusable) = recordings(&recording, &beside)?;
+                let (shown, unusable) = recordings(&recording, &inputs)?;
                 (shown, None, unusable)
             }
         };
@@ -63,14 +60,15 @@ pub fn resolve(arguments: ViewArguments) -> Result<Invocation, Failure> {
             [] => Ok(()),
             [first, others @ ..] => Err(Failure::Unreadable(match others.len() {
                 0 => format!("not shown: {first}"),
-                more => format!("not shown: {first}, and {more} more; 'onoff summary' lists them"),
+                more => format!("not shown: {first} and {more} more; 'onoff summary' lists them"),
             })),
         }
     });
     Ok(invocation.reading(paths))
 }
 
-/// Writes the page to a file; or serves it on a port of 127.0.0.1, 0 for any free one, and opens the browser where that is wanted.
+/// Writes the page to a file, or serves it on a port of 127.0.0.1 (0 for any free port) and opens the browser if `open`
+/// is set.
 fn run(
     mut shown: Vec<Shown>,
     comparison: Option<PageComparison>,
@@ -78,7 +76,7 @@ fn run(
     destination: &Destination,
 ) -> Result<(), Failure> {
     if comparison.is_none() && shown.iter().all(|each| each.tracks.is_empty()) {
-        return Err(Failure::nothing(NOTHING));
+        return Err(Failure::no_data(NOTHING_TO_SHOW));
     }
     let to_file = destination.path.is_some();
     let version = env!("CARGO_PKG_VERSION").to_owned();
@@ -102,11 +100,11 @@ fn run(
     serve((port, open), html, shown, destination)
 }
 
-/// Each recording among the files, and what cannot be read as one, with the reason.
-fn recordings(recording: &Recording, beside: &BesideBoot) -> Result<(Vec<Shown>, Vec<String>), Failure> {
+/// Opens each recording among the files; also returns the files that are not recordings, with the reason.
+fn recordings(recording: &Recording, inputs: &BootInputs) -> Result<(Vec<Shown>, Vec<String>), Failure> {
     let mut boot = BootOptions::default();
-    beside.add_to(&mut boot, &recording.options)?;
-    if recording.this_computer.is_some() {
+    inputs.add_to(&mut boot, &recording.options)?;
+    if recording.local_root.is_some() {
         return Ok((
             vec![Shown::of("this computer".to_owned(), super::open(recording.clone(), TABLES)?.1)],
             Vec::new(),
@@ -118,7 +116,7 @@ fn recordings(recording: &Recording, beside: &BesideBoot) -> Result<(Vec<Shown>,
         all.push(shown(files, recording, boot.clone())?);
     }
     let unusable = found.unusable.iter().map(|path| match shown(std::slice::from_ref(path), recording, boot.clone()) {
-        Ok(_) => format!("{}: it is a part of a recording, and not known of which", path.display()),
+        Ok(_) => format!("{}: part of an unknown recording", path.display()),
         Err(failure) => failure.message_and_code().0,
     });
     let unusable: Vec<String> = unusable.collect();
@@ -128,19 +126,19 @@ fn recordings(recording: &Recording, beside: &BesideBoot) -> Result<(Vec<Shown>,
     }
 }
 
-/// All files as one recording.
+/// Opens all files as one recording.
 pub fn one_recording(recording: &Recording) -> Result<Shown, Failure> {
-    let shown = match &recording.this_computer {
+    let shown = match &recording.local_root {
         Some(_) => Shown::of("this computer".to_owned(), super::open(recording.clone(), TABLES)?.1),
         None => shown(&recording.files, recording, BootOptions::default())?,
     };
     if shown.tracks.is_empty() {
-        return Err(Failure::nothing(NOTHING));
+        return Err(Failure::no_data(NOTHING_TO_SHOW));
     }
     Ok(shown)
 }
 
-/// One recording of a system, or the network boots of one capture.
+/// Opens one recording: of a system, a network capture, file operations or firmware tables.
 fn shown(files: &[PathBuf], recording: &Recording, boot: BootOptions) -> Result<Shown, Failure> {
     let one = Recording { files: files.to_vec(), ..recording.clone() };
     let name = |path: &PathBuf| {
@@ -150,7 +148,7 @@ fn shown(files: &[PathBuf], recording: &Recording, boot: BootOptions) -> Result<
     let (session, shown) = super::ask(one, |session| match session.kind() {
         RecordingKind::NetworkCapture => match session.netboot(&NetbootOptions::default()) {
             Ok(report) => Ok(Shown::of_capture(name, &report)),
-            Err(refusal) => Err(Failure::refused(refusal, |instead| instead.to_string())),
+            Err(refusal) => Err(Failure::from_refusal(refusal)),
         },
         RecordingKind::FileOperations => match session.requests(None, &[], &IoOptions::default()) {
             Ok(report) => Ok(Shown::of_requests(name, session.tables(onoff_requests::TABLES)?, &report)),
@@ -158,15 +156,15 @@ fn shown(files: &[PathBuf], recording: &Recording, boot: BootOptions) -> Result<
         },
         _ => {
             let system = Shown::with(name.clone(), session.tables(TABLES)?, boot);
-            // Tables of firmware alone are a part of a recording of Linux, and hold no transition of it.
+            // Firmware tables can be part of a Linux recording; alone, they contain no transition of a system.
             if !system.recording.transitions.is_empty() {
                 return Ok(system);
             }
             match firmware(files, &recording.options, &[], 0) {
                 Ok(report) => Ok(Shown::of_firmware(name, &report).unwrap_or(system)),
-                // A table that only says where the others are: nothing else is in the recording, and the page would be empty.
+                // An FPDT without the tables it points to: the page would be empty.
                 Err(onoff::Refusal::Nothing(why)) if system.recording.duration_ns == 0 => {
-                    Err(Failure::NothingToAnswer(why.to_string()))
+                    Err(Failure::NoData(why.to_string()))
                 }
                 Err(_) => Ok(system),
             }
@@ -177,24 +175,21 @@ fn shown(files: &[PathBuf], recording: &Recording, boot: BootOptions) -> Result<
     Ok(shown)
 }
 
-/// Hands the events of a range to `visit`, by time.
+/// Calls `visit` with the events of a time range, in order.
 fn read_events(session: &Session, (from_ns, until_ns): (i64, i64), visit: Visit<'_>) -> Result<(), String> {
     let filter = EventFilter { from_ns: Some(from_ns), until_ns: Some(until_ns), ..EventFilter::default() };
-    let question = EventQuestion { filter, ..EventQuestion::default() };
+    let question = EventQuery { filter, ..EventQuery::default() };
     let events = session.events(&question).map_err(|refusal| refusal.to_string())?;
     let end = events.for_each(visit).map_err(|error| error.to_string())?;
-    let _broken_off = end.outcome;
+    let _stopped_early = end.outcome;
     Ok(())
 }
 
-/// Two sides: what differs, and of each side the run nearest to its median, the candidate's first. Runs whose lanes cannot be
-/// shown, such as network boots and kept baselines, are compared all the same.
-fn compared(
-    question: &RunsQuestion,
-    options: &CompareOptions,
-) -> Result<(Vec<Shown>, Option<PageComparison>), Failure> {
-    let ReadRuns { configurations, files, .. } = super::runs(question, false, BadRecording::Refused)?;
-    let answer = compare(&configurations, options).map_err(|refusal| Failure::NothingToAnswer(refusal.to_string()))?;
+/// Compares two sides, and opens the run nearest to the median of each side, the candidate first. Runs without lanes,
+/// such as network boots and saved baselines, are only compared.
+fn compared(question: &RunsQuery, options: &CompareOptions) -> Result<(Vec<Shown>, Option<PageComparison>), Failure> {
+    let ReadRuns { configurations, files, .. } = super::runs(question, false, BadRecording::Fail)?;
+    let answer = compare(&configurations, options).map_err(|refusal| Failure::NoData(refusal.to_string()))?;
     let mut page = comparison(&configurations, &answer);
     let has_lanes = answer.transition.transition().is_some();
     let mut all = Vec::new();
@@ -218,9 +213,9 @@ fn serve((port, open): (u16, bool), html: String, shown: Vec<Shown>, destination
     let failed = |error: std::io::Error| Failure::Unreadable(format!("cannot serve the page on 127.0.0.1: {error}"));
     let server = Server::bind(port, token()?, html, shown).map_err(failed)?;
     let url = server.url();
-    destination.write(|out| Ok(writeln!(out, "{url}\nCtrl-C ends it.").and_then(|()| out.flush())?))?;
+    destination.write(|out| Ok(writeln!(out, "{url}\nPress Ctrl-C to stop.").and_then(|()| out.flush())?))?;
     if open {
-        // Without a browser the address is there to be copied.
+        // If there is no browser, the user can copy the address.
         let _none = ::open::that_detached(Path::new(&url));
     }
     server.run().map_err(failed)
@@ -229,7 +224,7 @@ fn serve((port, open): (u16, bool), html: String, shown: Vec<Shown>, destination
 fn token() -> Result<String, Failure> {
     let mut bytes = [0_u8; TOKEN_BYTES];
     getrandom::fill(&mut bytes)
-        .map_err(|error| Failure::Unreadable(format!("this system gives no random numbers: {error}")))?;
+        .map_err(|error| Failure::Unreadable(format!("no random numbers available: {error}")))?;
     Ok(bytes.iter().fold(String::new(), |mut text, byte| {
         let _infallible = write!(text, "{byte:02x}");
         text

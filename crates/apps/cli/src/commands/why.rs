@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use onoff::{OutOfRange, Session};
+use onoff::{RangeError, Session};
 use onoff_blame::waits::{CriticalPath, PathOptions};
 use onoff_blame::why::{About, WhyQuestion, WhyReport};
 use onoff_evidence::Interval;
@@ -22,26 +22,24 @@ use crate::failure::Failure;
 use crate::invocation::{Invocation, Recording};
 use crate::output::Destination;
 
-/// What to explain; a time waits for the recording's clock.
 struct Task {
-    /// The question, but for the time.
+    /// Without the times, which depend on the recording's clock and phases.
     question: WhyQuestion,
     at: Option<TimePoint>,
-    /// The name of the phase in which it was under way.
+    /// Restricts the question to this phase.
     phase: Option<String>,
     symbols: SymbolTask,
 }
 
-/// All steps: a flame graph is made of every one.
+/// Flame graphs and pictures use every step.
 const EVERY_STEP: PathOptions = PathOptions { shortest_ns: 0, most_steps: 1 << 22 };
 
-/// Settles what the arguments mean.
 pub fn resolve(arguments: WhyArguments) -> Result<Invocation, Failure> {
     let symbols = SymbolTask::resolve(arguments.symbols);
     let at = match &arguments.at {
         Some(text) => Some(TimePoint::parse(text).ok_or_else(|| {
-            Failure::nothing(format!(
-                "--at: '{text}' is no time; write 1234us, 245ms, 12.5s or yyyy/mm/dd:hh:mm:ss.ffff[+UTC]"
+            Failure::no_data(format!(
+                "--at: '{text}' is not a time; use 1234us, 245ms, 12.5s or yyyy/mm/dd:hh:mm:ss.ffff[+UTC]"
             ))
         })?),
         None => None,
@@ -81,7 +79,7 @@ pub fn resolve(arguments: WhyArguments) -> Result<Invocation, Failure> {
     let invocation = Invocation::new(arguments.recording, arguments.output, move |recording, destination| {
         run(recording, task, (format, steps), destination)
     });
-    Ok(invocation.about_one().text_if(format == WhyFormat::Text))
+    Ok(invocation.single_recording().text_if(format == WhyFormat::Text))
 }
 
 fn run(
@@ -104,30 +102,29 @@ fn run(
     })
 }
 
-/// All stretches as one flame graph: who waited for whom, down to what the time was.
+/// Draws all critical paths as one flame graph.
 fn flame_graph(report: &WhyReport, out: &mut dyn Write) -> io::Result<()> {
     let paths: Vec<CriticalPath> = report.stretches.iter().map(|stretch| stretch.path.clone()).collect();
     let from_ns = paths.iter().map(|path| path.start_ns).min().unwrap_or(0);
     let until_ns = paths.iter().map(|path| path.end_ns).max().unwrap_or(0);
     let flame = flame::of_paths(&paths, Interval::new(from_ns, until_ns));
-    svg::flame::write(&flame, "Who waited for whom", "on the critical path", out)
+    svg::flame::write(&flame, "Waits", "on the critical path", out)
 }
 
 fn answer(session: &Session, mut task: Task) -> Result<WhyReport, Failure> {
-    // All that is asked below, read at once.
+    // Read all tables needed below in one pass.
     session.tables(Session::TABLES_OF_WAITS)?;
     if let Some(at) = task.at {
-        let no_time = |_: OutOfRange| {
-            "--at: the recording does not know real time, or the time is outside what it can hold".to_owned()
-        };
-        task.question.at_ns = Some(session.time(at).map_err(|refusal| Failure::refused(refusal, no_time))?);
+        let no_time =
+            |_: RangeError| "--at: the time is out of range, or the recording has no wall-clock time".to_owned();
+        task.question.at_ns = Some(session.time(at).map_err(|refusal| Failure::from_refusal_with(refusal, no_time))?);
     }
     if let Some(name) = &task.phase {
-        let phase = session.phase(name).map_err(Failure::without_an_answer)?;
+        let phase = session.phase(name).map_err(Failure::from_refusal)?;
         task.question.within = Some(Interval::new(phase.start_ns, phase.end_ns));
     }
-    let mut report = session.why(&task.question).map_err(Failure::without_an_answer)?;
-    let servers_left_alone = functions::is_offline(&task.symbols) && !task.symbols.path.servers().is_empty();
-    session.name_functions(&mut report, functions::finder(task.symbols), servers_left_alone)?;
+    let mut report = session.why(&task.question).map_err(Failure::from_refusal)?;
+    let servers_skipped = functions::is_offline(&task.symbols) && !task.symbols.path.servers().is_empty();
+    session.name_functions(&mut report, functions::finder(task.symbols), servers_skipped)?;
     Ok(report)
 }

@@ -14,7 +14,7 @@ use crate::invocation::Invocation;
 use crate::output::Destination;
 use crate::progress::ProgressLine;
 
-/// xperf's line names its files itself, among the rest.
+/// xperf's arguments name the input and output files.
 pub fn resolve(words: Vec<OsString>) -> Result<Invocation, Failure> {
     let line = onoff_xperf::parse(words)?;
     let (reads, writes): (Vec<PathBuf>, Vec<PathBuf>) = match &line {
@@ -25,7 +25,7 @@ pub fn resolve(words: Vec<OsString>) -> Result<Invocation, Failure> {
         CommandLine::Merge(merging) => (merging.inputs.clone(), vec![merging.output.clone()]),
         CommandLine::Help(_) | CommandLine::Providers => (Vec::new(), Vec::new()),
     };
-    let invocation = Invocation::alone(Destination::default(), |destination| run(line, destination));
+    let invocation = Invocation::without_recording(Destination::default(), |destination| run(line, destination));
     Ok(invocation.reading(reads).writing(writes))
 }
 

@@ -11,14 +11,12 @@ use onoff_record::plan::plan;
 use onoff_record::session;
 use onoff_record::shutdown_hook;
 
-use super::{RecordTask, consent, program, tell, write_check};
+use super::{RecordTask, consent, program, report_progress, write_check};
 use crate::failure::Failure;
 use crate::output::Destination;
 
-/// How a person sees what goes on after a restart.
-const FOLLOW: &str = "'journalctl --follow --unit onoff-record' shows how it goes on";
+const FOLLOW: &str = "follow the progress with 'journalctl --follow --unit onoff-record'";
 
-/// Records, or shows what recording would do.
 pub fn run(task: RecordTask, destination: &Destination) -> Result<(), Failure> {
     let mut machine = LiveMachine::new(PathBuf::from("/"));
     match task {
@@ -26,13 +24,13 @@ pub fn run(task: RecordTask, destination: &Destination) -> Result<(), Failure> {
             if !yes {
                 consent(&job)?;
             }
-            let id = mark(&machine);
+            let id = new_job_id(&machine);
             let progress = session::start(&mut machine, job, &program()?, &id)?;
-            tell(&mut machine, &progress, FOLLOW);
+            report_progress(&mut machine, &progress, FOLLOW);
         }
         RecordTask::Resume => {
             let progress = session::resume(&mut machine, &program()?)?;
-            tell(&mut machine, &progress, FOLLOW);
+            report_progress(&mut machine, &progress, FOLLOW);
         }
         RecordTask::ShutdownHook(kind, staging) => {
             shutdown_hook::run(&mut machine, &kind, &staging)?;
@@ -40,11 +38,11 @@ pub fn run(task: RecordTask, destination: &Destination) -> Result<(), Failure> {
         RecordTask::PlanWindows(_) => {}
         RecordTask::Restore => {
             if !machine.is_superuser() {
-                return Err(Failure::nothing("putting things back needs root: sudo onoff record --restore"));
+                return Err(Failure::no_data("--restore needs root: sudo onoff record --restore"));
             }
             let text = match session::restore(&mut machine)? {
-                true => "everything is put back",
-                false => "there is nothing to put back",
+                true => "all changes were undone",
+                false => "there are no changes to undo",
             };
             machine.say(text);
         }
@@ -64,8 +62,8 @@ pub fn run(task: RecordTask, destination: &Destination) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What marks the boots of a job that begins now.
-fn mark(machine: &LiveMachine) -> String {
+/// Identifies the boots of a job.
+fn new_job_id(machine: &LiveMachine) -> String {
     format!("{:x}", machine.clocks().real_ns)
 }
 
@@ -78,10 +76,10 @@ fn write_plan(job: &Job, offer: &Offer, machine: &LiveMachine, destination: &Des
         }
         if options {
             let options = onoff_record::kernel_options::options(job, offer, "ID");
-            writeln!(out, "\nOptions for the kernel: {}", options.join(" "))?;
+            writeln!(out, "\nKernel options: {}", options.join(" "))?;
         }
         if !machine.is_superuser() && machine.root() == Path::new("/") {
-            writeln!(out, "\nNothing was changed. To do it: sudo onoff record {} …", job.transition.word())?;
+            writeln!(out, "\nNothing was changed. To record: sudo onoff record {} …", job.transition.word())?;
         }
         Ok(())
     })

@@ -1,30 +1,30 @@
-//! The shape of SARIF 2.1.0 as its published JSON schema has it, of the objects that the program writes.
+//! The subset of the published SARIF 2.1.0 JSON schema that the program writes.
 //!
-//! The schema forbids properties that it does not name. Here only those stand that the program writes: one that is added must be
-//! looked up in the schema (`sarif-schema-2.1.0.json` of OASIS) first.
+//! The schema forbids unknown properties. If you add a property here, look it up in the schema first
+//! (`sarif-schema-2.1.0.json` by OASIS).
 
 use serde_json::Value;
 
-/// What a property holds.
+/// The type of a property.
 enum Holds {
     Text,
     Truth,
-    /// An integer from this on.
+    /// An integer with this minimum.
     Number(i64),
     OneOf(&'static [&'static str]),
-    /// A reference to something: blanks and control characters are no part of it.
+    /// A URI reference, without blanks and control characters.
     Reference,
     /// An object of this type.
     Object(&'static str),
-    /// A list of objects of this type; whether no two may be the same.
+    /// An array of this type; if true, items must be unique.
     List(&'static str, bool),
-    /// Any names, each with a text.
+    /// A map from names to strings.
     Texts,
 }
 
 use Holds::{List, Number, Object, OneOf, Reference, Text, Texts, Truth};
 
-/// A type of object: its name, what it must have (one of the names that `|` separates), what it may have.
+/// An object type: name, required properties (`|` separates alternatives), optional properties.
 type Shape = (&'static str, &'static [&'static str], &'static [(&'static str, Holds)]);
 
 const SHAPES: &[Shape] = &[
@@ -71,7 +71,7 @@ const SHAPES: &[Shape] = &[
     ("logicalLocation", &[], &[("fullyQualifiedName", Text)]),
 ];
 
-/// What of a SARIF document its schema forbids; empty for none.
+/// Returns the schema violations of a SARIF document.
 pub fn faults_of_sarif(document: &Value) -> Vec<String> {
     let mut faults = Vec::new();
     object("sarifLog", document, "", &mut faults);

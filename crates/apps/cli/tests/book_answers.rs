@@ -1,14 +1,14 @@
-//! The questions of a new user: each has an answer in the book of at most three commands, and they answer.
+//! The book answers each question of a new user with at most three commands, and the commands work.
 
 use std::path::Path;
 
 use onoff_simulator::Scenario;
 
-use crate::running::Folder;
+use crate::harness::Folder;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../..");
 
-/// What the answers to a question must say. The recordings are simulated, so that is known.
+/// Text that the answers must contain. The recordings are simulated, so the answers are known.
 const TRUTH: [(usize, &[&str]); 15] = [
     (1, &["LegacyScan", "ROOT\\LEGACYSCAN\\0000"]),
     (2, &["The boot is ", " slower: ", "ProfSvc"]),
@@ -32,7 +32,7 @@ struct Question {
     commands: Vec<String>,
 }
 
-/// The questions of the page: its headings, and the lines of the block below each.
+/// The questions on the page: the headings, and the lines of the code block below each.
 fn questions() -> Vec<Question> {
     let page = std::fs::read_to_string(Path::new(ROOT).join("docs/src/how-to/questions.md")).unwrap();
     let mut questions: Vec<Question> = Vec::new();
@@ -49,7 +49,7 @@ fn questions() -> Vec<Question> {
     questions
 }
 
-/// Words of a command line, `'…'` and `"…"` kept together.
+/// Splits a command line into words; keeps `'…'` and `"…"` together.
 fn words(line: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut quote = None;
@@ -71,7 +71,7 @@ fn copy(folder: &Folder, from: &str, to: &str) {
     std::fs::copy(Path::new(ROOT).join("samples").join(from), target).unwrap();
 }
 
-/// The recordings that the page speaks of.
+/// The recordings used on the page.
 fn recordings() -> Folder {
     let folder = Folder::new();
     copy(&folder, "slow-boot.etl", "boot.etl");
@@ -87,7 +87,7 @@ fn recordings() -> Folder {
 }
 
 #[test]
-fn each_question_has_an_answer_of_at_most_three_commands() {
+fn book_answers_use_at_most_three_commands() {
     let folder = recordings();
     let questions = questions();
     assert_eq!(questions.iter().map(|question| question.number).collect::<Vec<_>>(), (1..=15).collect::<Vec<_>>());
@@ -97,7 +97,7 @@ fn each_question_has_an_answer_of_at_most_three_commands() {
         for command in commands {
             let words = words(command);
             let is_served = words.get(1).is_some_and(|verb| verb == "view") && !words.contains(&"-o".to_owned());
-            // Programs of others are not at hand everywhere, and a page is served until somebody ends it.
+            // Other programs may not be installed, and `view` serves until it is stopped.
             if words[0] != "onoff" || is_served {
                 continue;
             }
@@ -117,7 +117,8 @@ fn each_question_has_an_answer_of_at_most_three_commands() {
     assert!(services.starts_with("name,") && services.contains("duration_ns"), "{services}");
 }
 
-/// Three boots, and three after an update in which the service ProfSvc takes 2 s longer; nothing else differs but by milliseconds.
+/// Three boots, and three after an update that makes the service ProfSvc 2 s slower; otherwise they differ by
+/// milliseconds only.
 fn runs() -> Vec<(String, String)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/simulator/scenarios/healthy-boot.toml");
     let text = std::fs::read_to_string(path).unwrap();
@@ -136,21 +137,21 @@ fn runs() -> Vec<(String, String)> {
     runs
 }
 
-/// With `ONOFF_WRITE_SAMPLES` they are made anew; `make samples` does so, and packs them.
+/// `ONOFF_WRITE_SAMPLES` rewrites them; `make samples` sets it and compresses the files.
 #[test]
-fn the_runs_in_samples_are_what_the_simulator_plays() {
+fn sample_runs_match_simulator() {
     let samples = Path::new(ROOT).join("samples/runs");
     for (name, text) in runs() {
-        let played = Scenario::from_toml(&text).unwrap().simulate().unwrap().files.remove(0);
+        let simulated = Scenario::from_toml(&text).unwrap().simulate().unwrap().files.remove(0);
         let path = samples.join(&name);
         if std::env::var_os("ONOFF_WRITE_SAMPLES").is_some() {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path.with_extension(""), &played).unwrap();
+            std::fs::write(path.with_extension(""), &simulated).unwrap();
             continue;
         }
         let mut kept = Vec::new();
         let file = std::fs::File::open(&path).unwrap();
         std::io::Read::read_to_end(&mut lzma_rust2::XzReader::new(file, false), &mut kept).unwrap();
-        assert!(kept == played, "samples/runs/{name} differs from its scenario; `make samples` makes it again");
+        assert!(kept == simulated, "samples/runs/{name} differs from its scenario; `make samples` makes it again");
     }
 }

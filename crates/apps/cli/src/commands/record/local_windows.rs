@@ -5,14 +5,12 @@ use onoff_record::machine::Machine;
 use onoff_record::windows::live::WindowsMachine;
 use onoff_record::windows::session;
 
-use super::{RecordTask, consent, program, tell, write_check};
+use super::{RecordTask, consent, program, report_progress, write_check};
 use crate::failure::Failure;
 use crate::output::Destination;
 
-/// How a person sees what goes on after a restart.
-const FOLLOW: &str = "log on: a window shows how it goes on";
+const FOLLOW: &str = "log on afterwards: a window shows the progress";
 
-/// Records, or shows what recording would do.
 pub fn run(task: RecordTask, destination: &Destination) -> Result<(), Failure> {
     let mut machine = WindowsMachine::new()?;
     let windows = machine.installation().clone();
@@ -21,30 +19,31 @@ pub fn run(task: RecordTask, destination: &Destination) -> Result<(), Failure> {
             if !yes {
                 consent(&job)?;
             }
-            let progress = session::start(&mut machine, &windows, here(job), &program()?.replace('\\', "/"))?;
-            tell(&mut machine, &progress, FOLLOW);
+            let job = with_forward_slashes(job);
+            let progress = session::start(&mut machine, &windows, job, &program()?.replace('\\', "/"))?;
+            report_progress(&mut machine, &progress, FOLLOW);
         }
         RecordTask::Resume => {
             let progress = session::resume(&mut machine, &windows)?;
-            tell(&mut machine, &progress, FOLLOW);
+            report_progress(&mut machine, &progress, FOLLOW);
         }
         RecordTask::Restore => {
             if !machine.is_superuser() {
-                return Err(Failure::nothing(
-                    "putting things back needs an administrator: open a prompt with 'Run as administrator'",
+                return Err(Failure::no_data(
+                    "--restore needs administrator rights: open a prompt with 'Run as administrator'",
                 ));
             }
             let text = match session::restore(&mut machine)? {
-                true => "everything is put back",
-                false => "there is nothing to put back",
+                true => "all changes were undone",
+                false => "there are no changes to undo",
             };
             machine.say(text);
         }
         RecordTask::Check(job, _) => {
-            write_check(&session::check(&mut machine, &windows, &here(job)), destination)?;
+            write_check(&session::check(&mut machine, &windows, &with_forward_slashes(job)), destination)?;
         }
         RecordTask::DryRun(job, _) => {
-            let sentences = session::sentences(&windows, machine.state_folder(), &here(job));
+            let sentences = session::sentences(&windows, machine.state_folder(), &with_forward_slashes(job));
             destination.write(|out| {
                 for (number, sentence) in (1..).zip(sentences) {
                     writeln!(out, "{number:>3}. {sentence}")?;
@@ -54,14 +53,14 @@ pub fn run(task: RecordTask, destination: &Destination) -> Result<(), Failure> {
         }
         RecordTask::PlanWindows(_) => {}
         RecordTask::ShutdownHook(..) => {
-            return Err(Failure::nothing("record --shutdown-hook: only systemd runs this"));
+            return Err(Failure::no_data("record --shutdown-hook is for systemd only"));
         }
     }
     Ok(())
 }
 
-/// The job with its folder as jobs on Windows keep it: `/` between folders.
-fn here(mut job: Job) -> Job {
+/// Windows jobs store their folder with forward slashes.
+fn with_forward_slashes(mut job: Job) -> Job {
     job.out = job.out.replace('\\', "/");
     job
 }

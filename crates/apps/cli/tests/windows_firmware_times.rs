@@ -1,18 +1,18 @@
-//! The firmware's times that Windows passes on (Kernel-Boot 30), as logs of real machines have them: milliseconds.
+//! Firmware times reported by Windows (Kernel-Boot event 30), in ms as on real machines.
 
 use onoff_simulator::Scenario;
 use serde_json::Value;
 
-use crate::running::Folder;
+use crate::harness::Folder;
 
 const MS: i64 = 1_000_000;
 
-/// A boot whose firmware told Windows these times; without them, Windows recorded nothing of the firmware.
+/// A boot with these firmware times; with `None`, Windows recorded no firmware times.
 fn boot_with(folder: &Folder, name: &str, times: Option<[u64; 5]>) {
     let path =
         std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/simulator/scenarios/healthy-boot.toml");
     let mut scenario = Scenario::from_toml(&std::fs::read_to_string(path).unwrap()).unwrap();
-    // The loader fits between the times of a real machine.
+    // The loader fits between the firmware times.
     scenario.kernel.loader = Some("300ms".parse().unwrap());
     match (times, &mut scenario.firmware) {
         (Some(times), Some(firmware)) => firmware.table = Some(times),
@@ -21,12 +21,12 @@ fn boot_with(folder: &Folder, name: &str, times: Option<[u64; 5]>) {
     folder.file(name, &scenario.simulate().unwrap().files[0]);
 }
 
-/// A PC whose firmware took 12.6 s, and one of 4.2 s.
+/// Firmware that took 12.6 s, and 4.2 s.
 const LONG: [u64; 5] = [0, 12_609, 12_621, 12_986, 12_990];
 const SHORT: [u64; 5] = [0, 4_166, 4_247, 5_817, 5_818];
 
 #[test]
-fn every_answer_says_how_long_the_firmware_took() {
+fn all_verbs_show_firmware_time() {
     let folder = Folder::new();
     boot_with(&folder, "long.etl", Some(LONG));
     let text = folder.answer("boot long.etl");
@@ -59,7 +59,7 @@ fn every_answer_says_how_long_the_firmware_took() {
 }
 
 #[test]
-fn firmware_that_took_less_is_no_finding() {
+fn fast_firmware_has_no_finding() {
     let folder = Folder::new();
     boot_with(&folder, "short.etl", Some(SHORT));
     let diagnosed = folder.answer("diagnose short.etl");
@@ -67,9 +67,9 @@ fn firmware_that_took_less_is_no_finding() {
     assert!(folder.answer("boot short.etl").contains(" and 4.25 s in the firmware. "));
 }
 
-/// Machines without such a record, and those that record zeros, say nothing of their firmware.
+/// Without the event, or with zeros in it, the firmware time is unknown.
 #[test]
-fn what_the_firmware_took_is_not_known_without_its_times() {
+fn firmware_time_unknown_without_times() {
     for (name, times) in [("none.etl", None), ("zeros.etl", Some([0; 5]))] {
         let folder = Folder::new();
         boot_with(&folder, name, times);
@@ -84,7 +84,7 @@ fn what_the_firmware_took_is_not_known_without_its_times() {
 
 /// Some firmware stores a counter as the end of reset; the other times are good.
 #[test]
-fn a_counter_is_no_time() {
+fn rejects_raw_counter_values() {
     let folder = Folder::new();
     let [_, rest @ ..] = LONG;
     let [load, start, begin, end] = rest;

@@ -1,4 +1,4 @@
-//! `--firmware` and `--capture` of the verbs that answer about a boot.
+//! `--firmware` and `--capture`, shared by the verbs that analyze a boot.
 
 use std::path::PathBuf;
 
@@ -9,35 +9,32 @@ use onoff_transitions::boot::BootOptions;
 
 use crate::failure::Failure;
 
-/// What else was recorded of the same boot.
+/// Firmware tables and network captures of the same boot.
 #[derive(Clone, Debug, Default)]
-pub struct BesideBoot {
-    /// The firmware's tables.
+pub struct BootInputs {
     pub firmware: Vec<PathBuf>,
-    /// A network capture.
+    /// The files of one network capture.
     pub capture: Vec<PathBuf>,
 }
 
-impl BesideBoot {
-    /// Whether there is nothing.
+impl BootInputs {
     pub fn is_empty(&self) -> bool {
         self.firmware.is_empty() && self.capture.is_empty()
     }
 
-    /// The files.
     pub fn paths(&self) -> Vec<PathBuf> {
         self.firmware.iter().chain(&self.capture).cloned().collect()
     }
 
-    /// Puts it beside a boot; and says where it is from.
+    /// Adds the inputs to `boot` and returns their provenance.
     pub fn add_to(&self, boot: &mut BootOptions, options: &Options) -> Result<Vec<Provenance>, Failure> {
         let mut provenances = Vec::new();
         if !self.firmware.is_empty() {
-            provenances.push(add_firmware(boot, &self.firmware, options).map_err(Failure::without_an_answer)?);
+            provenances.push(add_firmware(boot, &self.firmware, options).map_err(Failure::from_refusal)?);
         }
         if !self.capture.is_empty() {
             let added = add_capture(boot, &self.capture, options);
-            let refused = |refusal| Failure::refused(refusal, |instead| format!("--capture: {instead}"));
+            let refused = |refusal| Failure::from_refusal_with(refusal, |reason| format!("--capture: {reason}"));
             provenances.push(added.map_err(refused)?);
         }
         Ok(provenances)

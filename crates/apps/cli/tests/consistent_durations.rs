@@ -1,11 +1,11 @@
-//! A transition has one length in every verb and format, whether or not somebody logged on meanwhile.
+//! All verbs and formats give a transition the same duration, whether or not someone logged on during it.
 #![allow(clippy::unwrap_used)]
 
 use onoff_simulator::Scenario;
 use onoff_trace::Duration;
 use serde_json::Value;
 
-use crate::running::Folder;
+use crate::harness::Folder;
 
 const MS: i64 = 1_000_000;
 
@@ -13,7 +13,7 @@ fn json(folder: &Folder, line: &str) -> Value {
     serde_json::from_str(&folder.answer(line)).unwrap()
 }
 
-/// A healthy boot at which the request for credentials takes so long.
+/// A healthy boot with a logon prompt that lasts `credentials`.
 fn boot_with(credentials: &str) -> Folder {
     let text =
         format!("name = \"A boot\"\nover = \"healthy-boot\"\nseed = 3\n[logon]\ncredentials = \"{credentials}\"\n");
@@ -23,7 +23,7 @@ fn boot_with(credentials: &str) -> Folder {
     folder
 }
 
-/// The length of the boot, after every answer was found to give it, ns.
+/// Checks that all outputs agree on the duration of the boot, and returns it in ns.
 fn length(folder: &Folder) -> i64 {
     let boot = json(folder, "boot boot.etl --format json");
     let ns = boot["total_ns"].as_i64().unwrap();
@@ -51,14 +51,14 @@ fn length(folder: &Folder) -> i64 {
 }
 
 #[test]
-fn a_boot_has_one_length_in_every_answer_and_a_person_adds_nothing() {
+fn verbs_agree_on_boot_duration() {
     let alone = length(&Folder::boot("healthy-boot.toml"));
     let (person, quick) = (boot_with("6500ms"), boot_with("5ms"));
     for folder in [&person, &quick] {
         assert!((length(folder) - alone).abs() <= 6 * MS);
     }
     assert!(person.answer("boot boot.etl").contains("6.50 s waiting for someone to log on"));
-    // Automatic logon answers within milliseconds: nobody was waited for.
+    // Automatic logon takes milliseconds, so there is no wait for a person.
     for line in ["boot boot.etl", "diagnose boot.etl", "why boot.etl --phase WinLogonInit", "compare boot.etl boot.etl"]
     {
         let answer = quick.answer(line);

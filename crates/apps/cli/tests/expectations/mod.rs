@@ -1,6 +1,5 @@
-//! What is true of scenarios, from `crates/support/simulator/expected/findings.toml`, and what was put into them, from themselves.
-//!
-//! What was put in is worked out of the scenario's text alone: nothing that read the recording has a part in it.
+//! Expected results of scenarios: from `crates/support/simulator/expected/findings.toml`, and injected times computed
+//! from the scenarios themselves. The computation uses only the scenario file, not the code that reads recordings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -9,78 +8,78 @@ use onoff_simulator::{Scenario, Truth, Work};
 use serde::Deserialize;
 
 const MS: i64 = 1_000_000;
-/// What a healthy hard disk needs for a request and for a mebibyte, as the page of findings says, ns.
+/// The time a healthy hard disk needs per request and per MiB, in ns, as documented in the findings reference.
 const HEALTHY_REQUEST_NS: i64 = 18 * MS;
 const HEALTHY_MEBIBYTE_NS: i64 = 20 * MS;
 
-/// What is true of a scenario.
+/// The expected results of a scenario.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Expected {
-    /// What must be named first; `None` when nothing may be found.
+    /// The first finding; `None` if there must be no findings.
     pub first: Option<String>,
-    /// What else is true, caveats too.
+    /// Other correct findings, including caveats.
     pub also: BTreeSet<String>,
-    /// What is true and known not to be found.
+    /// Known false negatives.
     pub missed: BTreeSet<String>,
-    /// What is found and known not to be true.
+    /// Known false positives.
     #[serde(rename = "false")]
     pub false_: BTreeSet<String>,
-    /// What the first finding must cost.
+    /// The expected cost of the first finding.
     pub cost: Option<Cost>,
-    /// The chain that `onoff why` must tell.
+    /// The expected chain in `onoff why`.
     pub chain: Option<Chain>,
 }
 
-/// What the first finding must cost.
+/// The expected cost of the first finding.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cost {
-    /// About whom it is.
+    /// The subject.
     pub subject: String,
-    /// What the scenario holds of it: see [`put_in_ns`].
+    /// The injected time, see [`injected_ns`].
     pub put_in: String,
-    /// How far from that it may be.
+    /// The tolerance.
     pub within_ms: i64,
-    /// Why it is not exact.
+    /// The reason for the tolerance.
     pub because: String,
-    /// How it must be found: `critical_path` or `at_most`.
+    /// The cost basis: `critical_path` or `at_most`.
     pub basis: String,
 }
 
-/// A chain: who waits for whom, and what the wait ends with.
+/// A chain of waits and its end.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Chain {
-    /// What `onoff why` is asked.
+    /// The arguments of `onoff why`.
     pub question: String,
-    /// Processes of the chain's longest step, from who waits to who is waited for.
+    /// The processes in the longest step of the chain, from the waiting to the awaited one.
     #[serde(default)]
     pub through: Vec<String>,
-    /// The same as threads, where the scenario names them.
+    /// The same as threads, if the scenario names them.
     #[serde(default)]
     pub threads: Vec<u32>,
-    /// What the time was: `cpu`, `disk`, `timer`, `device`, `other`.
+    /// The kind of time: `cpu`, `disk`, `timer`, `device`, `other`.
     pub ends: String,
-    /// Whose, or of which file or driver; a part of the reason, where nothing is known.
+    /// Its subject: a process, file or driver; or part of the reason if unknown.
     pub of: String,
-    /// Only what was done for a request to this device.
+    /// Only work for requests to this device.
     pub device: Option<String>,
-    /// What the scenario holds of it.
+    /// The injected time.
     pub put_in: String,
-    /// How far from that it may be.
+    /// The tolerance.
     pub within_ms: i64,
-    /// Why it is not exact.
+    /// The reason for the tolerance.
     pub because: String,
 }
 
-/// Every scenario of the file.
+/// All scenarios in the file.
 pub fn all() -> BTreeMap<String, Expected> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/simulator/expected/findings.toml");
     toml::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// Names of all scenarios there are.
+/// The names of all scenarios.
 pub fn scenarios() -> BTreeSet<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/simulator/scenarios");
     let paths = std::fs::read_dir(folder).unwrap();
@@ -91,22 +90,22 @@ pub fn scenarios() -> BTreeSet<String> {
         .collect()
 }
 
-/// A scenario as it is written.
+/// The source of a scenario.
 pub fn scenario(name: &str) -> Scenario {
     let path: PathBuf =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/simulator/scenarios").join(format!("{name}.toml"));
     Scenario::from_toml(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// What a scenario holds of something, ns:
+/// Computes the injected time of a subject, in ns:
 ///
 /// * `sleep of IMAGE`, `cpu of IMAGE`: work of a process's threads;
 /// * `cpu of service NAME`, `time-out of service NAME`: work of a service;
-/// * `reads of PATH`: requests whose path begins so, as long as the scenario's disk needs;
-/// * `requests beyond a healthy disk`: all requests, less what a healthy hard disk needs;
+/// * `reads of PATH`: requests with this path prefix, at the speed of the scenario's disk;
+/// * `requests beyond a healthy disk`: all requests, minus the time of a healthy hard disk;
 /// * `start and enumeration of DRIVER`, `suspend of DRIVER`, `waits for DRIVER`, `calls of DRIVER`;
 /// * `subscriber NAME`, `answer of IMAGE`, `limit of services`.
-pub fn put_in_ns(scenario: &Scenario, what: &str) -> i64 {
+pub fn injected_ns(scenario: &Scenario, what: &str) -> i64 {
     let of = |prefix: &str| what.strip_prefix(prefix);
     let threads = |image: &str, length: &dyn Fn(&Work) -> i64| -> i64 {
         let its = scenario.processes.iter().filter(|it| it.image == image);
@@ -177,8 +176,8 @@ pub fn put_in_ns(scenario: &Scenario, what: &str) -> i64 {
             Work::Dpc { time, driver } if driver == name => time.nanoseconds(),
             _ => 0,
         };
-        let beside = scenario.applications.iter().flat_map(|it| &it.background);
-        main_work(scenario).chain(beside).map(calls).sum()
+        let parallel = scenario.applications.iter().flat_map(|it| &it.background);
+        main_work(scenario).chain(parallel).map(calls).sum()
     } else if let Some(name) = of("subscriber ") {
         let subscribers = scenario.logon.subscriber.iter();
         subscribers.filter(|subscriber| subscriber.name == name).map(|subscriber| subscriber.time.nanoseconds()).sum()
@@ -192,13 +191,13 @@ pub fn put_in_ns(scenario: &Scenario, what: &str) -> i64 {
     sum
 }
 
-/// How long the scenario's disk needs for a request, ns.
+/// The time the scenario's disk needs for a request, in ns.
 fn request_ns(scenario: &Scenario, bytes: u64) -> i64 {
     let machine = &scenario.machine;
     machine.disk_access.nanoseconds() + machine.disk_per_mib.nanoseconds() * i64::try_from(bytes).unwrap() / (1 << 20)
 }
 
-/// Work of those whom a boot waits for.
+/// Work on the boot's critical path.
 fn main_work(scenario: &Scenario) -> impl Iterator<Item = &Work> {
     let services = scenario.services.service.iter().flat_map(|it| &it.work);
     (scenario.kernel.work.iter())
@@ -209,7 +208,7 @@ fn main_work(scenario: &Scenario) -> impl Iterator<Item = &Work> {
         .chain(services)
 }
 
-/// File name of the process of a thread.
+/// The process image name of a thread.
 pub fn image(truth: &Truth, tid: u32) -> String {
     let pid = truth.threads[&tid];
     let found = truth.processes.iter().rev().find(|row| row.pid == pid);

@@ -1,4 +1,4 @@
-//! The program on simulated boots: xperf's documents hold the rows that papers print.
+//! xperf XML of simulated boots has the rows printed in papers.
 #![allow(clippy::unwrap_used)]
 
 use std::path::{Path, PathBuf};
@@ -24,14 +24,14 @@ fn onoff(arguments: &[&str], recording: &Path) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The value of an attribute in a line of XML.
+/// The value of an attribute on a line of XML.
 fn attribute<'x>(line: &'x str, name: &str) -> &'x str {
     let after = line.split_once(&format!(" {name}=\"")).unwrap().1;
     after.split_once('"').unwrap().0
 }
 
 #[test]
-fn the_services_excerpt_of_the_embedded_paper() {
+fn matches_services_excerpt_of_embedded_paper() {
     let folder = tempfile::tempdir().unwrap();
     let xml = onoff(&["boot", "--format", "xml"], &recorded(folder.path(), "services-wes7"));
     let rows: Vec<&str> = xml.lines().filter(|line| line.trim_start().starts_with("<serviceTransition ")).collect();
@@ -42,7 +42,7 @@ fn the_services_excerpt_of_the_embedded_paper() {
         assert_eq!(attribute(row, "group"), expected.group);
         assert_eq!(attribute(row, "transition"), "start");
         assert_eq!(Some(attribute(row, "container")), expected.container.as_deref());
-        // The paper's tool cut milliseconds, later ones round them: a row may be 1 ms off.
+        // The paper's tool truncated ms, later ones round: rows may differ by 1 ms.
         for (name, published) in [
             ("totalTransitionTimeDelta", Some(expected.total_ms)),
             ("firstCheckpointTimeDelta", expected.first_checkpoint_ms),
@@ -58,7 +58,7 @@ fn the_services_excerpt_of_the_embedded_paper() {
 }
 
 #[test]
-fn the_timing_node_of_table_5() {
+fn matches_timing_node_of_table_5() {
     let folder = tempfile::tempdir().unwrap();
     for run in ["table-5-run-1", "table-5-run-2"] {
         let expect = scenario(run).expect;
@@ -84,7 +84,7 @@ fn the_timing_node_of_table_5() {
 }
 
 #[test]
-fn the_program_answers_about_the_sample() {
+fn analyzes_sample() {
     let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../samples/slow-boot.etl");
     let text = onoff(&["boot"], &sample);
     for fact in ["SoundShaper", "LegacyScan", "never pended", "CloudBox", "WinLogonInit"] {

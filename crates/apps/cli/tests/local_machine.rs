@@ -1,4 +1,4 @@
-//! Questions without a file: what this computer knows of its own boots, here a tree of files in its place.
+//! Commands without a file, which read this computer's own logs; here from a root folder in a temporary directory.
 #![allow(clippy::unwrap_used)]
 #![cfg(target_os = "linux")]
 
@@ -6,13 +6,13 @@ use std::fs;
 use std::io::Read;
 use std::path::Path;
 
-use crate::running::{Folder, LINUX_BOOT};
+use crate::harness::{Folder, LINUX_BOOT};
 use onoff_testkit::journal::{JournalEntry, JournalMaker, entries_of_export};
 use serde_json::Value;
 
 const MACHINE: &str = "4f0e9c1d2a3b4c5d8e6f708192a3b4c5";
 
-/// Makes `root` a computer with this journal.
+/// Creates a root folder with this journal.
 pub fn computer(folder: &Folder, entries: &[JournalEntry]) {
     for path in [format!("root/var/log/journal/{MACHINE}"), "root/etc".to_owned()] {
         fs::create_dir_all(folder.path(&path)).unwrap();
@@ -29,7 +29,7 @@ fn answer(folder: &Folder, arguments: &str) -> (String, String) {
     (String::from_utf8(output.stdout).unwrap(), stderr)
 }
 
-/// An answer without what it is from: the names of files, the other boots, and that a journal in use is not closed.
+/// Removes provenance from the output: file names, the other boots, and the note that a journal in use is not closed.
 fn json(text: &str) -> Value {
     let mut answer: Value = serde_json::from_str(text).unwrap();
     for about in ["onoff", "recording", "boots", "losses"] {
@@ -40,7 +40,7 @@ fn json(text: &str) -> Value {
 
 #[track_caller]
 fn assert_same(one: &str, other: &str) {
-    // Whole answers in a message help nobody.
+    // Keep the assertion message short.
     let (one, other) = (json(one), json(other));
     for (name, value) in one.as_object().unwrap() {
         assert!(other[name] == *value, "{name} differs");
@@ -49,25 +49,25 @@ fn assert_same(one: &str, other: &str) {
 }
 
 #[test]
-fn the_answers_are_those_of_the_same_journal_as_a_file() {
+fn matches_same_journal_as_file() {
     let folder = Folder::new();
     let (_, export) = LINUX_BOOT.iter().find(|(name, _)| *name == "journal.export").unwrap();
     folder.file("journal.export", export.as_bytes());
     computer(&folder, &entries_of_export(export.as_bytes(), 1));
-    let (text, said) = answer(&folder, "boot --root root --format json");
+    let (text, printed) = answer(&folder, "boot --root root --format json");
     assert_same(&text, &folder.answer("boot journal.export --format json"));
-    // There is no systemd in the tree, and the answer says what it goes without.
-    assert!(said.contains("systemd's own times"), "{said}");
-    let (earlier, said) = answer(&folder, "boot --root root --boot -1 --format json");
+    // The root folder has no systemd, which the output reports.
+    assert!(printed.contains("systemd's own times"), "{printed}");
+    let (earlier, printed) = answer(&folder, "boot --root root --boot -1 --format json");
     assert_same(&earlier, &folder.answer("boot journal.export --boot -1 --format json"));
     assert_eq!(json(&earlier)["startup_ns"], 7_000_000_000_i64);
-    // Another boot needs the journal only, and that is there.
-    assert_eq!(said, "");
+    // Another boot needs only the journal.
+    assert_eq!(printed, "");
     let (list, _) = answer(&folder, "boot --root root --list-boots");
     assert_eq!(list, folder.answer("boot journal.export --list-boots"));
 }
 
-/// The bytes of a member of an archive.
+/// Reads a member of an archive.
 pub fn member(archive: &Path, member: &str) -> Vec<u8> {
     let packed = fs::read(archive).unwrap();
     let mut unpacked = Vec::new();
@@ -85,7 +85,7 @@ pub fn member(archive: &Path, member: &str) -> Vec<u8> {
 }
 
 #[test]
-fn a_real_shutdown_is_that_of_the_boot_before() {
+fn shutdown_reads_previous_boot() {
     let Some(samples) = onoff_testkit::real::samples("linux") else {
         return;
     };
@@ -101,7 +101,7 @@ fn a_real_shutdown_is_that_of_the_boot_before() {
     let (text, _) = answer(&folder, "shutdown --root root --format json");
     let report = json(&text);
     assert_same(&text, &folder.answer("shutdown stopped.export --format json"));
-    // The unit whose ExecStop sleeps 5 s.
+    // The unit with an ExecStop that sleeps for 5 s.
     let units = report["units"].as_array().unwrap();
     let slow = units.iter().find(|unit| unit["name"] == "slowstop.service").unwrap();
     let took = slow["duration_ns"].as_i64().unwrap();
@@ -111,15 +111,15 @@ fn a_real_shutdown_is_that_of_the_boot_before() {
 }
 
 #[test]
-fn what_cannot_be_read_is_named_with_what_to_do() {
+fn reports_unreadable_sources_with_advice() {
     let folder = Folder::new();
     fs::create_dir_all(folder.path("root/etc")).unwrap();
     let output = folder.run("boot --root root");
     assert_eq!(output.status.code(), Some(2));
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("there is none in /var/log/journal or /run/log/journal"), "{said}");
-    assert!(said.lines().last().unwrap().contains("name a recording"), "{said}");
-    // The journal of another machine is not this computer's.
+    let printed = String::from_utf8(output.stderr).unwrap();
+    assert!(printed.contains("there is none in /var/log/journal or /run/log/journal"), "{printed}");
+    assert!(printed.lines().last().unwrap().contains("pass a recording"), "{printed}");
+    // Journals of other machines are ignored.
     let entry = JournalEntry { boot: 1, sequence_number: 1, realtime_us: 1, ..JournalEntry::default() };
     computer(&folder, &[entry]);
     folder.file("root/etc/machine-id", b"00000000000000000000000000000001\n");
@@ -127,7 +127,7 @@ fn what_cannot_be_read_is_named_with_what_to_do() {
     assert_eq!(output.status.code(), Some(2));
 }
 
-/// The members of an archive as one text.
+/// Concatenates the members of an archive.
 fn members(folder: &Folder, name: &str) -> String {
     let packed = fs::read(folder.path(name)).unwrap();
     let mut unpacked = Vec::new();
@@ -136,7 +136,7 @@ fn members(folder: &Folder, name: &str) -> String {
 }
 
 #[test]
-fn what_is_collected_is_answered_like_the_computer_itself_redacted_or_not() {
+fn collected_file_gives_same_results() {
     let Some(samples) = onoff_testkit::real::samples("linux") else {
         return;
     };
@@ -146,23 +146,23 @@ fn what_is_collected_is_answered_like_the_computer_itself_redacted_or_not() {
     folder.file("root/etc/hostname", b"labguest\n");
     let (here, _) = answer(&folder, "boot --root root --format json");
     for (name, wish) in [("plain.tar.gz", ""), ("redacted.tar.gz", " --redact")] {
-        let (said, _) = answer(&folder, &format!("collect --root root -o {name}{wish}"));
-        assert!(said.starts_with(&format!("Packed into {name}:\n  boots            1\n")), "{said}");
+        let (printed, _) = answer(&folder, &format!("collect --root root -o {name}{wish}"));
+        assert!(printed.starts_with(&format!("Wrote {name}:\n  boots            1\n")), "{printed}");
         assert_same(&here, &folder.answer(&format!("boot {name} --format json")));
     }
     assert!(members(&folder, "plain.tar.gz").contains("labguest"));
     let redacted = members(&folder, "redacted.tar.gz");
     assert!(!redacted.contains("labguest") && !redacted.contains(MACHINE));
-    // What is there is left alone.
+    // An existing file is not overwritten.
     let before = fs::read(folder.path("plain.tar.gz")).unwrap();
     let (code, message) = folder.refusal("collect --root root -o plain.tar.gz");
     assert_eq!(code, 2);
-    assert!(message.contains("there is such a file already"), "{message}");
+    assert!(message.contains("the file already exists"), "{message}");
     assert_eq!(fs::read(folder.path("plain.tar.gz")).unwrap(), before);
 }
 
 #[test]
-fn nothing_to_collect_leaves_no_file() {
+fn empty_collection_leaves_no_file() {
     let folder = Folder::new();
     fs::create_dir_all(folder.path("root")).unwrap();
     assert_eq!(folder.run("collect --root root -o none.tar.gz").status.code(), Some(2));

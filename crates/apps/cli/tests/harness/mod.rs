@@ -1,4 +1,4 @@
-//! Running the real program on recordings made for the test.
+//! Runs the real program on recordings made for the test.
 
 pub mod symbols;
 
@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 use onoff_simulator::{Scenario, Truth};
 use tempfile::TempDir;
 
-/// A folder with recordings, gone at the end of the test.
+/// A temporary folder with recordings.
 pub struct Folder {
     folder: TempDir,
 }
@@ -22,18 +22,18 @@ impl Folder {
         self.folder.path().join(name)
     }
 
-    /// A file with these bytes.
+    /// Writes a file.
     pub fn file(&self, name: &str, bytes: &[u8]) -> &Self {
         std::fs::write(self.path(name), bytes).unwrap();
         self
     }
 
-    /// The boot of one of the simulator's scenarios, as `boot.etl`.
+    /// Simulates a scenario and writes `boot.etl`.
     pub fn boot(scenario: &str) -> Self {
         Self::boot_and_truth(scenario).0
     }
 
-    /// The same, with what really happened in it.
+    /// Also returns the simulated truth.
     pub fn boot_and_truth(scenario: &str) -> (Self, Truth) {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/simulator/scenarios").join(scenario);
         let text = std::fs::read_to_string(path).unwrap();
@@ -43,7 +43,7 @@ impl Folder {
         (folder, simulated.truth)
     }
 
-    /// The program, to be run in the folder with arguments separated by blanks.
+    /// The program with arguments separated by blanks, to run in the folder.
     pub fn command(&self, arguments: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_onoff"));
         command.args(arguments.split_whitespace()).current_dir(self.folder.path()).stdin(Stdio::null());
@@ -59,14 +59,14 @@ impl Folder {
         self.command(arguments).output().unwrap()
     }
 
-    /// A run whose reader closed the pipe before the first byte.
+    /// Runs with a reader that closes the pipe before the first byte.
     pub fn unread(&self, mut command: Command) -> Output {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         command.stdout(writer).stderr(Stdio::piped()).spawn().unwrap().wait_with_output().unwrap()
     }
 
-    /// Stdout of a run that must answer.
+    /// Runs the program, which must succeed, and returns stdout.
     pub fn answer(&self, arguments: &str) -> String {
         let output = self.run(arguments);
         let stderr = String::from_utf8_lossy(&output.stderr);
@@ -74,7 +74,7 @@ impl Folder {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// Stdout and stderr of a run that must answer with columns and nothing below them: exit code 0, the reason on stderr.
+    /// Runs the program, which must print a table without rows, exit with 0 and give the reason on stderr.
     pub fn columns_alone(&self, arguments: &str) -> (String, String) {
         let output = self.run(arguments);
         let stderr = String::from_utf8(output.stderr).unwrap();
@@ -83,7 +83,7 @@ impl Folder {
         (String::from_utf8(output.stdout).unwrap(), stderr)
     }
 
-    /// Exit code and stderr of a run that must not answer: nothing on stdout, one line on stderr.
+    /// Runs the program, which must fail with empty stdout and one line on stderr. Returns the exit code and stderr.
     pub fn refusal(&self, arguments: &str) -> (i32, String) {
         let output = self.run(arguments);
         assert_eq!(String::from_utf8_lossy(&output.stdout), "", "onoff {arguments}");
@@ -93,8 +93,8 @@ impl Folder {
     }
 }
 
-/// The parts of a small Linux recording: `slow.service` takes 6 s on the way to the default target, beside it `side.service`
-/// 8 s; the journal has another boot before.
+/// The parts of a small Linux recording: `slow.service` takes 6 s on the path to the default target, `side.service`
+/// takes 8 s in parallel; the journal has an earlier boot.
 pub const LINUX_BOOT: [(&str, &str); 3] = [
     (
         "manager.txt",
@@ -129,7 +129,7 @@ pub const LINUX_BOOT: [(&str, &str); 3] = [
 ];
 
 impl Folder {
-    /// [`LINUX_BOOT`] as the folder `linux`.
+    /// Writes [`LINUX_BOOT`] to the folder `linux`.
     pub fn linux_boot() -> Self {
         let folder = Self::new();
         std::fs::create_dir(folder.path("linux")).unwrap();

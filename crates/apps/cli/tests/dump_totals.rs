@@ -1,18 +1,18 @@
-//! The rows of the dump, read as a script reads them and added up, are what the tables say.
+//! Sums of the dump's rows, parsed as a script would, match the tables.
 //!
-//! Nothing here knows how a recording is read: it takes the dump's text, its header block for the columns, and sums. Rows are cut
-//! off to µs, so a sum of n times may be n µs less than the table's.
+//! This code does not use the readers: it parses the text of the dump by its header block and sums. Rows are truncated
+//! to µs, so a sum of n times may be n µs below the table's.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::running::Folder;
+use crate::harness::Folder;
 
-/// Sums by what is summed and of whom: `("switched", "528")`.
+/// Sums by quantity and owner, such as `("switched", "528")`.
 type Sums = BTreeMap<(&'static str, String), i64>;
 
-/// The fields of a row: commas between quotes separate nothing.
+/// Splits a row into fields; commas within quotes are literal.
 fn fields(row: &str, separator: char) -> Vec<String> {
     let mut fields = vec![String::new()];
     let mut quoted = false;
@@ -27,7 +27,7 @@ fn fields(row: &str, separator: char) -> Vec<String> {
     fields.into_iter().map(|field| field.trim().trim_matches('"').to_owned()).collect()
 }
 
-/// The number between the brackets of `name.exe ( 528)`.
+/// The number in parentheses in `name.exe ( 528)`.
 fn process(field: &str) -> String {
     let (_, id) = field.rsplit_once('(').unwrap();
     id.trim_end_matches(')').trim().to_owned()
@@ -40,11 +40,11 @@ fn number(field: &str) -> i64 {
     }
 }
 
-/// Adds the rows up.
+/// Sums the rows.
 fn sums_of_rows(dump: &str) -> Sums {
     let mut sums = Sums::new();
     let mut columns: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    // By processor: since when, and whom.
+    // By processor: start time and owner.
     let mut running: BTreeMap<String, (i64, String)> = BTreeMap::new();
     let (mut in_header, mut end) = (false, 0);
     for line in dump.lines() {
@@ -123,16 +123,16 @@ fn sums_of_rows(dump: &str) -> Sums {
     sums
 }
 
-/// What a table says: the same sums, ns where they are times.
+/// The same sums from a table; times in ns.
 #[derive(Default)]
 struct Tables {
     sums: Sums,
-    /// Which sums the tables hold for all whom they are of.
-    told: BTreeSet<&'static str>,
+    /// The sums for which the tables have all owners.
+    available: BTreeSet<&'static str>,
 }
 
 impl Tables {
-    /// Takes columns of a list: what is summed, by which column, and the column that says of whom.
+    /// Adds columns of a list: quantity, column, and the column with the owner.
     fn take(&mut self, csv: &str, whom: &str, columns: &[(&'static str, &str)], wanted: impl Fn(&str) -> bool) {
         let mut lines = csv.lines();
         let Some(titles) = lines.next().map(|titles| fields(titles, ',')) else {
@@ -145,13 +145,13 @@ impl Tables {
                 let of = &row[place(whom)];
                 let of = if of.is_empty() && whom == "pid" { "-1" } else { of };
                 *self.sums.entry((what, of.to_owned())).or_default() += if by.is_empty() { 0 } else { number(by) };
-                self.told.insert(what);
+                self.available.insert(what);
             }
         }
     }
 }
 
-/// Where rows and tables differ.
+/// The differences between rows and tables.
 fn differences(rows: &Sums, tables: &Tables) -> Vec<String> {
     let count_of = |what: &str, whom: &str| -> i64 {
         let counted: &[&'static str] = match what {
@@ -169,18 +169,18 @@ fn differences(rows: &Sums, tables: &Tables) -> Vec<String> {
     let all: BTreeSet<&(&'static str, String)> = rows.keys().chain(tables.sums.keys()).collect();
     let mut found = Vec::new();
     for key @ (what, whom) in all {
-        // Tables of processors leave out the idle time, here as the process 0.
+        // CPU tables omit idle time, which is process 0 here.
         let is_idle = whom == "0" && matches!(*what, "ran" | "switches" | "samples");
-        if !tables.told.contains(what) || is_idle {
+        if !tables.available.contains(what) || is_idle {
             continue;
         }
         let (row, table) = (rows.get(key).copied().unwrap_or(0), tables.sums.get(key).copied().unwrap_or(0));
         let count = count_of(what, whom);
         let same = match *what {
-            // A run is cut off at both its ends.
+            // Both ends of a run are truncated.
             "ran" => (row * 1_000 - table).abs() <= (count + 2) * 1_000,
-            // The dump has how long a disk request took as its completion says; the list goes by when it was issued and completed,
-            // which is µs more, and of one request in a thousand of real recordings ms.
+            // The dump uses the duration from the completion event; the list uses issue and completion times, which
+            // gives µs more, and ms more for one in a thousand real requests.
             "time of reads" | "time of writes" | "time of flushes" => {
                 (row * 1_000 - table).abs() <= (count * 10_000).max(table / 20)
             }
@@ -194,7 +194,7 @@ fn differences(rows: &Sums, tables: &Tables) -> Vec<String> {
     found
 }
 
-/// The lists of a recording. Of what it does not hold there is no list.
+/// The lists of a recording; lists without data are missing.
 fn tables(folder: &Folder, recording: &str) -> Tables {
     let mut tables = Tables::default();
     let list = |verb: &str| {
@@ -227,7 +227,7 @@ fn tables(folder: &Folder, recording: &str) -> Tables {
     tables
 }
 
-/// The repository's own recording: switches, samples, disks, interrupts and hard faults, simulated.
+/// The simulated sample: switches, samples, disks, interrupts and hard faults.
 fn simulated() -> Folder {
     let folder = Folder::new();
     let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../samples/slow-boot.etl");
@@ -236,15 +236,16 @@ fn simulated() -> Folder {
 }
 
 #[test]
-fn rows_of_a_simulated_boot_add_up_to_the_lists() {
+fn simulated_rows_sum_to_lists() {
     let folder = simulated();
     let dump = folder.answer("xperf -i boot.etl -a dumper");
     let tables = tables(&folder, "boot.etl");
-    let told = ["DPCs", "bytes faulted", "bytes read", "bytes written", "flushes", "interrupts", "ran", "switches"];
-    assert!(told.iter().all(|what| tables.told.contains(what)), "{:?}", tables.told);
+    let available =
+        ["DPCs", "bytes faulted", "bytes read", "bytes written", "flushes", "interrupts", "ran", "switches"];
+    assert!(available.iter().all(|what| tables.available.contains(what)), "{:?}", tables.available);
     let rows = sums_of_rows(&dump);
     assert_eq!(differences(&rows, &tables), Vec::<String>::new());
-    // One row less is a difference, of whatever kind it is.
+    // Removing any row must cause a difference.
     for name in ["CSwitch", "DiskRead", "DiskWrite", "DiskFlush", "Interrupt", "DPC", "HardFault"] {
         let is_one = |line: &&str| line.trim_start().starts_with(&format!("{name},")) && !line.contains("TimeStamp");
         let without = dump.lines().rfind(is_one).unwrap();
@@ -254,13 +255,13 @@ fn rows_of_a_simulated_boot_add_up_to_the_lists() {
 }
 
 #[test]
-fn rows_of_a_simulated_boot_add_up_to_the_reports_of_actions() {
+fn simulated_rows_sum_to_action_reports() {
     let folder = simulated();
     let rows = sums_of_rows(&folder.answer("xperf -i boot.etl -a dumper"));
     let sum = |what: &str| -> i64 { rows.iter().filter(|((of, _), _)| *of == what).map(|(_, sum)| sum).sum() };
     let report = |action: &str| folder.answer(&format!("xperf -i boot.etl -a {action}"));
 
-    // Time by process, the idle time too.
+    // Time by process, including idle time.
     let mut processes = 0;
     for row in report("cswitch -process").lines().skip(1).map(|row| fields(row, ',')) {
         let whom = process(&row[1]);
@@ -271,7 +272,7 @@ fn rows_of_a_simulated_boot_add_up_to_the_reports_of_actions() {
     }
     assert!(processes > 10);
 
-    // Interrupts by processor, each cut off.
+    // Interrupts by processor, each truncated.
     let of_interrupts = report("dpcisr -isr -summary");
     let (_, table) = of_interrupts.split_once("Interrupt Info").unwrap();
     let in_table: i64 = table
@@ -282,7 +283,7 @@ fn rows_of_a_simulated_boot_add_up_to_the_reports_of_actions() {
         .sum();
     assert_eq!(in_table, sum("time of interrupts"));
 
-    // Files: requests and bytes; µs of a request are cut off in both.
+    // Files: requests and bytes; both truncate requests to µs.
     let files: Vec<Vec<String>> = report("diskio -summary").lines().skip(1).map(|row| fields(row, ',')).collect();
     let column = |at: usize| -> i64 { files.iter().map(|row| number(&row[at])).sum() };
     assert_eq!(column(0), sum("reads") + sum("writes") + sum("flushes"));
@@ -290,7 +291,7 @@ fn rows_of_a_simulated_boot_add_up_to_the_reports_of_actions() {
     let [reads, writes] = [column(5) - sum("time of reads"), column(8) - sum("time of writes")].map(i64::abs);
     assert!(reads <= sum("reads") && writes <= sum("writes"), "{reads} and {writes} µs apart");
 
-    // Hard faults by process: lines that are not indented.
+    // Hard faults by process are the lines without indentation.
     let faults = report("hardfault");
     let mut found = 0;
     for line in faults.lines().skip(1).filter(|line| !line.starts_with(' ') && !line.is_empty()) {
@@ -304,17 +305,17 @@ fn rows_of_a_simulated_boot_add_up_to_the_reports_of_actions() {
     }
     assert_eq!(found, sum("hard faults"));
 
-    // Every event is a row, by the recorder's own numbers; events of several numbers and versions may have one name.
+    // Every event is a row. Events with several ids and versions can have the same name.
     let mut by_name: BTreeMap<String, i64> = BTreeMap::new();
     for line in report("tracestats -detail").lines() {
         let cells: Vec<&str> = line.split_whitespace().collect();
-        // Events with a manifest have more numbers, and their names are one word.
+        // Manifest events have more ids, and their names are single words.
         let (count, name) = match &cells[..] {
             [_, _, _, _, _, _, _, count, _, name] if name.contains('/') => (count, std::slice::from_ref(name)),
             [_, _, _, count, _, name @ ..] => (count, name),
             _ => continue,
         };
-        // What statistics call an event, where a dump does not call it so.
+        // Names in the statistics that differ from the dump.
         let name = match &name.join(" ")[..] {
             "Sampled Profile" => "SampledProfile".to_owned(),
             "Dpc" => "DPC".to_owned(),
@@ -329,7 +330,7 @@ fn rows_of_a_simulated_boot_add_up_to_the_reports_of_actions() {
         }
     }
     let mut kinds = 0;
-    // These have a row for each mask and for each frame.
+    // These have one row per mask and per frame.
     for (name, count) in by_name.into_iter().filter(|(name, _)| name != "GroupMasks" && name != "Stack") {
         if let Some(&of_name) = rows.get(&("rows", name.clone())) {
             assert_eq!(count, of_name, "{name}");
@@ -340,7 +341,7 @@ fn rows_of_a_simulated_boot_add_up_to_the_reports_of_actions() {
 }
 
 #[test]
-fn rows_of_real_recordings_add_up_to_the_lists() {
+fn real_rows_sum_to_lists() {
     let Some(samples) = onoff_testkit::real::samples("etl") else {
         return;
     };

@@ -1,4 +1,4 @@
-//! A program whose functions have names.
+//! A recorded program with symbols.
 
 use std::io::Read;
 
@@ -7,7 +7,7 @@ use onoff_simulator::Scenario;
 
 use super::Folder;
 
-/// A recording whose program has the PDB of `crates/support/symbols/tests` and waits with a known call stack.
+/// A recording of a program with the PDB in `crates/support/symbols/tests`, which waits with a known call stack.
 const WITH_SYMBOLS: &str = r#"
 name = "A program with symbols"
 seed = 7
@@ -28,15 +28,15 @@ stack = [0x1045, 0x1025, 0x1005]
 [[process.thread]]
 work = ["cpu 1ms", "sleep 3s", "cpu 1ms"]
 "#;
-/// The identity of that PDB.
+/// The identity of the PDB.
 pub const PDB_IDENTITY: &str = "662C43260F04F9624C4C44205044422E1";
 
-/// A folder with it as `boot.etl`.
+/// Writes the recording as `boot.etl`.
 pub fn with_symbols() -> Folder {
     simulated(WITH_SYMBOLS)
 }
 
-/// The same with samples, of which the program's innermost function takes 50 ms.
+/// Adds samples: 50 ms in the program's innermost function.
 pub fn with_samples() -> Folder {
     let sampled = WITH_SYMBOLS.replace("tail =", "sample_interval = \"1ms\"\ntail =");
     simulated(&sampled.replace("cpu 1ms\", \"sleep", "cpu 50ms\", \"sleep"))
@@ -49,7 +49,7 @@ fn simulated(scenario: &str) -> Folder {
     folder
 }
 
-/// The PDB.
+/// The bytes of the PDB.
 pub fn pdb() -> Vec<u8> {
     let packed = include_bytes!("../../../../support/symbols/tests/data/driver.pdb.gz");
     let mut pdb = Vec::new();

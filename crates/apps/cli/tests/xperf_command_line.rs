@@ -1,7 +1,7 @@
-//! `onoff xperf`: the line that scripts written for xperf pass.
+//! `onoff xperf` with command lines of scripts written for xperf.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use crate::running::Folder;
+use crate::harness::Folder;
 
 /// Services only.
 const PAPER: &str = "services-wes7.toml";
@@ -9,11 +9,11 @@ const PAPER: &str = "services-wes7.toml";
 const SLOW: &str = "slow-boot.toml";
 
 #[test]
-fn its_documents_are_those_of_the_plain_verbs() {
+fn xperf_output_matches_verbs() {
     let folder = Folder::boot(SLOW);
     assert_eq!(folder.answer("xperf -i boot.etl -a services"), folder.answer("boot boot.etl --format csv"));
     assert_eq!(folder.answer("xperf -i boot.etl -a pnp"), folder.answer("boot boot.etl --format csv --csv pnp"));
-    // One has a single header block and lines of Windows, the other announces columns as it goes.
+    // One has a single header block and Windows line endings; the other prints column headers as needed.
     let rows = |dump: String| -> Vec<String> {
         let mut in_header = false;
         let is_row = |line: &&str| {
@@ -34,26 +34,29 @@ fn its_documents_are_those_of_the_plain_verbs() {
 }
 
 #[test]
-fn a_range_may_be_the_name_of_a_phase() {
+fn range_accepts_phase_name() {
     let (folder, truth) = Folder::boot_and_truth(SLOW);
     let phase = truth.phases.iter().find(|phase| phase.name == "WinLogonInit").unwrap();
     let by_times = format!("{}ns {}ns", phase.start_ns, phase.end_ns);
     let run =
         |range: &str| folder.run(&format!("xperf -i boot.etl -a dumper -range {range} -a process -range {range}"));
     let by_name = run("winlogoninit");
-    let said = String::from_utf8(by_name.stderr.clone()).unwrap();
-    assert!(said.starts_with("onoff: WinLogonInit of the boot: 13.5 s to 22.7 s\n"), "{said}");
+    let printed = String::from_utf8(by_name.stderr.clone()).unwrap();
+    assert!(printed.starts_with("onoff: WinLogonInit of the boot: 13.5 s to 22.7 s\n"), "{printed}");
     assert!(by_name.stdout.len() > 1_000);
     assert_eq!(by_name.stdout, run(&by_times).stdout);
 
     let refused = folder.run("xperf -i boot.etl -a dumper -range Logon");
     assert_eq!(refused.status.code(), Some(2));
-    let said = String::from_utf8(refused.stderr).unwrap();
-    assert!(said.starts_with("onoff: -range Logon: no such phase; this recording has PreSMSS, SMSSInit"), "{said}");
+    let printed = String::from_utf8(refused.stderr).unwrap();
+    assert!(
+        printed.starts_with("onoff: -range Logon: no such phase; this recording has PreSMSS, SMSSInit"),
+        "{printed}"
+    );
 }
 
 #[test]
-fn the_options_of_boot_leave_out_what_they_say() {
+fn boot_options_omit_sections() {
     let folder = Folder::boot(SLOW);
     folder.file("expected.txt", b"\xef\xbb\xbfSMSS.exe\r\n\r\ncsrss.exe\r\n");
     let whole = folder.answer("xperf -i boot.etl -a boot");
@@ -61,11 +64,11 @@ fn the_options_of_boot_leave_out_what_they_say() {
         .answer("xperf -i boot.etl -a boot -minCPUToShow 50 -maxFilesToShow 0 -expectedProcessesFile expected.txt");
     let count = |document: &str, element: &str| document.matches(&format!("<{element} ")).count();
     assert!(count(&whole, "perProcessCPUUsage") > count(&less, "perProcessCPUUsage"));
-    // Idle is no process to hide: one in each interval.
+    // Idle is never hidden: one in each interval.
     assert!(count(&less, "perProcessCPUUsage") >= count(&less, "interval"));
     assert!(count(&whole, "file") > 0);
     assert_eq!(count(&less, "extension"), 0);
-    // What was read ahead is no file to leave out.
+    // Files that were read ahead are not omitted.
     let read_ahead = less.matches("<file name=\"Unknown (0x0)\"").count();
     assert_eq!(count(&less, "file"), read_ahead);
     let expected = |document: &str| -> usize {
@@ -78,30 +81,30 @@ fn the_options_of_boot_leave_out_what_they_say() {
 }
 
 #[test]
-fn rows_of_a_range_are_those_of_the_whole_in_it() {
+fn range_rows_match_full_dump() {
     let folder = Folder::boot(PAPER);
     let rows = |text: &str| -> Vec<String> { text.lines().map(str::to_owned).collect() };
     let whole = rows(&folder.answer("xperf -i boot.etl -a services"));
     let part = rows(&folder.answer("xperf -i boot.etl -a services -range 9250ms 9300ms"));
-    // Services on their way between 9250 and 9300 ms: those of the paper that began before and ended after.
+    // Services in progress between 9250 and 9300 ms: those in the paper that started before and ended after.
     let names: Vec<&str> = part[3..].iter().map(|row| row.split(", ").nth(1).unwrap()).collect();
     assert_eq!(names, ["DcomLaunch", "RpcEptMapper"]);
     assert!(part.iter().all(|row| whole.contains(row)));
 }
 
 #[test]
-fn long_parts_of_services_are_listed_when_asked_for() {
+fn lists_long_service_parts_on_request() {
     let folder = Folder::boot(PAPER);
     let text = folder.answer("xperf -i boot.etl -a services -poiThreshold_ContainerInit 100ms");
     let points: Vec<&str> = text.lines().filter(|line| line.starts_with("PointOfInterest")).collect();
-    // The paper's two checkpoints after more than 100 ms.
+    // The two checkpoints over 100 ms in the paper.
     assert_eq!(points.len(), 3, "{points:?}");
     assert!(points[1].starts_with("PointOfInterest, PlugPlay, ContainerInit, 12"), "{points:?}");
     assert!(points[2].starts_with("PointOfInterest, eventlog, ContainerInit, 21"), "{points:?}");
 }
 
 #[test]
-fn an_action_that_cannot_answer_leaves_the_others_and_the_files_alone() {
+fn failing_action_does_not_affect_others() {
     let folder = Folder::boot(PAPER);
     folder.file("shutdown.xml", b"before");
     let output =
@@ -115,22 +118,22 @@ fn an_action_that_cannot_answer_leaves_the_others_and_the_files_alone() {
 }
 
 #[test]
-fn a_recording_without_what_is_asked_for_has_exit_code_2() {
+fn missing_data_exits_with_2() {
     let folder = Folder::boot(PAPER);
     let output = folder.run("xperf -i boot.etl -a dumper -provider Nobody");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!((output.status.code(), &*said), (Some(0), "onoff: -a dumper: no event matches\n"));
+    let printed = String::from_utf8_lossy(&output.stderr);
+    assert_eq!((output.status.code(), &*printed), (Some(0), "onoff: -a dumper: no event matches\n"));
     assert!(output.stdout.starts_with(b"BeginHeader\r\n"));
-    let (code, said) = folder.refusal("xperf -i none.etl -a boot");
+    let (code, printed) = folder.refusal("xperf -i none.etl -a boot");
     assert_eq!(code, 1);
-    assert!(said.starts_with("onoff: none.etl: "), "{said}");
-    let (code, said) = folder.refusal("xperf -i boot.etl -o no/such/folder.xml -a boot");
+    assert!(printed.starts_with("onoff: none.etl: "), "{printed}");
+    let (code, printed) = folder.refusal("xperf -i boot.etl -o no/such/folder.xml -a boot");
     assert_eq!(code, 1);
-    assert!(said.contains("no/such/folder.xml"), "{said}");
+    assert!(printed.contains("no/such/folder.xml"), "{printed}");
 }
 
 #[test]
-fn lost_events_are_refused_without_tle() {
+fn rejects_lost_events_without_tle() {
     let Some(samples) = onoff_testkit::real::samples("etl") else {
         return;
     };
@@ -143,10 +146,10 @@ fn lost_events_are_refused_without_tle() {
             continue;
         }
         let output = folder.run(&format!("xperf -i {path} -quiet -a dumper"));
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        if said.contains("the recorder lost ") {
+        let printed = String::from_utf8_lossy(&output.stderr).into_owned();
+        if printed.contains("the recorder lost ") {
             assert_eq!(output.status.code(), Some(2), "{path}");
-            assert!(output.stdout.is_empty() && said.contains("-tle"), "{path}: {said}");
+            assert!(output.stdout.is_empty() && printed.contains("-tle"), "{path}: {printed}");
             folder.answer(&format!("xperf -i {path} -tle -quiet -a dumper"));
             lossy += 1;
         }
@@ -156,7 +159,7 @@ fn lost_events_are_refused_without_tle() {
 
 #[cfg(unix)]
 #[test]
-fn a_pipe_which_can_be_read_only_once_is_enough_for_several_actions() {
+fn several_actions_share_one_pipe() {
     use std::io::Write as _;
     use std::process::Stdio;
 
@@ -176,7 +179,7 @@ fn a_pipe_which_can_be_read_only_once_is_enough_for_several_actions() {
     assert_eq!(String::from_utf8(output.stdout).unwrap(), expected);
 }
 
-/// The kernel's and the programs' sessions of a boot, before they are merged.
+/// The unmerged kernel and user sessions of a boot.
 fn two_sessions() -> Folder {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/simulator/scenarios").join(SLOW);
     let mut scenario = onoff_simulator::Scenario::from_toml(&std::fs::read_to_string(path).unwrap()).unwrap();
@@ -188,15 +191,15 @@ fn two_sessions() -> Folder {
 }
 
 #[test]
-fn merged_files_say_what_they_say_together() {
+fn merged_file_equals_both_files() {
     let folder = two_sessions();
-    let said = folder.run("xperf -merge user.etl kernel.etl merged.etl -compress");
-    assert_eq!(said.status.code(), Some(0));
-    let text = String::from_utf8(said.stderr).unwrap();
+    let printed = folder.run("xperf -merge user.etl kernel.etl merged.etl -compress");
+    assert_eq!(printed.status.code(), Some(0));
+    let text = String::from_utf8(printed.stderr).unwrap();
     assert!(text.starts_with("onoff: -compress: the file is written without compression\n"), "{text}");
-    assert!(said.stdout.is_empty());
+    assert!(printed.stdout.is_empty());
     for question in ["-a boot", "-a services -a pnp", "-a dumper"] {
-        // Of logfile headers there is one, which says another size and name.
+        // There is one logfile header, with a new size and name.
         let is_of_file = |line: &str| line.starts_with("OS Version: ") || line.contains("EventTrace/Header, ");
         let without_size = |text: String| -> Vec<String> {
             text.lines().filter(|line| !is_of_file(line)).map(str::to_owned).collect()
@@ -205,7 +208,7 @@ fn merged_files_say_what_they_say_together() {
         let together = without_size(folder.answer(&format!("xperf -i kernel.etl -i user.etl {question}")));
         assert!(merged.len() > 10 && merged == together, "{question}");
     }
-    // The same asked in other ways, over what is there.
+    // The same with other options, overwriting the file.
     let first = std::fs::read(folder.path("merged.etl")).unwrap();
     for line in ["-merge -d user.etl kernel.etl merged.etl", "-stop -stop User -i user.etl -f kernel.etl -d merged.etl"]
     {
@@ -215,7 +218,7 @@ fn merged_files_say_what_they_say_together() {
 }
 
 #[test]
-fn what_is_read_is_never_merged_over() {
+fn merge_never_overwrites_input() {
     let folder = two_sessions();
     let kernel = std::fs::read(folder.path("kernel.etl")).unwrap();
     std::fs::hard_link(folder.path("kernel.etl"), folder.path("other-name.etl")).unwrap();
@@ -224,18 +227,18 @@ fn what_is_read_is_never_merged_over() {
             format!("xperf -merge user.etl kernel.etl {output}"),
             format!("xperf -i user.etl -i kernel.etl -d {output}"),
         ] {
-            let (code, said) = folder.refusal(&line);
-            assert_eq!(code, 64, "{said}");
-            assert!(said.contains("which is read") || said.contains("one of the files to read"), "{said}");
+            let (code, printed) = folder.refusal(&line);
+            assert_eq!(code, 64, "{printed}");
+            assert!(printed.contains("which is read") || printed.contains("one of the files to read"), "{printed}");
         }
     }
-    // What is refused or cannot be read leaves the file as it was.
+    // Errors leave the file unchanged.
     folder.file("out.etl", b"before").file("broken.etl", b"no recording");
     let boot = Folder::boot(PAPER);
     std::fs::copy(boot.path("boot.etl"), folder.path("boot.etl")).unwrap();
-    let (code, said) = folder.refusal("xperf -merge kernel.etl boot.etl out.etl");
+    let (code, printed) = folder.refusal("xperf -merge kernel.etl boot.etl out.etl");
     assert_eq!(code, 2);
-    assert!(said.contains("kernel.etl and boot.etl are not parts of one recording: "), "{said}");
+    assert!(printed.contains("kernel.etl and boot.etl are not parts of one recording: "), "{printed}");
     assert_eq!(folder.refusal("xperf -merge kernel.etl broken.etl out.etl").0, 1);
     assert_eq!(folder.refusal("xperf -merge kernel.etl absent.etl out.etl").0, 1);
     assert_eq!(std::fs::read(folder.path("out.etl")).unwrap(), b"before");
@@ -261,7 +264,7 @@ fn every_action_has_help() {
         assert!(help.starts_with(&format!("-a {action}: ")), "{help}");
     }
     assert_eq!(folder.answer("xperf"), folder.answer("xperf --help"));
-    let (code, said) = folder.refusal("xperf -help nonsense");
+    let (code, printed) = folder.refusal("xperf -help nonsense");
     assert_eq!(code, 2);
-    assert!(said.contains("no topic 'nonsense'"), "{said}");
+    assert!(printed.contains("no topic 'nonsense'"), "{printed}");
 }

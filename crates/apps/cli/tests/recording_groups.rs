@@ -1,8 +1,8 @@
-//! What belongs to one recording: the same answer in every verb.
+//! All verbs agree on which files form one recording.
 
 use serde_json::Value;
 
-use crate::running::{Folder, LINUX_BOOT};
+use crate::harness::{Folder, LINUX_BOOT};
 
 fn json(folder: &Folder, arguments: &str) -> (Value, i32) {
     let output = folder.run(arguments);
@@ -16,7 +16,7 @@ fn write(folder: &Folder, name: &str, bytes: &[u8]) {
     std::fs::write(path, bytes).unwrap();
 }
 
-/// A boot of the simulator as two logs that were never merged.
+/// A simulated boot as two unmerged logs.
 fn two_logs() -> Vec<Vec<u8>> {
     let path =
         std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/simulator/scenarios/slow-boot.toml");
@@ -24,7 +24,7 @@ fn two_logs() -> Vec<Vec<u8>> {
     onoff_simulator::Scenario::from_toml(&text).unwrap().simulate().unwrap().files
 }
 
-/// The kernel's log of one boot of a computer.
+/// The kernel log of one boot.
 fn kernel_log(host: &str, boot: u32) -> String {
     let line =
         |second: u32| format!("[{second:5}.{:06}] line {second}\n", (second * 7919 + boot * 104_729) % 1_000_000);
@@ -36,21 +36,21 @@ fn kernel_log(host: &str, boot: u32) -> String {
 }
 
 #[test]
-fn a_kernel_and_a_user_log_are_one_recording_on_the_page_and_among_runs() {
+fn kernel_and_user_log_are_one_recording() {
     let folder = Folder::new();
     let logs = two_logs();
     folder.file("kernel.etl", &logs[0]).file("user.etl", &logs[1]);
     folder.answer("view kernel.etl user.etl -o page.html");
     let page = std::fs::read_to_string(folder.path("page.html")).unwrap();
     assert!(page.contains("kernel.etl+user.etl"), "one recording of both logs");
-    // As one run it is set apart with its reason; as two, each would be.
+    // As one run it is excluded with a reason; as two, both would be.
     let (_, message) = folder.refusal("compare --baseline kernel.etl user.etl --candidate kernel.etl user.etl");
     assert!(message.contains("kernel.etl+user.etl ("), "{message}");
     assert!(!message.contains(": user.etl (") && !message.contains(", user.etl ("), "{message}");
 }
 
 #[test]
-fn a_folder_with_two_boots_is_two_pages_and_never_one() {
+fn folder_with_two_boots_is_two_recordings() {
     let folder = Folder::new();
     for (name, host, boot) in [("logs/a.txt", "web1", 1), ("logs/b.txt", "web2", 2)] {
         write(&folder, name, kernel_log(host, boot).as_bytes());
@@ -73,7 +73,7 @@ fn a_folder_with_two_boots_is_two_pages_and_never_one() {
 }
 
 #[test]
-fn no_file_of_a_folder_vanishes() {
+fn no_file_in_folder_is_ignored() {
     let folder = Folder::new();
     write(&folder, "runs/good.txt", kernel_log("web1", 1).as_bytes());
     write(&folder, "runs/a/b/c/d/e/f/g/h/i/j/deep.txt", kernel_log("web2", 2).as_bytes());
@@ -93,12 +93,12 @@ fn no_file_of_a_folder_vanishes() {
     };
     assert_eq!(names("bad"), ["runs/damaged/boot.etl", "runs/empty/boot.etl"], "{answer:#}");
     assert_eq!(names("good").len(), 2, "{answer:#}");
-    // With a log of another computer below it, the folder is no recording itself.
+    // With a log of another computer in a subfolder, the folder is not a single recording.
     assert!(names("good").iter().any(|name| name.ends_with("deep.txt")), "{answer:#}");
 }
 
 #[test]
-fn an_unpacked_sosreport_answers_as_a_packed_one() {
+fn unpacked_sosreport_equals_packed() {
     let folder = Folder::new();
     let [(_, manager), (_, units), _] = LINUX_BOOT;
     let members: Vec<(&str, &[u8])> = vec![
@@ -122,7 +122,7 @@ fn an_unpacked_sosreport_answers_as_a_packed_one() {
     folder.file("sosreport-host.tar", &tar.into_inner().unwrap());
     let answer = |path: &str| {
         let mut answer: Value = serde_json::from_str(&folder.answer(&format!("boot {path} --format json"))).unwrap();
-        // Where it comes from.
+        // Provenance.
         answer.as_object_mut().unwrap().remove("onoff");
         answer
     };
@@ -134,7 +134,7 @@ fn an_unpacked_sosreport_answers_as_a_packed_one() {
         .filter(|(key, value)| unpacked[*key] != **value)
         .map(|(key, _)| key)
         .collect();
-    // Losses name files by their paths.
+    // Losses include file paths.
     differing.retain(|key| *key != "losses");
     assert!(differing.is_empty(), "{differing:?}");
     let counts = |answer: &Value| -> Vec<(String, u64)> {

@@ -1,9 +1,9 @@
-//! What a new user tries first: a file alone, a pipe, the wrong verb, a foreign file, a word, a range by a phase's name.
+//! First steps of a new user: a file alone, a pipe, a wrong verb, a foreign file, a term, a phase name as range.
 
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
-use crate::running::Folder;
+use crate::harness::Folder;
 
 const SCENARIO: &str = "services-wes7.toml";
 
@@ -11,7 +11,7 @@ fn piped(folder: &Folder, arguments: &str, input: &[u8]) -> Output {
     let mut command: Command = folder.command(arguments);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
-    // A program that refuses at the first look does not read all of it.
+    // A program that rejects the input early does not read all of it.
     let _refused = stdin.write_all(input);
     drop(stdin);
     child.wait_with_output().unwrap()
@@ -22,7 +22,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn a_file_alone_shows_what_it_is_and_the_first_line_of_each_verb() {
+fn file_alone_shows_overview() {
     let folder = Folder::boot(SCENARIO);
     let answer = folder.answer("boot.etl");
     assert!(answer.starts_with("boot.etl: a Windows event trace log, "), "{answer}");
@@ -33,18 +33,18 @@ fn a_file_alone_shows_what_it_is_and_the_first_line_of_each_verb() {
     for verb in ["diagnose", "services", "processes", "events", "info"] {
         assert!(answer.lines().any(|line| line.trim_start().starts_with(verb)), "{verb}: {answer}");
     }
-    // What is no recording of a system has one verb.
+    // Files that are not system recordings have one verb.
     folder.file("calls.csv", b"time,pid,process,file,operation,offset,length\n0.1,1,a.exe,C:\\x,read,0,4096\n");
     let answer = folder.answer("calls.csv");
     assert!(answer.starts_with("calls.csv: a recording of file operations, "), "{answer}");
     assert!(answer.contains("  io ") && !answer.contains("  boot "), "{answer}");
     let (code, message) = folder.refusal("boot.etl absent.etl");
     assert_eq!(code, 64);
-    assert!(message.contains("absent.etl: there is no such file and no such verb"), "{message}");
+    assert!(message.contains("absent.etl: no such file or verb"), "{message}");
 }
 
 #[test]
-fn a_mistyped_verb_is_told_which_was_meant() {
+fn suggests_mistyped_verb() {
     let folder = Folder::new();
     let (code, message) = folder.refusal("diagnoze");
     assert_eq!(code, 64);
@@ -54,11 +54,11 @@ fn a_mistyped_verb_is_told_which_was_meant() {
     folder.file("x.etl", b"text");
     let (code, message) = folder.refusal("x.etl boot");
     assert_eq!(code, 64);
-    assert!(message.contains("name the verb before the file"), "{message}");
+    assert!(message.contains("put the verb before the file"), "{message}");
 }
 
 #[test]
-fn a_pipe_and_a_redirected_file_are_read_as_the_file_is() {
+fn reads_pipe_like_file() {
     let folder = Folder::boot(SCENARIO);
     let bytes = std::fs::read(folder.path("boot.etl")).unwrap();
     for verb in ["boot", "services --format csv", "info", "diagnose", "events --event P-Start"] {
@@ -72,7 +72,7 @@ fn a_pipe_and_a_redirected_file_are_read_as_the_file_is() {
         redirected.stdin(std::fs::File::open(folder.path("boot.etl")).unwrap());
         assert_eq!(text(&redirected.output().unwrap().stdout), text(&output.stdout), "{verb}");
     }
-    // What is a pipe and no recording is refused at the first look.
+    // A pipe that is not a recording is rejected early.
     let output = piped(&folder, "boot -", &vec![b'x'; 1 << 20]);
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stderr).starts_with("onoff: standard input: no recording"), "{}", text(&output.stderr));
@@ -81,7 +81,7 @@ fn a_pipe_and_a_redirected_file_are_read_as_the_file_is() {
 }
 
 #[test]
-fn a_redirected_recording_is_not_replaced_by_its_answer() {
+fn never_overwrites_redirected_input() {
     let folder = Folder::boot(SCENARIO);
     let before = std::fs::read(folder.path("boot.etl")).unwrap();
     let mut command = folder.command("boot - -o boot.etl");
@@ -92,7 +92,7 @@ fn a_redirected_recording_is_not_replaced_by_its_answer() {
 }
 
 #[test]
-fn foreign_files_are_named_and_others_point_to_their_verb() {
+fn identifies_foreign_files() {
     let folder = Folder::boot(SCENARIO);
     folder
         .file("system.evtx", b"ElfFile\0\0\0\0\0")
@@ -130,7 +130,7 @@ fn foreign_files_are_named_and_others_point_to_their_verb() {
 }
 
 #[test]
-fn a_phase_is_a_range_by_its_name() {
+fn selects_range_by_phase_name() {
     let folder = Folder::boot(SCENARIO);
     let boot: serde_json::Value = serde_json::from_str(&folder.answer("boot boot.etl --format json")).unwrap();
     let phases = boot["phases"].as_array().unwrap();
@@ -154,11 +154,11 @@ fn a_phase_is_a_range_by_its_name() {
 }
 
 #[test]
-fn a_number_with_a_point_needs_a_unit_and_a_range_a_start_before_its_end() {
+fn validates_ranges() {
     let folder = Folder::boot(SCENARIO);
     let (code, message) = folder.refusal("services boot.etl --range 2.5 4.5");
     assert_eq!(code, 64);
-    assert!(message.contains("in seconds, 2.5s"), "{message}");
+    assert!(message.contains("for seconds, 2.5s"), "{message}");
     for verb in ["services", "events"] {
         let (code, message) = folder.refusal(&format!("{verb} boot.etl --range 4s 2s"));
         assert_eq!(code, 64, "{message}");
@@ -166,11 +166,11 @@ fn a_number_with_a_point_needs_a_unit_and_a_range_a_start_before_its_end() {
     }
     let (code, message) = folder.refusal("services boot.etl --range 900s 901s");
     assert_eq!(code, 2, "{message}");
-    assert!(message.contains("900 s to 901 s is outside of the recording"), "{message}");
+    assert!(message.contains("900 s to 901 s is outside the recording"), "{message}");
 }
 
 #[test]
-fn words_codes_and_columns_are_explained() {
+fn explains_terms_codes_and_columns() {
     let folder = Folder::new();
     assert!(folder.answer("explain pre-smss").starts_with("PreSMSS: Windows: kernel and drivers start."));
     let rule = folder.answer("explain boot/driver-start-not-pended");
@@ -179,16 +179,16 @@ fn words_codes_and_columns_are_explained() {
     assert!(folder.answer("explain").contains("WinLogonInit"));
     let (code, message) = folder.refusal("explain smss");
     assert_eq!(code, 2);
-    assert!(message.contains("near it are PreSMSS"), "{message}");
+    assert!(message.contains("similar terms: PreSMSS"), "{message}");
 }
 
 #[test]
-fn a_diagnosis_fails_a_build_for_what_costs_too_much() {
+fn fail_on_sets_exit_code() {
     let folder = Folder::boot("slow-boot.toml");
     let code = |arguments: &str| folder.run(arguments).status.code();
     assert_eq!(code("diagnose boot.etl --fail-on 2s"), Some(3));
     assert_eq!(code("diagnose boot.etl --fail-on 60s"), Some(0));
-    // The largest bound of what only ran beside the path is no cost.
+    // Upper bounds do not count as costs.
     let diagnosis: serde_json::Value = serde_json::from_str(&folder.answer("diagnose boot.etl --format json")).unwrap();
     let costs = |basis: &str| {
         let findings = diagnosis["findings"].as_array().unwrap().iter();
@@ -199,11 +199,11 @@ fn a_diagnosis_fails_a_build_for_what_costs_too_much() {
     assert_eq!(code(&format!("diagnose boot.etl --fail-on {}ns", measured + 1)), Some(0));
     let (code, message) = folder.refusal("diagnose boot.etl --fail-on 2");
     assert_eq!(code, 64);
-    assert!(message.contains("write 500ms or 2s"), "{message}");
+    assert!(message.contains("use 500ms or 2s"), "{message}");
 }
 
 #[test]
-fn shells_and_man_know_every_verb() {
+fn completions_and_man_pages_cover_all_verbs() {
     let folder = Folder::new();
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let script = folder.answer(&format!("completions {shell}"));

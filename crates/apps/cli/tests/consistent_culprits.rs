@@ -1,18 +1,18 @@
-//! One cause has one name and one number in every verb, in text and JSON.
+//! All verbs give a culprit the same name and the same time, in text and JSON.
 #![allow(clippy::unwrap_used)]
 
 use onoff_trace::Duration;
 use serde_json::Value;
 
-use crate::expected;
-use crate::running::Folder;
+use crate::expectations;
+use crate::harness::Folder;
 
 fn json(folder: &Folder, line: &str) -> Option<Value> {
     let output = folder.run(line);
     (output.status.code() == Some(0)).then(|| serde_json::from_slice(&output.stdout).unwrap())
 }
 
-/// The report of a transition: of a sleep, that with its number.
+/// Finds the report of a transition; sleeps are selected by number.
 fn report<'a>(answer: &'a Value, transition: &str) -> &'a Value {
     match transition.strip_prefix("suspend ") {
         Some(number) => {
@@ -23,7 +23,7 @@ fn report<'a>(answer: &'a Value, transition: &str) -> &'a Value {
     }
 }
 
-/// The first culprit of `transition`: as the verb of the transition, `why`, `diagnose` and the measures of `compare` have it.
+/// Checks that the verb of the transition, `why`, `diagnose` and `compare` agree on the first culprit.
 fn check(folder: &Folder, transition: &str, diagnosis: &Value, faults: &mut Vec<String>) -> bool {
     let verb = transition.split(' ').next().unwrap();
     let Some(answer) = json(folder, &format!("{verb} boot.etl --format json")) else { return false };
@@ -35,13 +35,13 @@ fn check(folder: &Folder, transition: &str, diagnosis: &Value, faults: &mut Vec<
     let ns = first["entry"]["ns"].as_i64().unwrap();
     let mut fault = |what: String| faults.push(format!("{transition}, {name} {ns} ns of {phase}: {what}"));
 
-    // A phase that two transitions share is found once.
+    // A phase shared by two transitions appears once.
     let findings = diagnosis["findings"].as_array().unwrap();
     let found = findings
         .iter()
         .find(|one| one["phase"].is_string() && (one["transition"] == transition || one["phase"] == phase));
-    let said = found.map(|one| (one["subject"]["name"].as_str(), one["cost_ns"].as_i64(), one["phase"].as_str()));
-    // A disk that is slow throughout is one finding, with what waited for it in each phase.
+    let culprit = found.map(|one| (one["subject"]["name"].as_str(), one["cost_ns"].as_i64(), one["phase"].as_str()));
+    // A consistently slow disk is one finding, with what waited for it in each phase.
     let kind = first["entry"]["kind"].as_str().unwrap();
     let of_disk = |one: &&Value| {
         let disk = if kind == "disk" { name } else { first["entry"]["device"].as_str().unwrap() };
@@ -50,8 +50,8 @@ fn check(folder: &Folder, transition: &str, diagnosis: &Value, faults: &mut Vec<
         one["subject"]["kind"] == "disk" && one["subject"]["name"] == disk && is_told
     };
     let is_of_disk = ["file", "disk"].contains(&kind) && findings.iter().any(|one| of_disk(&one));
-    if said != Some((Some(name), Some(ns), Some(phase))) && !is_of_disk {
-        fault(format!("diagnose says {said:?}"));
+    if culprit != Some((Some(name), Some(ns), Some(phase))) && !is_of_disk {
+        fault(format!("diagnose says {culprit:?}"));
     }
 
     let printed = format!("for {}", Duration::from_ns(ns));
@@ -59,7 +59,7 @@ fn check(folder: &Folder, transition: &str, diagnosis: &Value, faults: &mut Vec<
     let text = folder.answer(&format!("{verb} boot.etl"));
     let fix = &report["fix_first"];
     let is_first = (&fix["name"], &fix["phase"], &fix["cost_ns"]) == (&name.into(), &phase.into(), &ns.into());
-    // Where another finding costs more, or the same culprit costs more than one phase, that is named instead.
+    // If another finding, or the same culprit over several phases, costs more, that is the first culprit.
     let fix_printed = Duration::from_ns(fix["cost_ns"].as_i64().unwrap_or_default()).to_string();
     let names_fix = text.contains(fix["title"].as_str().unwrap_or("?")) && text.contains(&fix_printed);
     if !(if is_first { is_said(&text) } else { names_fix }) {
@@ -79,7 +79,7 @@ fn check(folder: &Folder, transition: &str, diagnosis: &Value, faults: &mut Vec<
         let mut its = measures.iter().filter(of_phase).filter(|one| one["subject"]["name"] == member);
         its.next()?["value"].as_i64()
     };
-    // A disk is no subject of an account: those who waited for it are.
+    // Time is not attributed to disks, but to what waited for them.
     let waited = |reader: &str| -> i64 {
         let of_phase = |one: &&Value| one["category"] == "account" && one["phase"] == phase;
         let its = measures.iter().filter(of_phase).filter(|one| one["subject"]["name"] == reader);
@@ -103,20 +103,20 @@ fn check(folder: &Folder, transition: &str, diagnosis: &Value, faults: &mut Vec<
 }
 
 #[test]
-fn the_first_culprit_is_one_in_every_verb_of_every_scenario() {
+fn verbs_agree_on_first_culprit() {
     let mut faults = Vec::new();
-    let mut held = 0;
-    for name in expected::all().into_keys() {
+    let mut checked = 0;
+    for name in expectations::all().into_keys() {
         let folder = Folder::boot(&format!("{name}.toml"));
         let diagnosis = json(&folder, "diagnose boot.etl --format json").unwrap();
         for transition in diagnosis["transitions"].as_array().unwrap() {
             let before = faults.len();
-            held += u32::from(check(&folder, transition["name"].as_str().unwrap(), &diagnosis, &mut faults));
+            checked += u32::from(check(&folder, transition["name"].as_str().unwrap(), &diagnosis, &mut faults));
             for fault in faults.iter_mut().skip(before) {
                 *fault = format!("{name}: {fault}");
             }
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
-    assert!(held >= 30, "{held}");
+    assert!(checked >= 30, "{checked}");
 }

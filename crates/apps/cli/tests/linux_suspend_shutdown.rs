@@ -1,22 +1,22 @@
-//! `onoff suspend` and `onoff shutdown` on real recordings of Linux: the figures are those of the recordings' own text.
+//! `onoff suspend` and `onoff shutdown` on real Linux recordings, compared with the text of the recordings.
 #![allow(clippy::unwrap_used)]
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::running::Folder;
+use crate::harness::Folder;
 use onoff_testkit::real::samples;
 use serde_json::Value;
 
-/// A sample, and one of its texts.
+/// A sample and one of its text files.
 struct Sample {
     archive: PathBuf,
     folder: tempfile::TempDir,
 }
 
 impl Sample {
-    /// `None`, and said, when the samples are not there.
+    /// `None`, with a message, if the samples are missing.
     fn open(name: &str) -> Option<Self> {
         let archive = samples("linux")?.join(format!("{name}.tar.xz"));
         let folder = tempfile::tempdir().unwrap();
@@ -27,7 +27,7 @@ impl Sample {
         Some(Self { archive, folder })
     }
 
-    /// The first file of that name.
+    /// Finds the first file with this name.
     fn file(&self, name: &str) -> PathBuf {
         self.find(self.folder.path(), name).unwrap()
     }
@@ -60,19 +60,19 @@ fn json(verb: &str, path: &Path) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// Seconds with six decimals as ns.
+/// Parses seconds with six decimals; returns ns.
 fn ns(text: &str) -> i64 {
     let (seconds, micros) = text.split_once('.').unwrap();
     seconds.parse::<i64>().unwrap() * 1_000_000_000 + micros.parse::<i64>().unwrap() * 1_000
 }
 
-/// Time of a line of the trace: `  task-1 [000] .....    64.370703: …`.
+/// The timestamp of a trace line: `  task-1 [000] .....    64.370703: …`.
 fn time(line: &str) -> i64 {
     let at = line.find(": ").unwrap();
     ns(line[..at].split_ascii_whitespace().last().unwrap())
 }
 
-/// The phases that `suspend_resume` lines of a trace bound, as (action, begin, end); processors as one.
+/// The phases between `suspend_resume` lines, as (action, begin, end); CPU hotplug counts as one phase.
 fn traced_phases(trace: &str) -> Vec<(String, i64, i64)> {
     let mut phases: Vec<(String, i64, i64)> = Vec::new();
     for line in trace.lines().filter(|line| line.contains(": suspend_resume: ")) {
@@ -115,7 +115,7 @@ fn phase<'a>(sleep: &'a Value, name: &str) -> &'a Value {
         .unwrap_or_else(|| panic!("no {name}"))
 }
 
-fn the_phases_are_the_traces(sample: &Sample, sleep: &Value) {
+fn assert_phases_match_trace(sample: &Sample, sleep: &Value) {
     let trace = sample.text("sleep.trace.txt");
     let traced = traced_phases(&trace);
     let mut compared = 0;
@@ -124,19 +124,19 @@ fn the_phases_are_the_traces(sample: &Sample, sleep: &Value) {
             continue;
         };
         let phase = phase(sleep, name);
-        // The text has microseconds, the binary trace nanoseconds.
-        for (told, expected) in [("start_ns", *start), ("end_ns", *end)] {
-            let told = phase[told].as_i64().unwrap();
-            assert!((told - expected).abs() < 1_000, "{name}: {told} {expected}");
+        // The text has µs precision, the binary trace ns.
+        for (actual, expected) in [("start_ns", *start), ("end_ns", *end)] {
+            let actual = phase[actual].as_i64().unwrap();
+            assert!((actual - expected).abs() < 1_000, "{name}: {actual} {expected}");
         }
         compared += 1;
     }
     assert!(compared >= 14, "{compared}");
-    let begun = trace.matches(": device_pm_callback_start: ").count();
-    assert_eq!(sleep["callbacks"].as_array().unwrap().len(), begun);
+    let started = trace.matches(": device_pm_callback_start: ").count();
+    assert_eq!(sleep["callbacks"].as_array().unwrap().len(), started);
 }
 
-/// The log's `PM: <what> of devices complete after N msecs`, ms.
+/// Parses `PM: <what> of devices complete after N msecs`.
 fn logged_ms(sample: &Sample, what: &str) -> f64 {
     let log = sample.text("dmesg.txt");
     let key = format!("PM: {what} of devices complete after ");
@@ -145,7 +145,7 @@ fn logged_ms(sample: &Sample, what: &str) -> f64 {
 }
 
 #[test]
-fn a_suspend_to_memory_is_as_the_trace_the_log_and_the_clocks_say() {
+fn suspend_to_ram_matches_trace_log_and_clocks() {
     let Some(sample) = Sample::open("suspend-s3") else {
         return;
     };
@@ -156,8 +156,8 @@ fn a_suspend_to_memory_is_as_the_trace_the_log_and_the_clocks_say() {
     assert_eq!(sleep["way"], "deep");
     assert_eq!(sleep["outcome"], "slept");
     assert_eq!(sleep["asked_by"], "labcap");
-    the_phases_are_the_traces(&sample, sleep);
-    // The kernel's own account in its log is of the same devices, its lines a little later.
+    assert_phases_match_trace(&sample, sleep);
+    // The kernel log reports the same devices slightly later.
     for (what, name) in [
         ("suspend", "devices_suspend"),
         ("late suspend", "devices_suspend_late"),
@@ -170,7 +170,7 @@ fn a_suspend_to_memory_is_as_the_trace_the_log_and_the_clocks_say() {
         let logged = logged_ms(&sample, what);
         assert!((traced - logged).abs() <= 5.0, "{name}: {traced} against {logged}");
     }
-    // lab:clock … mono= boot=, before and after.
+    // The lab writes lines "lab:clock … mono= boot=" before and after.
     let clocks = sample.text("arm.txt");
     let gap = |what: &str| {
         let line = clocks.lines().find(|line| line.contains(what)).unwrap();
@@ -181,8 +181,8 @@ fn a_suspend_to_memory_is_as_the_trace_the_log_and_the_clocks_say() {
         of("boot=") - of("mono=")
     };
     let slept = gap("after-state-write") - gap("before-state-write");
-    let told = sleep["asleep"]["slept_ns"].as_i64().unwrap();
-    assert!((told - slept).abs() < 1_000_000, "{told} against {slept}");
+    let actual = sleep["asleep"]["slept_ns"].as_i64().unwrap();
+    assert!((actual - slept).abs() < 1_000_000, "{actual} against {slept}");
     let kernel = sleep["asleep"]["kernel_ns"].as_i64().unwrap();
     assert_eq!(kernel, 20_772_000_000);
     assert!(sleep["wake_sources"].as_array().unwrap().iter().any(|source| source["name"] == "00:03"));
@@ -190,7 +190,7 @@ fn a_suspend_to_memory_is_as_the_trace_the_log_and_the_clocks_say() {
 }
 
 #[test]
-fn every_path_leads_from_a_phases_end_back_without_a_step_beside_it() {
+fn paths_lead_back_from_phase_end() {
     for name in ["suspend-s3", "hibernate-s4"] {
         let Some(sample) = Sample::open(name) else {
             return;
@@ -215,14 +215,14 @@ fn every_path_leads_from_a_phases_end_back_without_a_step_beside_it() {
 }
 
 #[test]
-fn a_hibernation_has_the_phases_that_only_the_log_tells_and_bounds_its_image() {
+fn hibernation_uses_log_and_bounds_image() {
     let Some(sample) = Sample::open("hibernate-s4") else {
         return;
     };
     let report = sample.json("suspend");
     let sleep = &report["transitions"][0];
     assert_eq!(sleep["variant"], "hibernate");
-    the_phases_are_the_traces(&sample, sleep);
+    assert_phases_match_trace(&sample, sleep);
     let image = &sleep["image"];
     assert_eq!(image["pages"], 94_948);
     // From `Preallocating image memory`, 92.545439, to `Allocated … kbytes`, 93.363078.
@@ -235,7 +235,7 @@ fn a_hibernation_has_the_phases_that_only_the_log_tells_and_bounds_its_image() {
 }
 
 #[test]
-fn a_log_alone_tells_a_sleep_with_the_kernels_own_lengths() {
+fn log_alone_gives_sleep_with_kernel_durations() {
     let Some(sample) = Sample::open("suspend-s3") else {
         return;
     };
@@ -246,15 +246,15 @@ fn a_log_alone_tells_a_sleep_with_the_kernels_own_lengths() {
     for (what, name) in
         [("suspend", "devices_suspend"), ("noirq resume", "devices_resume_noirq"), ("resume", "devices_resume")]
     {
-        let told = phase(sleep, name)["duration_ns"].as_i64().unwrap() as f64 / 1e6;
-        assert!((told - logged_ms(&sample, what)).abs() < 0.001, "{name}");
+        let actual = phase(sleep, name)["duration_ns"].as_i64().unwrap() as f64 / 1e6;
+        assert!((actual - logged_ms(&sample, what)).abs() < 0.001, "{name}");
     }
     let parts = sleep["lacking"].to_string();
     assert!(parts.contains("linux_sleep_phases"), "{parts}");
 }
 
-/// Time of the first message of the journal that has `text`, by the kernel log's clock where it is the kernel's.
-fn said(sample: &Sample, text: &str) -> i64 {
+/// The time of the first journal message with `text`; uses the kernel's clock for kernel messages.
+fn message_time(sample: &Sample, text: &str) -> i64 {
     let journal = sample.text("labsd/journal.json");
     let line = journal.lines().find(|line| line.contains(text)).unwrap();
     let entry: Value = serde_json::from_str(line).unwrap();
@@ -267,7 +267,7 @@ fn unit<'a>(report: &'a Value, name: &str) -> &'a Value {
 }
 
 #[test]
-fn the_unit_that_takes_five_seconds_to_stop_is_named_first() {
+fn names_slow_stopping_unit_first() {
     let Some(sample) = Sample::open("shutdown-slowstop") else {
         return;
     };
@@ -279,9 +279,10 @@ fn the_unit_that_takes_five_seconds_to_stop_is_named_first() {
     assert!(length >= 5_000_000_000, "{length}");
     assert_eq!(longest["on_path"], true);
     for name in ["slowstop.service", "ifup@enp0s16.service", "ssh.service"] {
-        let expected = said(&sample, &format!("Stopped {name}")) - said(&sample, &format!("Stopping {name}"));
-        let told = unit(&report, name)["duration_ns"].as_i64().unwrap();
-        assert!((told - expected).abs() < 1_000_000, "{name}: {told}");
+        let expected =
+            message_time(&sample, &format!("Stopped {name}")) - message_time(&sample, &format!("Stopping {name}"));
+        let actual = unit(&report, name)["duration_ns"].as_i64().unwrap();
+        assert!((actual - expected).abs() < 1_000_000, "{name}: {actual}");
     }
     let stops = unit(&report, "slowstop.service")["processes"].as_array().unwrap();
     assert!(stops.iter().any(|process| process["image"] == "sleep" && process["pid"] == 498), "{stops:?}");
@@ -291,7 +292,7 @@ fn the_unit_that_takes_five_seconds_to_stop_is_named_first() {
         .iter()
         .map(|phase| (phase["name"].as_str().unwrap(), phase["duration_ns"].is_i64()))
         .collect();
-    // The hook itself made the recording: it does not end in it, and the kernel's part is after it.
+    // The shutdown hook made the recording, so neither its end nor the kernel phase is in it.
     assert_eq!(
         phases,
         [
@@ -305,30 +306,30 @@ fn the_unit_that_takes_five_seconds_to_stop_is_named_first() {
         ]
     );
     assert!(report["total_ns"].is_null());
-    // The trace says who was asked and when it ended: sshd by SIGTERM at 78.162925.
+    // The trace shows signals and exits: SIGTERM to sshd at 78.162925.
     let sshd = report["processes"].as_array().unwrap().iter().find(|process| process["pid"] == 349).unwrap();
-    let asked = sshd["asked_ns"].as_i64().unwrap();
-    assert!((asked - 78_162_925_000).abs() < 1_000, "{asked}");
+    let signaled_ns = sshd["asked_ns"].as_i64().unwrap();
+    assert!((signaled_ns - 78_162_925_000).abs() < 1_000, "{signaled_ns}");
     assert_eq!(sshd["signal"], 15);
 }
 
 #[test]
-fn a_journal_alone_tells_the_same_units() {
+fn journal_alone_gives_same_units() {
     let Some(sample) = Sample::open("shutdown-slowstop") else {
         return;
     };
     let path = sample.file("labsd/journal.export");
     let report = json("shutdown", &path);
     assert_eq!(report["longest"]["name"], "slowstop.service");
-    let told = unit(&report, "slowstop.service")["duration_ns"].as_i64().unwrap();
-    let expected = said(&sample, "Stopped slowstop.service") - said(&sample, "Stopping slowstop");
-    assert!((told - expected).abs() < 1_000_000, "{told}");
+    let actual = unit(&report, "slowstop.service")["duration_ns"].as_i64().unwrap();
+    let expected = message_time(&sample, "Stopped slowstop.service") - message_time(&sample, "Stopping slowstop");
+    assert!((actual - expected).abs() < 1_000_000, "{actual}");
     let parts = report["lacking"].to_string();
     assert!(parts.contains("linux_processors_at_shutdown"), "{parts}");
 }
 
 #[test]
-fn what_is_not_in_a_recording_is_said_with_what_it_holds_and_exit_code_2() {
+fn missing_transition_exits_with_2() {
     for (name, verb) in
         [("boot-2", "shutdown"), ("boot-2", "suspend"), ("suspend-s3", "shutdown"), ("shutdown-slowstop", "suspend")]
     {
@@ -344,7 +345,7 @@ fn what_is_not_in_a_recording_is_said_with_what_it_holds_and_exit_code_2() {
 }
 
 #[test]
-fn the_shutdown_of_another_boot_of_a_journal_is_pointed_at_and_told() {
+fn suggests_boot_with_shutdown() {
     let (Some(stopped), Some(running)) = (Sample::open("shutdown-slowstop"), Sample::open("suspend-s3")) else {
         return;
     };
@@ -365,8 +366,8 @@ fn the_shutdown_of_another_boot_of_a_journal_is_pointed_at_and_told() {
             .output()
             .unwrap()
     };
-    let asked = run(&["--boot", &id]);
-    let report: Value = serde_json::from_slice(&asked.stdout).unwrap();
+    let output = run(&["--boot", &id]);
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(report["longest"]["name"], "slowstop.service");
     let other = running.text("lab/journal.export");
     let (_, other) = other.split_once("_BOOT_ID=").unwrap();
@@ -376,14 +377,14 @@ fn the_shutdown_of_another_boot_of_a_journal_is_pointed_at_and_told() {
     assert!(errors.contains("'--boot N' shows one"), "{errors}");
 }
 
-/// A suspend to idle as a kernel without debug messages logs it: nothing between freezing and thawing.
+/// Suspend to idle as logged without debug messages: nothing between freezing and thawing.
 const CRUMBS: &str = "[    0.000000] Linux version 6.1.0\n[  100.000000] PM: suspend entry (s2idle)\n\
     [  100.050000] Filesystems sync: 0.030 seconds\n[  100.060000] Freezing user space processes\n\
     [  100.065000] Freezing remaining freezable tasks completed (elapsed 0.001 seconds)\n\
     [  103.000000] OOM killer enabled.\n[  103.000500] Restarting tasks ... done.\n[  103.010000] PM: suspend exit\n";
 
 #[test]
-fn the_longest_known_crumb_of_a_plain_log_is_not_the_answer() {
+fn small_known_part_is_not_headline() {
     let folder = Folder::new();
     folder.file("crumbs.txt", CRUMBS.as_bytes());
     let answer = folder.answer("suspend crumbs.txt");
@@ -393,7 +394,7 @@ fn the_longest_known_crumb_of_a_plain_log_is_not_the_answer() {
         lines[1],
         "Not known: 2.94 s between freeze processes and thaw processes, the time asleep included; nothing was recorded there."
     );
-    // With the lines of ACPI around them the devices have their stretches, though nobody says which device.
+    // With the ACPI lines, the device phases have durations, but no device names.
     let acpi = CRUMBS.replace("s2idle", "deep").replace(
         "[  103.000000] OOM",
         "[  101.000000] ACPI: PM: Preparing to enter system sleep state S3\n[  101.010000] ACPI: PM: Low-level resume complete\n\
@@ -406,8 +407,8 @@ fn the_longest_known_crumb_of_a_plain_log_is_not_the_answer() {
 }
 
 #[test]
-fn a_trace_of_a_running_computer_begins_where_it_begins() {
-    // One processor, from 100 s after the kernel's start: 3 s of work, 1 s idle.
+fn trace_of_running_computer_starts_at_first_event() {
+    // One processor, from 100 s after kernel start: 3 s busy, 1 s idle.
     let trace = "# tracer: nop\n\
         <idle>-0 [000] d..2. 100.000000: sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=work next_pid=7 next_prio=120\n\
         work-7 [000] d..2. 103.000000: sched_switch: prev_comm=work prev_pid=7 prev_prio=120 prev_state=S ==> next_comm=swapper/0 next_pid=0 next_prio=120\n\
@@ -422,7 +423,7 @@ fn a_trace_of_a_running_computer_begins_where_it_begins() {
     assert_eq!(cpu["range"]["start_ns"], 100_000_000_000_i64, "{cpu}");
     let (_, message) = folder.refusal("cpu trace.txt trace_clock --range 0s 5s");
     assert!(message.contains("from 100 s to 104 s"), "{message}");
-    // With what tells of the boot the recording begins there.
+    // With boot data, the recording starts at the boot.
     folder.file("dmesg.txt", b"[    0.000000] Linux version 6.1.0\n[    2.000000] Run /sbin/init as init process\n");
     let info = folder.answer("info trace.txt trace_clock dmesg.txt");
     assert!(info.contains(" over 104 s"), "{info}");
