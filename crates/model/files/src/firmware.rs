@@ -18,8 +18,9 @@ const MAX_LIST_BYTES: u64 = 64 << 20;
 
 /// Reads what the firmware of one machine measured from `paths`: files, folders that are searched, archives of folders.
 ///
-/// A file is told by its content: the bytes of tables, `acpidump` text, EDK II's XML, a serial log; in a folder also the files
-/// that Linux shows below `/sys/firmware/acpi/fpdt`. A folder without any of it leaves the result without inputs.
+/// A file is told by its content: the bytes of tables, `acpidump` text, EDK II's XML, a serial log; in a folder also
+/// the files that Linux shows below `/sys/firmware/acpi/fpdt`. A folder without any of it leaves the result without
+/// inputs.
 ///
 /// # Errors
 /// A path that cannot be read, a packed file that is damaged, or a file that is none of these.

@@ -12,7 +12,8 @@ use crate::volume::Volume;
 use crate::walk::{Found, walk};
 use crate::{drivers, failed};
 
-/// Most bytes of a hive or a log; Windows stops hives at 2 GiB, and the largest that are common, SOFTWARE, have some hundred MiB.
+/// Most bytes of a hive or a log; Windows stops hives at 2 GiB, and the largest that are common, SOFTWARE, have some
+/// hundred MiB.
 const MAX_BYTES: u64 = 512 << 20;
 /// Most hives of users.
 const MAX_USERS: usize = 64;
@@ -62,8 +63,8 @@ pub struct FoundImage {
     pub unreadable: Vec<(String, String)>,
 }
 
-/// Reads what `paths` show of an installation: volumes of Windows; folders, of which the hives are taken; and hives, with the logs that lie by
-/// them.
+/// Reads what `paths` show of an installation: volumes of Windows; folders, of which the hives are taken; and hives,
+/// with the logs that lie by them.
 ///
 /// # Errors
 /// A path given that cannot be read.

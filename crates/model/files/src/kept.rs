@@ -1,8 +1,8 @@
 //! Unpacked files that are kept for the next question about the same recording.
 //!
-//! A recording is asked more than once, and undoing xz takes longer than any answer. What a large `.xz`, `.gz` or `.zst`
-//! unpacks to is kept in a folder that belongs to the user alone: for a week, and 16 GiB of it at most. It is known by the
-//! packed file's place, length, time and identity, so that a file that changed is unpacked anew.
+//! A recording is asked more than once, and undoing xz takes longer than any answer. What a large `.xz`, `.gz` or
+//! `.zst` unpacks to is kept in a folder that belongs to the user alone: for a week, and 16 GiB of it at most. It is
+//! known by the packed file's place, length, time and identity, so that a file that changed is unpacked anew.
 //!
 //! `ONOFF_CACHE` names another folder, or is `off`.
 

@@ -1,5 +1,5 @@
-//! Files, folders and streams as the bytes that [`onoff_sources`] reads. Besides the recorder, this is the only room of the house
-//! that touches the file system.
+//! Files, folders and streams as the bytes that [`onoff_sources`] reads. Besides the recorder, this is the only room of
+//! the house that touches the file system.
 //!
 //! ```no_run
 //! use onoff_files::{Options, open};
@@ -15,10 +15,12 @@
 //!
 //! * What a file is, its content decides, and [`onoff_sources`] looks at it; nothing here does.
 //! * A path `-` is standard input, everywhere alike.
-//! * Folders are walked in one place, all of them and without following links. Which files make one recording is decided in one place too.
-//! * Files are mapped into memory; streams are read up to the limit of packed files. What is unpacked is held while it is small,
-//!   else put into a file that is mapped too and kept for the next question.
-//! * So are the largest tables of a recording beyond 1 GiB of them: into a file without a name, of which 512 MiB are in memory at a time.
+//! * Folders are walked in one place, all of them and without following links. Which files make one recording is
+//!   decided in one place too.
+//! * Files are mapped into memory; streams are read up to the limit of packed files. What is unpacked is held while it
+//!   is small, else put into a file that is mapped too and kept for the next question.
+//! * So are the largest tables of a recording beyond 1 GiB of them: into a file without a name, of which 512 MiB are in
+//!   memory at a time.
 
 #![deny(unsafe_code)]
 
@@ -59,12 +61,12 @@ use spill::{Listener, SpillingStore};
 use standard_input::StandardInput;
 use walk::{Found, walk};
 
-/// Opens the files of one recording: `paths` are files, packed or not, archives and folders of them, or streams. Of a folder or
-/// an archive the files that are recordings or parts of one are taken.
+/// Opens the files of one recording: `paths` are files, packed or not, archives and folders of them, or streams. Of a
+/// folder or an archive the files that are recordings or parts of one are taken.
 ///
 /// # Errors
-/// A file that cannot be read, is damaged, expands beyond `limits`, or is no recording; files of several recordings, by the rule of
-/// [`recordings`](recordings()).
+/// A file that cannot be read, is damaged, expands beyond `limits`, or is no recording; files of several recordings, by
+/// the rule of [`recordings`](recordings()).
 pub fn open_all(paths: &[PathBuf], limits: &Limits) -> Result<Files, Error> {
     recordings::refuse_several(paths)?;
     open_each(paths, limits, &None)
@@ -87,8 +89,8 @@ pub fn open_all_with_progress(paths: &[PathBuf], options: &Options) -> Result<Fi
     open_each(paths, &options.limits, &options.progress)
 }
 
-/// Opens what was found rather than named: files at `paths`, and others whose names and bytes are at hand. As of the files of a
-/// folder, those are taken that are recordings or parts of one; what cannot be read is passed over.
+/// Opens what was found rather than named: files at `paths`, and others whose names and bytes are at hand. As of the
+/// files of a folder, those are taken that are recordings or parts of one; what cannot be read is passed over.
 ///
 /// # Errors
 /// None of them is one, or they are of several kinds.
@@ -142,7 +144,8 @@ pub fn open_files(files: &Files, wanted: Tables, options: &Options) -> Result<Tr
     onoff_sources::open_files(files, wanted, &options.read()?)
 }
 
-/// Reads a capture, which may be spread over several files, as a recorder that begins a new file from time to time writes them.
+/// Reads a capture, which may be spread over several files, as a recorder that begins a new file from time to time
+/// writes them.
 ///
 /// # Errors
 /// A file that cannot be read, or is no capture: see [`Error`].

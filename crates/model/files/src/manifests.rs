@@ -14,8 +14,9 @@ const MAX_BYTES: u64 = 256 << 20;
 /// Bytes that are kept of a folder's files.
 const MAX_KEPT_BYTES: usize = 1 << 30;
 
-/// Reads the files, and of folders and what is below them all that describe event providers: instrumentation manifests (`.man`), and
-/// programs and libraries of Windows with one in their resources. Other files of a folder are passed over.
+/// Reads the files, and of folders and what is below them all that describe event providers: instrumentation manifests
+/// (`.man`), and programs and libraries of Windows with one in their resources. Other files of a folder are passed
+/// over.
 ///
 /// # Errors
 /// A file or folder that cannot be read; a folder with no such file, or with too much.

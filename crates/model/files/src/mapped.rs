@@ -12,9 +12,9 @@ use onoff_sources::{Bytes, Shortened};
 
 /// A read-only memory map of a file.
 ///
-/// A file may get shorter while it is mapped: a log is rotated, a copy is begun anew. The pages beyond its new end are gone,
-/// and touching them would end this process (`SIGBUS`). On Unix they read as zeros from then on and the map knows that it
-/// happened ([`Mapped::lost_pages`]); Windows does not let a mapped file be shortened.
+/// A file may get shorter while it is mapped: a log is rotated, a copy is begun anew. The pages beyond its new end are
+/// gone, and touching them would end this process (`SIGBUS`). On Unix they read as zeros from then on and the map knows
+/// that it happened ([`Mapped::lost_pages`]); Windows does not let a mapped file be shortened.
 #[derive(Debug)]
 pub(crate) struct Mapped {
     map: Mmap,
@@ -34,8 +34,8 @@ impl Mapped {
     /// Maps `file`, which lies at `path` and must be a regular file that is not empty.
     pub(crate) fn of(file: &File, path: &Path) -> io::Result<Mapped> {
         let identity = identity(&file.metadata()?);
-        // SAFETY: the map is private to this struct and only ever lent out as `&[u8]`. Rust requires that those bytes do
-        // not change while borrowed, which no program can promise for a file that others may write. The readers of
+        // SAFETY: the map is private to this struct and only ever lent out as `&[u8]`. Rust requires that those bytes
+        // do not change while borrowed, which no program can promise for a file that others may write. The readers of
         // mapped files uphold what keeps this sound in practice: they copy numbers out before they check them, hold no
         // `str` over mapped bytes without conversion, and index with checked lengths only, so that changing bytes yield
         // wrong values and never wrong memory accesses. Shrinking is the case above.
@@ -119,7 +119,8 @@ pub(crate) struct MappedPart {
 impl MappedPart {
     /// Maps `length` bytes of `file` from `offset` on: written before, and never again.
     pub(crate) fn of(file: &File, offset: u64, length: usize) -> io::Result<Self> {
-        // SAFETY: as for a whole file; this one cannot be opened by others, and what is mapped of it is not written any more.
+        // SAFETY: as for a whole file; this one cannot be opened by others, and what is mapped of it is not written any
+        // more.
         let map = unsafe { MmapOptions::new().offset(offset).len(length).map(file)? };
         Ok(Self { map })
     }
@@ -130,8 +131,8 @@ impl MappedPart {
 
     /// Lets the system take back the memory, which is read again from the file if it is touched again.
     pub(crate) fn release(&self) {
-        // SAFETY: the map is file-backed and read-only, so dropped pages come back with the file's bytes: borrowed slices keep
-        // reading the same values. Advice only: where it is refused, the memory is kept.
+        // SAFETY: the map is file-backed and read-only, so dropped pages come back with the file's bytes: borrowed
+        // slices keep reading the same values. Advice only: where it is refused, the memory is kept.
         #[cfg(unix)]
         let _ = unsafe { self.map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) };
     }
@@ -146,8 +147,8 @@ mod shrinking {
     use std::sync::OnceLock;
     use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
-    /// A map as the signal handler finds it: in a list that only grows and whose entries are used again, so that it can be
-    /// walked at any moment, without a lock.
+    /// A map as the signal handler finds it: in a list that only grows and whose entries are used again, so that it can
+    /// be walked at any moment, without a lock.
     struct Entry {
         /// Address of its first byte; 0 when no map uses the entry.
         start: AtomicUsize,

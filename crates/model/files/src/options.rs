@@ -11,7 +11,8 @@ use crate::{drivers, manifests};
 /// How to read a recording.
 #[derive(Clone, Default)]
 pub struct Options {
-    /// Event schemas of the user's own providers: instrumentation manifests (`.man`), a provider's DLL, or folders with such files.
+    /// Event schemas of the user's own providers: instrumentation manifests (`.man`), a provider's DLL, or folders with
+    /// such files.
     pub manifests: Vec<PathBuf>,
     /// Folders with drivers' files (`.sys`) of the recorded computer: how they are signed.
     pub drivers: Vec<PathBuf>,
@@ -19,7 +20,8 @@ pub struct Options {
     pub limits: Limits,
     /// Which boot to read of a recording that holds several: see [`onoff_sources::Options::boot`].
     pub boot: Option<String>,
-    /// Bytes of large tables that stay in memory, 1 GiB where `None`. What is more goes to a file, of which half as much is in memory at a time.
+    /// Bytes of large tables that stay in memory, 1 GiB where `None`. What is more goes to a file, of which half as
+    /// much is in memory at a time.
     pub tables_in_memory_bytes: Option<usize>,
     /// Called from time to time while reading, from any thread.
     pub progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,

@@ -36,8 +36,8 @@ pub struct FoundFiles {
     pub unreadable: Vec<(String, String)>,
 }
 
-/// Reads the files of prefetch in `paths`: files; folders, of which those are taken whose names `is_wanted` accepts; and volumes of
-/// Windows, of which the folder `Windows\Prefetch` is taken.
+/// Reads the files of prefetch in `paths`: files; folders, of which those are taken whose names `is_wanted` accepts;
+/// and volumes of Windows, of which the folder `Windows\Prefetch` is taken.
 ///
 /// # Errors
 /// A path given that cannot be read.

@@ -10,7 +10,8 @@ use crate::mapped::Mapped;
 use crate::standard_input::is_standard_input;
 use crate::walk::{Found, Listing, list, walk};
 
-/// What files and folders hold. Every file in a folder is part of a recording, or unusable, or counted among the others.
+/// What files and folders hold. Every file in a folder is part of a recording, or unusable, or counted among the
+/// others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FoundRecordings {
     /// Each recording, as the paths of its files.
@@ -62,9 +63,10 @@ fn are_series(files: &[PathBuf]) -> bool {
     files.iter().all(|file| !file.is_dir() && matches!(role(file), FileRole::Series))
 }
 
-/// The recordings among `paths`: logs that were recorded together are one, and so are the parts of one Linux recording; an archive is one by
-/// itself. A folder is a recording itself if it is what a support tool collected, or holds a copied `/var/log`, or parts of one Linux
-/// recording and no other; else each recording in it and in the folders below is one. Links in folders are not followed.
+/// The recordings among `paths`: logs that were recorded together are one, and so are the parts of one Linux recording;
+/// an archive is one by itself. A folder is a recording itself if it is what a support tool collected, or holds a
+/// copied `/var/log`, or parts of one Linux recording and no other; else each recording in it and in the folders below
+/// is one. Links in folders are not followed.
 ///
 /// # Errors
 /// A path that cannot be read.
@@ -173,7 +175,8 @@ impl Files {
     }
 }
 
-/// Whether all that is below a folder is of one machine: what sosreport collected, or a file system with its `/var/log`, or that folder itself.
+/// Whether all that is below a folder is of one machine: what sosreport collected, or a file system with its
+/// `/var/log`, or that folder itself.
 fn is_of_one_machine(folder: &Path) -> bool {
     if folder.join("sos_commands").is_dir() {
         return true;

@@ -1,4 +1,5 @@
-//! Tables of a large recording that are too much for memory: in a file without a name, mapped, of which little is in memory at a time.
+//! Tables of a large recording that are too much for memory: in a file without a name, mapped, of which little is in
+//! memory at a time.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -11,11 +12,13 @@ use onoff_trace::{Shelf, Shelved};
 use crate::kept::nameless;
 use crate::mapped::MappedPart;
 
-/// Bytes that stay in memory before any are taken. What recordings of up to some 2 GiB hold is less: no file is made for them.
+/// Bytes that stay in memory before any are taken. What recordings of up to some 2 GiB hold is less: no file is made
+/// for them.
 pub(crate) const HELD_BYTES: usize = 1 << 30;
 /// Less than this is not worth a piece: a system bounds how many it maps.
 const MIN_BYTES: usize = 64 << 10;
-/// Pieces begin at multiples of so many bytes, which pages are no larger than on most systems: then they have none in common.
+/// Pieces begin at multiples of so many bytes, which pages are no larger than on most systems: then they have none in
+/// common.
 const PIECE_ALIGNMENT: u64 = 16 << 10;
 /// What is left free where the file is, bytes.
 const LEFT_FREE_BYTES: u64 = 1 << 30;
@@ -134,7 +137,8 @@ impl Resident {
         {
             *bytes -= length;
             if let Some(oldest) = oldest.upgrade() {
-                // Before the release: who reads it in between brings pages back that are not counted, until it is asked for again.
+                // Before the release: who reads it in between brings pages back that are not counted, until it is asked
+                // for again.
                 oldest.touched.store(false, Ordering::Relaxed);
                 oldest.part.release();
             }

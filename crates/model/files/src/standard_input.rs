@@ -32,8 +32,8 @@ pub(crate) enum StandardInput {
 /// What came out of the pipe: it can be read once, and a question may be asked twice.
 static PIPED: Mutex<Option<Arc<Vec<u8>>>> = Mutex::new(None);
 
-/// Standard input. A pipe is read to its end, but no further than `limits`; where it should be a recording, not at all if it begins as none
-/// does.
+/// Standard input. A pipe is read to its end, but no further than `limits`; where it should be a recording, not at all
+/// if it begins as none does.
 ///
 /// # Errors
 /// It is a terminal, cannot be read, has no end, or begins as no recording does.

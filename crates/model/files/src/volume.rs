@@ -24,7 +24,8 @@ pub struct FileFacts {
     pub modified_unix_ns: Option<i64>,
 }
 
-/// A volume of Windows: its files are found whatever the case of their names. Links are not followed: they may lead out of it.
+/// A volume of Windows: its files are found whatever the case of their names. Links are not followed: they may lead out
+/// of it.
 #[derive(Debug)]
 pub struct Volume {
     root: PathBuf,

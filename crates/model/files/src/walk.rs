@@ -1,4 +1,5 @@
-//! The one walk through a folder and the folders below it: all of it, however many files there are and however deep they lie.
+//! The one walk through a folder and the folders below it: all of it, however many files there are and however deep
+//! they lie.
 
 use std::fs::{self, Metadata};
 use std::io;
@@ -63,8 +64,8 @@ impl Listing {
     }
 }
 
-/// Shows `visit` every regular file in `root` and below: the files of a folder by name, then its folders by name. Links are not
-/// followed, as they may lead anywhere, also back.
+/// Shows `visit` every regular file in `root` and below: the files of a folder by name, then its folders by name. Links
+/// are not followed, as they may lead anywhere, also back.
 ///
 /// # Errors
 /// `root` itself cannot be read.

@@ -113,7 +113,8 @@ pub enum Error {
         name: String,
         /// Its first bytes in hexadecimal.
         beginning: String,
-        /// What it looks like and the command whose output can be read, after a full stop; empty when that is not known.
+        /// What it looks like and the command whose output can be read, after a full stop; empty when that is not
+        /// known.
         advice: &'static str,
     },
     /// The file is of another program, and no verb reads it.

@@ -119,8 +119,8 @@ impl Files {
         &self.passed_over
     }
 
-    /// Refuses what was read of files that became shorter since they were opened: to be asked when all is read, before anything
-    /// is made of it.
+    /// Refuses what was read of files that became shorter since they were opened: to be asked when all is read, before
+    /// anything is made of it.
     ///
     /// # Errors
     /// The first file that did.
@@ -136,7 +136,8 @@ impl Files {
         }
     }
 
-    /// Whether they are tables of firmware and nothing else: parts of Linux recordings too, and no recording by themselves.
+    /// Whether they are tables of firmware and nothing else: parts of Linux recordings too, and no recording by
+    /// themselves.
     #[must_use]
     pub fn are_firmware_tables(&self) -> bool {
         self.are_firmware_tables

@@ -35,8 +35,9 @@ pub struct Options {
     pub driver_files: Option<Vec<DriverFile>>,
     /// How far packed files may expand.
     pub limits: Limits,
-    /// Which boot to read of a recording that holds several (a journal): a boot's id, or a number as `journalctl --list-boots`
-    /// counts, 0 the last and -1 the one before. `None` for the one that the other parts belong to, else the last.
+    /// Which boot to read of a recording that holds several (a journal): a boot's id, or a number as `journalctl
+    /// --list-boots` counts, 0 the last and -1 the one before. `None` for the one that the other parts belong to, else
+    /// the last.
     pub boot: Option<String>,
     /// Takes batches of tables that are too much for memory; `None` where all stay there.
     pub shelf: Option<Arc<dyn Shelf>>,

@@ -43,7 +43,8 @@ impl Limits {
 // Decoders of the streaming formats may keep this much history.
 const DICTIONARY_KIB: u32 = 256 << 10;
 
-/// What the first of what `bytes` unpack to is, `most` bytes of it; less where they are damaged, which their reader says.
+/// What the first of what `bytes` unpack to is, `most` bytes of it; less where they are damaged, which their reader
+/// says.
 pub fn unpacked_beginning(packing: Packing, bytes: &[u8], most: usize) -> Vec<u8> {
     let done = Cell::new(0);
     let source = Source { rest: bytes, done: &done };
@@ -87,7 +88,8 @@ pub struct Unpacking<'a> {
     pub is_of_use: fn(&str, &[u8]) -> bool,
 }
 
-/// Undoes all packings of `bytes`. An archive's members that are neither recordings, nor of use, nor packed, are passed over.
+/// Undoes all packings of `bytes`. An archive's members that are neither recordings, nor of use, nor packed, are passed
+/// over.
 pub fn unpack(name: &str, packing: Packing, bytes: &[u8], how: Unpacking<'_>) -> Result<Unpacked, Error> {
     how.layer(name, packing, bytes, how.limits.layers)
 }
@@ -264,8 +266,8 @@ pub struct TarMembers {
     pub is_cut: bool,
 }
 
-/// The regular files in a tar archive: names, with the archive's before them, and where their bytes are. Of an archive that is cut or damaged,
-/// those before the damage, and that there is some; its last may be cut.
+/// The regular files in a tar archive: names, with the archive's before them, and where their bytes are. Of an archive
+/// that is cut or damaged, those before the damage, and that there is some; its last may be cut.
 pub fn tar_members(name: &str, bytes: &[u8]) -> Result<TarMembers, Error> {
     let failed = |source| Error::Unpack { name: name.to_owned(), packing: "tar", offset: 0, source };
     let mut archive = tar::Archive::new(bytes);

@@ -5,7 +5,8 @@ use goblin::pe::options::ParseOptions;
 use memchr::memmem;
 use onoff_trace::DriverFile;
 
-/// Names in certificates that are made for tests: that of the driver kit's tools, and those of Microsoft's roots for tests.
+/// Names in certificates that are made for tests: that of the driver kit's tools, and those of Microsoft's roots for
+/// tests.
 const TEST_CERTIFICATES: [&[u8]; 4] =
     [b"WDKTestCert", b"Microsoft Testing Root", b"Microsoft Testing PCA", b"Microsoft Test Root"];
 

@@ -31,8 +31,8 @@ pub fn files_from_bytes(
     gathering.finish()
 }
 
-/// The files of a recording while they are gathered. `.xz`, `.gz`, `.zst`, `.zip` and `.tar` are undone by content, whatever the
-/// names are.
+/// The files of a recording while they are gathered. `.xz`, `.gz`, `.zst`, `.zip` and `.tar` are undone by content,
+/// whatever the names are.
 #[derive(Debug)]
 pub struct Gathering {
     limits: Limits,
@@ -57,7 +57,8 @@ impl Gathering {
         self.files.len()
     }
 
-    /// Adds a file that was named: it must be readable. Of an archive, the files that are recordings or parts of one are taken.
+    /// Adds a file that was named: it must be readable. Of an archive, the files that are recordings or parts of one
+    /// are taken.
     ///
     /// # Errors
     /// Bytes that are damaged or expand too far; an archive without any recording.
@@ -83,7 +84,8 @@ impl Gathering {
 
     fn add_plain(&mut self, file: SourceFile) -> Result<(), Error> {
         if !is_tar(file.bytes()) {
-            // A report that was named is read as what it holds, if that is of use; else the refusal shows how it begins.
+            // A report that was named is read as what it holds, if that is of use; else the refusal shows how it
+            // begins.
             let before = self.files.len();
             if !self.take_sections(&file) || self.files.len() == before {
                 self.files.push(file);
@@ -112,7 +114,8 @@ impl Gathering {
         refuse_several_members(self.files.get(before..).unwrap_or_default())
     }
 
-    /// Adds a file that was only found, in a folder: it is passed over if it is no recording and no part of one, or damaged.
+    /// Adds a file that was only found, in a folder: it is passed over if it is no recording and no part of one, or
+    /// damaged.
     pub fn consider(&mut self, file: SourceFile) {
         let Content::Packed(packing) = sniff(file.bytes()) else {
             self.take(file);
@@ -236,7 +239,8 @@ fn no_recording(file: &SourceFile) -> Error {
     Error::NotARecording { name, beginning: beginning(bytes), advice: onoff_linux::advice(bytes) }
 }
 
-/// Undoes the packing (xz, gzip, zstd) of a file that is no recording, such as a registry hive; what is not packed stays as it is.
+/// Undoes the packing (xz, gzip, zstd) of a file that is no recording, such as a registry hive; what is not packed
+/// stays as it is.
 ///
 /// # Errors
 /// Packed bytes that are damaged or expand further than `limits`.
@@ -249,8 +253,8 @@ pub fn unpacked_file(name: &str, bytes: Vec<u8>, limits: &Limits) -> Result<Vec<
     Ok(inside.files.first().map(|(_, inside)| inside.bytes().to_vec()).unwrap_or_default())
 }
 
-/// Refuses a stream or device whose first bytes are those of no recording: it may never end. `head` are [`LOOKED_AT`] bytes, or
-/// all there are.
+/// Refuses a stream or device whose first bytes are those of no recording: it may never end. `head` are [`LOOKED_AT`]
+/// bytes, or all there are.
 ///
 /// # Errors
 /// It is none.

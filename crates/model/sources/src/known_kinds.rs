@@ -1,5 +1,6 @@
-//! What a file is that the reader who was asked does not read: every kind that some verb reads, and kinds of other programs that people take
-//! for recordings. Told by the first bytes; a name counts only for the parts of Linux recordings.
+//! What a file is that the reader who was asked does not read: every kind that some verb reads, and kinds of other
+//! programs that people take for recordings. Told by the first bytes; a name counts only for the parts of Linux
+//! recordings.
 //!
 //! The magics are those that the formats' own documents name, or that `file(1)` and the Library of Congress list.
 

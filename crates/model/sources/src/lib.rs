@@ -17,7 +17,8 @@
 //!
 //! * Opens no file, and builds for WebAssembly: bytes come in from the caller.
 //! * The kind of a file is told by its content, never by its name; the kinds are a registry (`registry.rs`).
-//! * Packed files are unpacked into memory, or into a [`Store`] that the caller brings, no further than [`Limits`] allows.
+//! * Packed files are unpacked into memory, or into a [`Store`] that the caller brings, no further than [`Limits`]
+//!   allows.
 //! * What no wanted table needs is not decoded.
 //! * An [`Error`] means that nothing can be said; everything else that goes wrong is a named loss of the trace.
 

@@ -17,7 +17,8 @@ pub enum FileRole {
     Log(Box<LogfileHeader>),
     /// A part of a Linux recording, such as a kernel log.
     LinuxPart(Box<PartIdentity>),
-    /// A recording by itself, but files of it that are given together are read one after the other: a capture, file operations.
+    /// A recording by itself, but files of it that are given together are read one after the other: a capture, file
+    /// operations.
     Series,
     /// A recording by itself: an archive.
     Whole,
@@ -92,8 +93,9 @@ fn holds_parts(bytes: &[u8]) -> bool {
     })
 }
 
-/// Puts files together to recordings: logs of Windows that were recorded together, the parts of one Linux recording, and every other file that
-/// is a recording by itself. A part of Linux that could be of several recordings is of that which lies nearest to it by `names`.
+/// Puts files together to recordings: logs of Windows that were recorded together, the parts of one Linux recording,
+/// and every other file that is a recording by itself. A part of Linux that could be of several recordings is of that
+/// which lies nearest to it by `names`.
 #[must_use]
 pub fn group(names: &[&str], roles: &[FileRole]) -> Groups {
     let mut recordings: Vec<Vec<usize>> = Vec::new();
@@ -121,7 +123,8 @@ pub fn group(names: &[&str], roles: &[FileRole]) -> Groups {
     Groups { recordings, unattributed }
 }
 
-/// Folders that all is below of one machine, by the paths of files in them: what sosreport collected, and a copied file system.
+/// Folders that all is below of one machine, by the paths of files in them: what sosreport collected, and a copied file
+/// system.
 const OF_ONE_MACHINE: [&str; 2] = ["/sos_commands/", "/var/log/"];
 
 /// Refuses the members of an archive if they are of several recordings.

@@ -1,4 +1,5 @@
-//! The registry of source kinds: how each is recognized by what its files hold, which tables it can fill, and its reader.
+//! The registry of source kinds: how each is recognized by what its files hold, which tables it can fill, and its
+//! reader.
 
 use onoff_trace::TableName;
 use onoff_trace::{Tables, Trace};
@@ -25,7 +26,8 @@ pub(crate) enum Recognized {
 pub(crate) struct Source {
     /// Which.
     pub(crate) kind: RecordingKind,
-    /// What a file of this name with these bytes is to it. The name counts only where bytes cannot say, as for a file of one number.
+    /// What a file of this name with these bytes is to it. The name counts only where bytes cannot say, as for a file
+    /// of one number.
     pub(crate) recognize: fn(&str, &[u8]) -> Recognized,
     /// The tables that it can fill.
     pub(crate) gives: Tables,

@@ -36,7 +36,8 @@ fn told(capture: &Capture) -> String {
     format!("{transfers:?} {dhcp:?}")
 }
 
-/// The frames of a whole boot, Ethernet's, of which each is wrapped anew: its addresses, the kind of its packet and the packet.
+/// The frames of a whole boot, Ethernet's, of which each is wrapped anew: its addresses, the kind of its packet and the
+/// packet.
 fn wrapped(frames: &[(u64, Vec<u8>)], wrap: impl Fn(&[u8], &[u8], &[u8]) -> Vec<u8>) -> Vec<(u64, Vec<u8>)> {
     frames.iter().map(|(unix_ns, frame)| (*unix_ns, wrap(&frame[..12], &frame[12..14], &frame[14..]))).collect()
 }

@@ -1,5 +1,5 @@
-//! Rows of every table of every real recording, against what is stored. One command writes them anew, to be reviewed as a diff:
-//! `ONOFF_WRITE_GOLDEN=1 cargo test -p onoff-sources golden` (or `make golden`).
+//! Rows of every table of every real recording, against what is stored. One command writes them anew, to be reviewed as
+//! a diff: `ONOFF_WRITE_GOLDEN=1 cargo test -p onoff-sources golden` (or `make golden`).
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

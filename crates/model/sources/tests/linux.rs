@@ -1,6 +1,7 @@
 //! Linux recordings: those of the lab, and any bytes.
 //!
-//! Counts were taken with grep from the traces' text, lengths from `systemd-analyze time` and from the lab's own clocks.
+//! Counts were taken with grep from the traces' text, lengths from `systemd-analyze time` and from the lab's own
+//! clocks.
 
 #![allow(clippy::unwrap_used, reason = "a recording that cannot be read fails the test")]
 
@@ -184,8 +185,8 @@ fn text_and_file_of_one_trace_give_the_same_rows() {
     }
 }
 
-/// Results were counted with grep in the trace's text: -13 says that runtime power management is off for the device, 1 that it
-/// was awake. Steps whose beginning was not recorded are no rows.
+/// Results were counted with grep in the trace's text: -13 says that runtime power management is off for the device, 1
+/// that it was awake. Steps whose beginning was not recorded are no rows.
 #[test]
 fn devices_that_sleep_while_the_system_works_are_requests_of_their_own() {
     let (Some(trace), Some(text)) = (sample("boot-1"), member("boot-1", "boot.trace.txt")) else {

@@ -135,7 +135,8 @@ fn every_line_of_blame_is_a_row() {
     }
 }
 
-/// The manager's own times are the truth; without them a start's begin and end come from messages, its length from blame.
+/// The manager's own times are the truth; without them a start's begin and end come from messages, its length from
+/// blame.
 #[test]
 fn blame_corrects_what_messages_tell_late() {
     for (name, _, path) in recordings().into_iter().filter(|&(_, units, _)| units) {
@@ -198,8 +199,8 @@ fn a_journal_alone_gives_the_same_times_nearly() {
         assert_eq!(alone.boots[0].id, all.boots[0].id, "{name}");
         for milestone in [milestone::USER_SPACE_BEGIN, milestone::STARTUP_FINISHED] {
             let (alone, all) = (time_of(&alone, milestone), time_of(&all, milestone));
-            // This one was shut down as soon as it was up: systemd had not said yet that the start was finished. What it said
-            // when it began itself stands in, and comes late.
+            // This one was shut down as soon as it was up: systemd had not said yet that the start was finished. What
+            // it said when it began itself stands in, and comes late.
             if name == "shutdown-slowstop" {
                 let late_ns = alone.zip(all).map(|((alone, _), (all, _))| alone - all);
                 let begin = milestone == milestone::USER_SPACE_BEGIN;

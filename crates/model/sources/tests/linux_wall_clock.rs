@@ -1,4 +1,5 @@
-//! Logs whose lines have the time of the wall clock only: `journalctl > file`, `kern.log`, syslog; alone and next to exact times.
+//! Logs whose lines have the time of the wall clock only: `journalctl > file`, `kern.log`, syslog; alone and next to
+//! exact times.
 #![allow(clippy::unwrap_used)]
 
 use std::fmt::Write as _;
@@ -16,8 +17,8 @@ fn count(trace: &Trace, counter: &str) -> u64 {
     trace.losses.iter().find(|loss| loss.counter == counter).map_or(0, |loss| loss.count)
 }
 
-/// Seconds after the kernel's start, who says it, and what. A boot with a sleep of an hour, one that a device refuses, and one from which the
-/// computer never comes back. Nobody reads the kernel's messages while tasks are frozen.
+/// Seconds after the kernel's start, who says it, and what. A boot with a sleep of an hour, one that a device refuses,
+/// and one from which the computer never comes back. Nobody reads the kernel's messages while tasks are frozen.
 const SLEEPS: &[(u32, &str, &str)] = &[
     (0, "kernel", "Linux version 6.12.38+deb13-amd64 (debian-kernel@lists.debian.org) #1 SMP"),
     (0, "kernel", "DMI: LENOVO 20XW/20XW, BIOS N32ET91W 1.67 01/11/2024"),
@@ -43,7 +44,8 @@ const SLEEPS: &[(u32, &str, &str)] = &[
     (9000, "kernel", "PM: suspend entry (deep)"),
 ];
 
-/// The forms of the lines: how `journalctl` writes them by itself and with `-o short-iso`, Debian 13's kern.log, and classic syslog.
+/// The forms of the lines: how `journalctl` writes them by itself and with `-o short-iso`, Debian 13's kern.log, and
+/// classic syslog.
 const FORMS: [&str; 4] = ["journalctl", "short-iso", "kern.log", "syslog"];
 
 fn line(form: &str, second: u32, who: &str, what: &str) -> String {
@@ -169,7 +171,8 @@ fn properties() -> String {
     text
 }
 
-/// The syslog of the same boot: rsyslog began to run 13 s after the kernel, and gives what it finds that time. `kernel` is said by nobody.
+/// The syslog of the same boot: rsyslog began to run 13 s after the kernel, and gives what it finds that time. `kernel`
+/// is said by nobody.
 fn syslog(name: impl Fn(&str) -> String) -> String {
     let mut text = String::new();
     for (unit, second) in UNITS {

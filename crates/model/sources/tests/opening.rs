@@ -101,7 +101,8 @@ fn an_archive_gives_its_recordings_and_leaves_the_rest() {
     let names: Vec<&str> = files.iter().map(|file| file.name()).collect();
     assert_eq!(names, ["boot.zip/kernel.etl.xz", "boot.zip/user.etl"]);
 
-    // Whatever follows the last buffer: the log is a copy, or of another computer, and its events are not to be counted twice.
+    // Whatever follows the last buffer: the log is a copy, or of another computer, and its events are not to be counted
+    // twice.
     let copy = [plain.as_slice(), &[0; 16]].concat();
     let several = archive(&[("a.etl", &plain), ("b.etl", &copy)]);
     assert!(matches!(read(vec![("boots.zip", several)]), Err(Error::SeveralRecordings { count: 2, .. })));

@@ -279,8 +279,8 @@ fn classic_process_and_image_logs_of_every_version_and_width() {
 #[test]
 fn methods_of_dotnet_are_those_that_the_runtime_listed() {
     let Some(folder) = samples() else { return };
-    // 290 methods were loaded during the recording, and 288 of them unloaded; the rundown at the end lists 16,702, those two among
-    // them.
+    // 290 methods were loaded during the recording, and 288 of them unloaded; the rundown at the end lists 16,702,
+    // those two among them.
     let trace = read(sample(&folder, "net.4.5.2.x64.etl"), Tables::of(&[TableName::Methods]));
     let loaded = trace.methods.iter().filter(|row| row.start_ns.is_some());
     assert_eq!(loaded.count(), 290);

@@ -1,7 +1,7 @@
 //! Tables as Arrow record batches, with what the columns mean in the schema. The tables stay as they are.
 //!
-//! Numbers and texts are the recording's own memory, which the batches share and keep alive; what Arrow stores in another way is made
-//! anew: which cells are absent, the 16 bytes of each text or code, booleans, stacks.
+//! Numbers and texts are the recording's own memory, which the batches share and keep alive; what Arrow stores in
+//! another way is made anew: which cells are absent, the 16 bytes of each text or code, booleans, stacks.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -91,8 +91,8 @@ impl ArrowTables {
         self.trace.table(name).declaration().map(schema)
     }
 
-    /// The record batches of a table, one for each piece of it, in the order of its rows; none for an empty table. Each is made when it
-    /// is taken.
+    /// The record batches of a table, one for each piece of it, in the order of its rows; none for an empty table. Each
+    /// is made when it is taken.
     ///
     /// # Errors
     /// Columns of different length, which only a caller that wrote to the public columns by itself can cause.

@@ -80,8 +80,8 @@ impl<T: Plain + Default> Nullable<T> {
     }
 }
 
-/// Gives back what a column of numbers does not need: of zeros only, as where a recording lacks what the column is for, it is memory that was
-/// never written, which systems do not take from anybody.
+/// Gives back what a column of numbers does not need: of zeros only, as where a recording lacks what the column is for,
+/// it is memory that was never written, which systems do not take from anybody.
 macro_rules! shrink_numbers {
     ($($number:ty)*) => {$(
         impl Shrink for $number {

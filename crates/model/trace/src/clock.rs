@@ -24,7 +24,8 @@ impl Clock {
     }
 }
 
-/// How times of another clock of the recording came onto the axis: by pairs of times, one of each clock, of the same moment.
+/// How times of another clock of the recording came onto the axis: by pairs of times, one of each clock, of the same
+/// moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClockConversion {

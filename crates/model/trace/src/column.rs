@@ -1,4 +1,5 @@
-//! What a table's columns are, and how anybody reads them without knowing the table's type: by name, type, unit and role.
+//! What a table's columns are, and how anybody reads them without knowing the table's type: by name, type, unit and
+//! role.
 
 use std::fmt::Debug;
 
@@ -45,7 +46,8 @@ pub enum Meaning {
 }
 
 impl Meaning {
-    /// The unit of the values; empty where they have none. A moment counts nanoseconds since the recording's first event.
+    /// The unit of the values; empty where they have none. A moment counts nanoseconds since the recording's first
+    /// event.
     #[must_use]
     pub const fn unit(self) -> &'static str {
         match self {
@@ -268,7 +270,8 @@ impl Column<'_> {
         }
     }
 
-    /// The moment or length in `row`, ns; `None` where it is absent, and for columns that hold no 64-bit signed numbers.
+    /// The moment or length in `row`, ns; `None` where it is absent, and for columns that hold no 64-bit signed
+    /// numbers.
     #[must_use]
     pub fn nanoseconds(&self, row: usize) -> Option<i64> {
         match self {

@@ -82,8 +82,8 @@ impl Directory {
         }
     }
 
-    /// The device path `device`, such as `\Device\HarddiskVolume3`, is what people call `drive`, such as `C:`. What comes
-    /// after the first 64 volumes keeps its device path.
+    /// The device path `device`, such as `\Device\HarddiskVolume3`, is what people call `drive`, such as `C:`. What
+    /// comes after the first 64 volumes keeps its device path.
     pub fn set_volume(&mut self, device: &str, drive: &str) {
         let (device, drive) = (device.trim_end_matches('\\'), drive.trim_end_matches('\\'));
         let known = self.volumes.iter().any(|(known, _)| known.eq_ignore_ascii_case(device));

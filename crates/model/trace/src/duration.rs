@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde::Serialize;
 
-/// A length of time, ns. Serialized as the number; [`Display`](fmt::Display) writes three significant digits and a unit:
-/// `245 ms`, `12.3 s`, `114 s`, `17 min 25 s`.
+/// A length of time, ns. Serialized as the number; [`Display`](fmt::Display) writes three significant digits and a
+/// unit: `245 ms`, `12.3 s`, `114 s`, `17 min 25 s`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]

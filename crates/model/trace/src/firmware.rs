@@ -154,8 +154,8 @@ pub struct FirmwarePointer {
     pub address: String,
 }
 
-/// The five times of a boot that every firmware with these tables gives, ns since the processor's reset. `None` where it left
-/// a zero: it did not come by.
+/// The five times of a boot that every firmware with these tables gives, ns since the processor's reset. `None` where
+/// it left a zero: it did not come by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareCheckpoints {
@@ -360,7 +360,8 @@ named! {
         NotMonotonic = "times out of order",
         /// Times so long that they add up over restarts: the clock is not set back by a warm reset.
         KeptOverResets = "time kept over resets",
-        /// `ExitBootServices` has no time: it was not called yet or not recorded, or it is a legacy boot that has a time of its loader's load.
+        /// `ExitBootServices` has no time: it was not called yet or not recorded, or it is a legacy boot that has a
+        /// time of its loader's load.
         NotUefi = "no ExitBootServices",
         /// The measurements do not follow each other in time.
         EventsNotMonotonic = "measurements out of order",

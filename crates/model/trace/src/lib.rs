@@ -5,8 +5,8 @@
 //!
 //! * Knows no file format; readers fill it, analyses read it.
 //! * Times are `i64` nanoseconds since the recording's first event; sizes are bytes; open ends are `None`.
-//! * A table is columns, declared once with units and roles ([`registry`]); any is read by its name ([`Trace::table`]), and with
-//!   the feature `arrow` as Arrow record batches (`Trace::arrow`), which leaves it as it is.
+//! * A table is columns, declared once with units and roles ([`registry`]); any is read by its name ([`Trace::table`]),
+//!   and with the feature `arrow` as Arrow record batches (`Trace::arrow`), which leaves it as it is.
 //! * Large tables come in consecutive pieces ([`Batches`]), so that readers can fill them in parallel.
 //! * Whatever was lost on the way here is a named counter in [`Losses`].
 
@@ -203,8 +203,8 @@ pub struct Trace {
     pub clock_conversions: Vec<ClockConversion>,
     /// The boots that the recording's journals hold, in the order in which they began.
     pub boots: Vec<RecordedBoot>,
-    /// Where on the axis the recording begins, ns: 0, but for a trace of a computer that had been running, whose axis begins with its
-    /// kernel.
+    /// Where on the axis the recording begins, ns: 0, but for a trace of a computer that had been running, whose axis
+    /// begins with its kernel.
     pub start_ns: i64,
     /// Time of the last event, ns.
     pub duration_ns: i64,

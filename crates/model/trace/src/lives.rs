@@ -1,5 +1,5 @@
-//! Lives in place of numbers: Windows and Linux give process and thread ids to others within seconds, so an id says who only
-//! together with a time.
+//! Lives in place of numbers: Windows and Linux give process and thread ids to others within seconds, so an id says who
+//! only together with a time.
 //!
 //! ```text
 //!   pid 4000   ├─ first.exe ─┤   ├─ second.exe ────►      a life = a row of the table of processes (upid)
@@ -95,19 +95,22 @@ impl Lives {
     #[must_use]
     pub fn of(processes: &Processes, threads: &Threads) -> Self {
         let processes = OfIds::of(processes.iter().map(|row| (row.pid, row.start_ns)));
-        // A thread begins in the latest life of its process; of one that existed before the recording, in the first one known.
+        // A thread begins in the latest life of its process; of one that existed before the recording, in the first one
+        // known.
         let process_of =
             threads.iter().map(|row| processes.at(row.pid, row.start_ns.unwrap_or(i64::MIN)).map(Upid)).collect();
         Self { processes, threads: OfIds::of(threads.iter().map(|row| (row.tid, row.start_ns))), process_of }
     }
 
-    /// The process that had id `pid` at `time_ns`: the latest that began by then, else the first; `None` when none is listed.
+    /// The process that had id `pid` at `time_ns`: the latest that began by then, else the first; `None` when none is
+    /// listed.
     #[must_use]
     pub fn process(&self, pid: u32, time_ns: i64) -> Option<Upid> {
         self.processes.at(pid, time_ns).map(Upid)
     }
 
-    /// The thread that had id `tid` at `time_ns`: the latest that began by then, else the first; `None` when none is listed.
+    /// The thread that had id `tid` at `time_ns`: the latest that began by then, else the first; `None` when none is
+    /// listed.
     #[must_use]
     pub fn thread(&self, tid: u32, time_ns: i64) -> Option<Utid> {
         self.threads.at(tid, time_ns).map(Utid)

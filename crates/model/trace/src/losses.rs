@@ -33,8 +33,8 @@ pub struct Counter {
     pub touches: &'static [TableName],
 }
 
-/// Declares kinds of loss as constants: `NAME = "name", severity, tables, "help";`. The tables are a list of their names, empty for any,
-/// or a constant. What the help says is the constant's documentation too.
+/// Declares kinds of loss as constants: `NAME = "name", severity, tables, "help";`. The tables are a list of their
+/// names, empty for any, or a constant. What the help says is the constant's documentation too.
 #[macro_export]
 macro_rules! counters {
     ($($(#[doc = $about:literal])* $visibility:vis $constant:ident = $name:literal, $severity:ident, $tables:tt, $help:literal;)*) => {$(

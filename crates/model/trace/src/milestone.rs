@@ -64,7 +64,8 @@ pub const IDLE_DETECTION_BEGIN: &str = "idle_detection.begin";
 pub const IDLE_DETECTION_END: &str = "idle_detection.end";
 /// The clock was set; value = change in ms.
 pub const CLOCK_SET: &str = "clock.set";
-/// Why the clock was set, in the same event; value 1 a program or the time service set it, 2 the system had slept, others unknown.
+/// Why the clock was set, in the same event; value 1 a program or the time service set it, 2 the system had slept,
+/// others unknown.
 pub const CLOCK_SET_REASON: &str = "clock.set_reason";
 /// The operating system started; value = boot mode.
 pub const SYSTEM_START: &str = "system.start";
@@ -84,7 +85,8 @@ pub const KERNEL_SHUTDOWN: &str = "shutdown.kernel.begin";
 pub const POWER_BEGIN_UTC: &str = "power.begin_utc";
 /// A power transition ended, by the clock of the wall; value ns since 1970-01-01 UTC.
 pub const POWER_END_UTC: &str = "power.end_utc";
-/// The last record before the system sleeps; value = target state (`SYSTEM_POWER_STATE`), detail = the state really entered.
+/// The last record before the system sleeps; value = target state (`SYSTEM_POWER_STATE`), detail = the state really
+/// entered.
 pub const SLEEP: &str = "power.sleep";
 /// The first record after it woke; value = state it wakes from, detail = target state.
 pub const WAKE: &str = "power.wake";
@@ -172,7 +174,8 @@ pub const FIRMWARE_RESUME_TIME: &str = "firmware.resume.last";
 /// Firmware's own account of a sleep: average resume; value ns.
 pub const FIRMWARE_RESUME_AVERAGE: &str = "firmware.resume.average";
 
-/// Something became of a network interface (Linux); detail = its name, empty when not known, a space, and one of the words below.
+/// Something became of a network interface (Linux); detail = its name, empty when not known, a space, and one of the
+/// words below.
 pub const NETWORK_STEP: &str = "network.step";
 /// [`NETWORK_STEP`]: its connection was given up.
 pub const NETWORK_LOST: &str = "lost";

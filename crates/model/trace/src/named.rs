@@ -1,7 +1,8 @@
 //! Enumerations whose values have names.
 
-/// Declares an enumeration with what each of its values is called, which `as_str` says. Attributes and derives beyond the usual stand
-/// with it. One that a column holds, or whose names are those in JSON, is rather one of the [`codes`](crate::codes).
+/// Declares an enumeration with what each of its values is called, which `as_str` says. Attributes and derives beyond
+/// the usual stand with it. One that a column holds, or whose names are those in JSON, is rather one of the
+/// [`codes`](crate::codes).
 #[macro_export]
 macro_rules! named {
     ($(#[$about:meta])* $visibility:vis enum $name:ident { $($(#[$means:meta])* $value:ident = $text:literal),* $(,)? }) => {

@@ -80,9 +80,10 @@ pub const WRITE_IMAGE: &str = "write_image";
 /// The memory image is read (Linux).
 pub const READ_IMAGE: &str = "read_image";
 
-/// Detail of a phase of devices that stands for all their stages together: the log has lines before and after, and none between.
+/// Detail of a phase of devices that stands for all their stages together: the log has lines before and after, and none
+/// between.
 pub const ALL_STAGES: &str = "all stages";
 
-/// Record of rows that rest on kernel messages with the time at which a log got them: nothing reads the kernel's log while tasks are frozen, so
-/// the times of all messages of a sleep but the first say only that they are later.
+/// Record of rows that rest on kernel messages with the time at which a log got them: nothing reads the kernel's log
+/// while tasks are frozen, so the times of all messages of a sleep but the first say only that they are later.
 pub const RECEIVED_EVENT: &str = "kernel log/PM as received";

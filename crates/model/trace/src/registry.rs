@@ -1,5 +1,6 @@
-//! The registry of tables: each is named here once, with the field of [`Trace`] that holds it. What it is and which columns it has
-//! stands at its own declaration; [`Trace::table`] gives any of them to a caller that knows only the name.
+//! The registry of tables: each is named here once, with the field of [`Trace`] that holds it. What it is and which
+//! columns it has stands at its own declaration; [`Trace::table`] gives any of them to a caller that knows only the
+//! name.
 
 use serde::Serialize;
 
@@ -179,7 +180,8 @@ tables! {
     Notifications = "notifications", tables::Notifications, notifications;
     /// Power requests to devices, by start.
     PowerRequests = "power_requests", tables::PowerRequests, power_requests;
-    /// Call graphs of slow work on devices, by the work's begin, then as a tree is read: a function before those that it called.
+    /// Call graphs of slow work on devices, by the work's begin, then as a tree is read: a function before those that
+    /// it called.
     CallGraphFunctions = "call_graph_functions", tables::CallGraphFunctions, call_graph_functions;
     /// Generic events, by time.
     Events = "events", Batches<tables::Events>, events;

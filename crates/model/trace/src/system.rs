@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-/// More logical processors than any machine has: what a recording states beyond this is not believed, for tables get a column
-/// for each. Linux can be built for 8,192 (`NR_CPUS`), Windows uses 2,048.
+/// More logical processors than any machine has: what a recording states beyond this is not believed, for tables get a
+/// column for each. Linux can be built for 8,192 (`NR_CPUS`), Windows uses 2,048.
 pub const MAX_PROCESSORS: u32 = 8192;
 
 /// A disk.
@@ -128,7 +128,8 @@ pub enum SystemKind {
 pub struct SystemConfiguration {
     /// Which system it is.
     pub kind: SystemKind,
-    /// Operating system's name and release as people know it, e.g. `Windows 11 24H2`, with the edition where the recording names it.
+    /// Operating system's name and release as people know it, e.g. `Windows 11 24H2`, with the edition where the
+    /// recording names it.
     pub os: String,
     /// Build number.
     pub os_build: u32,

@@ -20,10 +20,11 @@ pub trait TableRows: Debug + Sync {
     fn columns(&self) -> Vec<Column<'_>>;
 }
 
-/// Declares a row type and the table that holds many of them, one column per field. A column that is more than a name or a number
-/// as recorded says so: `start_ns: i64 as Start` (see [`Meaning`](crate::column::Meaning)).
+/// Declares a row type and the table that holds many of them, one column per field. A column that is more than a name
+/// or a number as recorded says so: `start_ns: i64 as Start` (see [`Meaning`](crate::column::Meaning)).
 ///
-/// The table has `push`, `get`, `iter`, `len`, collects from rows, and shows its columns to whoever does not know its type.
+/// The table has `push`, `get`, `iter`, `len`, collects from rows, and shows its columns to whoever does not know its
+/// type.
 macro_rules! table {
     (
         $(#[doc = $documentation:literal])*

@@ -88,7 +88,8 @@ impl<T: Plain> Values<T> {
         self.held.as_bytes()
     }
 
-    /// Reads the values that are held from `piece` from now on, which has them from byte `start` on. Nothing happens where it does not.
+    /// Reads the values that are held from `piece` from now on, which has them from byte `start` on. Nothing happens
+    /// where it does not.
     pub fn read_from(&mut self, piece: &Arc<dyn Shelved>, start: usize) {
         let part = Part { piece: Arc::clone(piece), start, end: start.saturating_add(self.held_bytes().len()) };
         if self.shelved.is_none() && part.values::<T>().is_some_and(|values| values.len() == self.held.len()) {
@@ -166,7 +167,8 @@ impl<T: Plain> Default for Chunks<T> {
     }
 }
 
-/// Values in a chunk: few enough that a shelf brings little else with what is read again, and many enough that chunks are few.
+/// Values in a chunk: few enough that a shelf brings little else with what is read again, and many enough that chunks
+/// are few.
 const CHUNK_VALUES: usize = 1 << 18;
 
 impl<T: Plain> Chunks<T> {
@@ -174,8 +176,8 @@ impl<T: Plain> Chunks<T> {
         Self { shelf, ..Self::default() }
     }
 
-    /// Appends `values`, which stay together, and says the number of the first, which [`Self::get`] takes. `None` for more than a chunk
-    /// holds. Numbers grow, and may leave some out.
+    /// Appends `values`, which stay together, and says the number of the first, which [`Self::get`] takes. `None` for
+    /// more than a chunk holds. Numbers grow, and may leave some out.
     pub(crate) fn append(&mut self, values: &[T]) -> Option<usize> {
         if values.len() > CHUNK_VALUES {
             return None;

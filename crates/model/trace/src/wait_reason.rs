@@ -1,7 +1,7 @@
 //! Why Windows says a thread waits: the numbers of [`crate::ContextSwitch::old_wait_reason`].
 //!
-//! Source: `KWAIT_REASON` of the Windows Driver Kit's `wdm.h`; the second half of the numbers repeats the first for waits
-//! that drivers began.
+//! Source: `KWAIT_REASON` of the Windows Driver Kit's `wdm.h`; the second half of the numbers repeats the first for
+//! waits that drivers began.
 
 /// The name of a wait reason; `None` for a number that has none.
 #[must_use]

@@ -1,8 +1,8 @@
 //! The name people know a Windows by, from its build number.
 //!
-//! Builds and names are Microsoft's release information (learn.microsoft.com, "Windows 10 release information", "Windows 11 release
-//! information", "Windows Server release information"). A build above the last one here has the name of the system it belongs to,
-//! without a release.
+//! Builds and names are Microsoft's release information (learn.microsoft.com, "Windows 10 release information",
+//! "Windows 11 release information", "Windows Server release information"). A build above the last one here has the
+//! name of the system it belongs to, without a release.
 
 /// A build and what is sold under it.
 struct Release {
@@ -57,9 +57,9 @@ const RELEASES: [Release; 28] = [
     client(26200, "Windows 11 25H2"),
 ];
 
-/// The name people know the Windows of `build` by, e.g. `Windows 11 24H2`. `product` is the name that the recording has for it, empty
-/// where it has none: it tells a server from a client of the same build, and names the edition. Without it a build that both
-/// share has both names. Empty where neither is known.
+/// The name people know the Windows of `build` by, e.g. `Windows 11 24H2`. `product` is the name that the recording has
+/// for it, empty where it has none: it tells a server from a client of the same build, and names the edition. Without
+/// it a build that both share has both names. Empty where neither is known.
 #[must_use]
 pub fn windows_release(build: u32, product: &str) -> String {
     let product = product.trim();

@@ -1,4 +1,5 @@
-//! The registry: every table is there, says what it means, and is read by its name. The reference page is written from it.
+//! The registry: every table is there, says what it means, and is read by its name. The reference page is written from
+//! it.
 
 use std::fmt::Write;
 use std::path::Path;

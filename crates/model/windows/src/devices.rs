@@ -5,8 +5,8 @@
 //!                   \---------------------Stop------------------------------> ended
 //! ```
 //!
-//! A pended request is completed by whichever thread the driver does it on, so that begin and end are paired by kind and
-//! name; the thread only breaks ties.
+//! A pended request is completed by whichever thread the driver does it on, so that begin and end are paired by kind
+//! and name; the thread only breaks ties.
 
 use hashbrown::HashMap;
 use onoff_trace::system::InstalledDevice;
@@ -170,7 +170,8 @@ impl DeviceTracker {
         })
     }
 
-    /// Phases are told by their ends: what begins before boot start has ended belongs to it, whatever precedes its begin.
+    /// Phases are told by their ends: what begins before boot start has ended belongs to it, whatever precedes its
+    /// begin.
     fn phase(&self, time_ns: i64) -> DevicePhase {
         let [boot_begin, boot_end] = self.boot_start;
         let [system_begin, system_end] = self.system_start;

@@ -221,8 +221,8 @@ fn row(record: &Record<'_>, completed: CompletedRequest, irp: u64, flags: IrpFla
         priority: priority(flags),
         service_ns: completed.took_ns().map_or(0, |took_ns| completed.service_ns(took_ns)),
         pid: record.process_id(),
-        // The thread that a completion is logged on is whichever the processor ran, unless Windows 7 or older logged it:
-        // there the header is that of the issuer.
+        // The thread that a completion is logged on is whichever the processor ran, unless Windows 7 or older logged
+        // it: there the header is that of the issuer.
         tid: completed.issuing_tid.or(record.thread_id()).filter(|&tid| tid != NO_THREAD),
         irp,
         irp_flags: flags.0,

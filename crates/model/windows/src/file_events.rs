@@ -1,6 +1,7 @@
 //! File operations as the provider Microsoft-Windows-Kernel-File records them, for sessions without the kernel logger.
 //!
-//! Its events say what the kernel logger's say, with named fields: the thread is `IssuingThreadId` since Windows 8 and `ThreadId` before.
+//! Its events say what the kernel logger's say, with named fields: the thread is `IssuingThreadId` since Windows 8 and
+//! `ThreadId` before.
 
 use onoff_etw::kernel::{FileNameKind, FileOperationEnd, FileSubject};
 use onoff_trace::{FileIos, FileOperation, Losses};

@@ -1,8 +1,8 @@
 //! File names: which file a key stood for, and when.
 //!
 //! Disk transfers, hard faults and file operations name a file by its key, an address that is used again after the file
-//! is gone. Names come when a file is first used, when it goes, and for all files that are still there in the rundown at
-//! the end, so a key can only be resolved when the whole recording has been read.
+//! is gone. Names come when a file is first used, when it goes, and for all files that are still there in the rundown
+//! at the end, so a key can only be resolved when the whole recording has been read.
 
 use hashbrown::HashMap;
 use onoff_etw::kernel::FileNameKind;

@@ -1,9 +1,9 @@
 //! Windows recordings: Event Trace Logs into the tables of the model.
 //!
-//! Reading goes in two tiers. Records whose meaning stands alone (context switches, samples, interrupts: nearly all of a
-//! large recording) are decoded window by window, side by side on all processors, straight into columns. The others are set
-//! aside and followed in order by small trackers, one per subject. Names and owners are resolved last, because a recording
-//! says at its end what the files, threads and devices of its beginning were called.
+//! Reading goes in two tiers. Records whose meaning stands alone (context switches, samples, interrupts: nearly all of
+//! a large recording) are decoded window by window, side by side on all processors, straight into columns. The others
+//! are set aside and followed in order by small trackers, one per subject. Names and owners are resolved last, because
+//! a recording says at its end what the files, threads and devices of its beginning were called.
 //!
 //! | module | question |
 //! | --- | --- |

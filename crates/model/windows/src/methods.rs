@@ -1,7 +1,7 @@
 //! Methods of .NET programs: where the runtime put their code.
 //!
-//! The runtime says so when it compiles a method, and in a rundown at the end of a recording for those that it had compiled before.
-//! Source: Microsoft's documentation of the method and loader events of the CLR.
+//! The runtime says so when it compiles a method, and in a rundown at the end of a recording for those that it had
+//! compiled before. Source: Microsoft's documentation of the method and loader events of the CLR.
 
 use hashbrown::HashMap;
 use onoff_trace::{Method, Methods, StringId};
@@ -20,8 +20,8 @@ enum Step {
     Module,
 }
 
-/// The events by id: `MethodLoadVerbose`, `MethodUnloadVerbose`, `ModuleLoad`, and of the rundown `MethodDCStartVerbose`,
-/// `MethodDCEndVerbose`, `ModuleDCStart`, `ModuleDCEnd`.
+/// The events by id: `MethodLoadVerbose`, `MethodUnloadVerbose`, `ModuleLoad`, and of the rundown
+/// `MethodDCStartVerbose`, `MethodDCEndVerbose`, `ModuleDCStart`, `ModuleDCEnd`.
 const EVENTS: &[(Event, Step)] = &[
     ((DOTNET_RUNTIME, 143), Step::Loaded),
     ((DOTNET_RUNTIME, 144), Step::Unloaded),

@@ -23,8 +23,8 @@ pub(super) enum Value {
     Kibibytes(&'static str),
     /// A `FILETIME`, for a milestone in nanoseconds since 1970-01-01 UTC.
     FileTime(&'static str),
-    /// By how much the wall clock was set forward, ms: a field of its own since Windows 11 22H2, before that the new time less the
-    /// old one.
+    /// By how much the wall clock was set forward, ms: a field of its own since Windows 11 22H2, before that the new
+    /// time less the old one.
     ClockStep,
 }
 
@@ -48,14 +48,14 @@ pub(super) const RULES: &[Rule] = &[
     (KERNEL_PNP, 201, name::BOOT_START_END, Nothing, Detail::None),
     (KERNEL_PNP, 202, name::SYSTEM_START_BEGIN, Nothing, Detail::None),
     (KERNEL_PNP, 203, name::SYSTEM_START_END, Nothing, Detail::None),
-    // The boot environment's own times: no manifest states their unit and no log of a real machine shows one. They are taken for
-    // milliseconds, as event 30's are, and analyses take them for inferred.
+    // The boot environment's own times: no manifest states their unit and no log of a real machine shows one. They are
+    // taken for milliseconds, as event 30's are, and analyses take them for inferred.
     (KERNEL_BOOT, 7, name::BOOT_MANAGER, Milliseconds("BootmgrTime"), Detail::None),
     (KERNEL_BOOT, 11, name::FIRMWARE, Milliseconds("PreBootMgrTime"), Detail::None),
     (KERNEL_BOOT, 32, name::BOOT_USER_INPUT, Milliseconds("BitlockerUserInputTime"), Detail::None),
     (KERNEL_BOOT, 27, name::BOOT_TYPE, Number("BootType"), Field("LoadOptions")),
-    // The firmware's performance record, which the kernel passes on in milliseconds. Some firmware stores a counter of another unit as
-    // the end of reset: that is no time.
+    // The firmware's performance record, which the kernel passes on in milliseconds. Some firmware stores a counter of
+    // another unit as the end of reset: that is no time.
     (KERNEL_BOOT, 30, name::FIRMWARE_RESET_END, MillisecondsUpTo("ResetEndStart", "LoadOSImageStart"), Detail::None),
     (KERNEL_BOOT, 30, name::FIRMWARE_LOADER_LOADED, Milliseconds("LoadOSImageStart"), Detail::None),
     (KERNEL_BOOT, 30, name::FIRMWARE_LOADER_STARTED, Milliseconds("StartOSImageStart"), Detail::None),

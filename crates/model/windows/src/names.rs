@@ -62,8 +62,8 @@ fn opcode_name<'d>(record: &Record<'_>, description: &Description<'d>) -> Cow<'d
 }
 
 /// The event's name: xperf's for the kernel events that have one, `Provider/Task/Opcode` for those with a manifest,
-/// `Provider/Event/Opcode` for those that describe themselves, else `Provider/Event`. A task or opcode that has no name is
-/// empty, as is the opcode of an event that describes itself and is neither a start nor a stop.
+/// `Provider/Event/Opcode` for those that describe themselves, else `Provider/Event`. A task or opcode that has no name
+/// is empty, as is the opcode of an event that describes itself and is neither a start nor a stop.
 pub(super) fn event_name(record: &Record<'_>, description: &Description<'_>) -> String {
     let hook = kernel_hook(record);
     if let Some(name) = hook.and_then(xperf_name).or_else(|| classic_name(record)) {

@@ -151,8 +151,8 @@ mod tests {
         assert!(trace.milestones.len() > 500, "{}", trace.milestones.len());
     }
 
-    /// What logs of real machines hold: a PC whose firmware took 12.6 s, one whose firmware stores a counter as the end of reset, one
-    /// without a table, and a suspend of 3 ms two hours after the reset.
+    /// What logs of real machines hold: a PC whose firmware took 12.6 s, one whose firmware stores a counter as the end
+    /// of reset, one without a table, and a suspend of 3 ms two hours after the reset.
     #[test]
     fn firmwares_times_are_milliseconds() {
         const MS: i64 = 1_000_000;

@@ -37,8 +37,8 @@ pub(super) struct Phases {
     pub(super) methods: MethodTracker,
     /// The processor's nominal speed; 0 when not known.
     pub(super) processor_mhz: u32,
-    /// Whether the kernel logger recorded processes, threads, modules: then the provider's account of the same would only
-    /// repeat it.
+    /// Whether the kernel logger recorded processes, threads, modules: then the provider's account of the same would
+    /// only repeat it.
     pub(super) kernel_processes: bool,
     pub(super) kernel_threads: bool,
     pub(super) kernel_images: bool,
@@ -63,8 +63,8 @@ fn events(of: &'static [(u16, Edge)]) -> impl Iterator<Item = Event> {
     of.iter().map(|&(id, _)| (KERNEL_PROCESS, id))
 }
 
-/// The tables that are made of such events, and what each tracker reads for them. The rules by which a tracker reads are
-/// what declares an event: there is no second list to forget it in.
+/// The tables that are made of such events, and what each tracker reads for them. The rules by which a tracker reads
+/// are what declares an event: there is no second list to forget it in.
 fn declared() -> [(TableName, Vec<Event>); 11] {
     [
         (TableName::Milestones, milestones::events().collect()),

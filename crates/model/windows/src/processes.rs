@@ -62,8 +62,8 @@ impl ProcessTracker {
                 fill(&mut self.rows[row], &known);
             }
             ProcessEventKind::Defunct => {
-                // Its object outlives it because somebody holds a handle. It says nothing new about a process that ended
-                // in the recording, and one that ended before is not part of it.
+                // Its object outlives it because somebody holds a handle. It says nothing new about a process that
+                // ended in the recording, and one that ended before is not part of it.
                 let ended_ns = event
                     .exit_time
                     .and_then(|filetime| i64::try_from(filetime).ok())

@@ -146,8 +146,8 @@ impl ServiceTracker {
             // It was stopped, or gave up stopping, without a record of that.
             (START_PENDING, Some(Stop)) => (Some(Start), Some(ServiceOutcome::Failed)),
             (RUNNING, Some(Start)) => (None, Some(ServiceOutcome::Completed)),
-            // A running service that reports "running" again was sent a control; it stops if a report of that follows. Of
-            // one that ran before the recording began, the first such report may be it.
+            // A running service that reports "running" again was sent a control; it stops if a report of that follows.
+            // Of one that ran before the recording began, the first such report may be it.
             (RUNNING, None) if service.running || in_shutdown || !service.known => (Some(Stop), None),
             (STOP_PENDING, None) => (Some(Stop), None),
             (STOP_PENDING, Some(Start)) => (Some(Stop), Some(ServiceOutcome::Failed)),
@@ -214,8 +214,8 @@ impl ServiceTracker {
 
     /// The table, by start, with groups and containers resolved.
     ///
-    /// A service's group is what the configuration says; where it says nothing, the group that was being started when the
-    /// service was.
+    /// A service's group is what the configuration says; where it says nothing, the group that was being started when
+    /// the service was.
     pub(super) fn finish(
         self,
         installed: &[InstalledService],

@@ -45,7 +45,8 @@ impl StackKeys {
         let before = after.checked_sub(1).and_then(|last| definitions.get(last));
         let found = match definitions.get(after) {
             Some(next) if !next.creates || next.time_ns == time_ns => next,
-            // Nothing says how this use of the key ended: what it began with holds, and that of an earlier use does not.
+            // Nothing says how this use of the key ended: what it began with holds, and that of an earlier use does
+            // not.
             _ => before.filter(|before| before.creates)?,
         };
         Some(found.stack)

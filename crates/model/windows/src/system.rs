@@ -24,8 +24,8 @@ pub(super) struct SystemTracker {
     seen_processors: u32,
 }
 
-/// More processors than Windows can have: 2,048 since Windows Server 2016, which is also what the number in a buffer's header
-/// has room for.
+/// More processors than Windows can have: 2,048 since Windows Server 2016, which is also what the number in a buffer's
+/// header has room for.
 const MAX_PROCESSORS: u32 = 2048;
 
 impl SystemTracker {
@@ -214,7 +214,8 @@ impl SystemTracker {
     pub(super) fn finish(self, losses: &mut Losses) -> SystemConfiguration {
         let Self { mut system, product, mappings, left_out, seen_processors } = self;
         if system.processors > MAX_PROCESSORS {
-            // Tables are made with a column for each: what the recording says of itself must not decide how large they are.
+            // Tables are made with a column for each: what the recording says of itself must not decide how large they
+            // are.
             losses.add(&counters::PROCESSOR_COUNT, 1);
             system.processors = seen_processors;
         }

@@ -19,8 +19,8 @@ const NEIGHBOR_SOLICITATION: u8 = 135;
 
 /// Identification and offset in bytes of a packet that is a fragment.
 ///
-/// The headers are walked here: the library's own iterator takes for granted that all of them are whole, which those of a
-/// packet that was cut, or that lies about their lengths, are not.
+/// The headers are walked here: the library's own iterator takes for granted that all of them are whole, which those of
+/// a packet that was cut, or that lies about their lengths, are not.
 pub(super) fn fragment(packet: &LaxIpv6Slice<'_>) -> Option<(u32, u16)> {
     walk(packet.header().next_header().0, packet.extensions().slice())
 }

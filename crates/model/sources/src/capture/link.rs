@@ -108,7 +108,8 @@ fn inside(mut kind: EtherType, mut payload: &[u8]) -> Result<(EtherType, &[u8]),
             number if MPLS.contains(&number) => {
                 let (label, rest) = split::<4>(payload)?;
                 payload = rest;
-                // The lowest bit of the third byte marks the last label; what follows has no kind but its first half byte.
+                // The lowest bit of the third byte marks the last label; what follows has no kind but its first half
+                // byte.
                 if label[2] & 1 == 1 {
                     kind = match payload.first().map(|byte| byte >> 4) {
                         Some(4) => EtherType::IPV4,

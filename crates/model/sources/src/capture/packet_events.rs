@@ -1,7 +1,9 @@
-//! Packets that Windows wrote into an event trace log: by its capture filter (`netsh trace start capture=yes`) and by `pktmon`.
+//! Packets that Windows wrote into an event trace log: by its capture filter (`netsh trace start capture=yes`) and by
+//! `pktmon`.
 //!
-//! The capture filter logs a packet in one event or in several fragments, whose keywords mark the first and the last; `pktmon` logs
-//! it whole, once for each component of the network stack that it passes. Copies are recognized later, like those of any capture.
+//! The capture filter logs a packet in one event or in several fragments, whose keywords mark the first and the last;
+//! `pktmon` logs it whole, once for each component of the network stack that it passes. Copies are recognized later,
+//! like those of any capture.
 
 use hashbrown::HashMap;
 use onoff_etl::{Guid, Record};
@@ -27,7 +29,8 @@ const PACKET_MONITOR: Guid = uuid!("4d4f80d9-c8bd-4d73-bb5b-19c90402c5ac");
 /// A packet, and one that Windows dropped.
 const PACKET: u16 = 160;
 const DROPPED_PACKET: u16 = 170;
-/// Bytes before the packet: numbers of packet, component and drop; its kind at 14, its size at 30 and the size logged at 32.
+/// Bytes before the packet: numbers of packet, component and drop; its kind at 14, its size at 30 and the size logged
+/// at 32.
 const MONITOR_HEADER: usize = 34;
 
 /// Link types of captures.
@@ -134,8 +137,8 @@ fn fragment(payload: &[u8]) -> Option<&[u8]> {
     rest.get(..usize::try_from(length).ok()?)
 }
 
-/// Numbers of two interfaces; port, its name, card and kind of the source; the same of each destination; the fragment with its length;
-/// out-of-band data with its length.
+/// Numbers of two interfaces; port, its name, card and kind of the source; the same of each destination; the fragment
+/// with its length; out-of-band data with its length.
 fn switch_fragment(payload: &[u8]) -> Option<&[u8]> {
     let mut rest = payload.get(8..)?;
     let end = |rest: &mut &[u8]| {

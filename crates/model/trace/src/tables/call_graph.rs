@@ -15,7 +15,8 @@ codes! {
 }
 
 table! {
-    /// A function of the kernel that a slow initialization function or device callback called (function_graph tracer): all calls of it from one place of the tree. Small ones are left out.
+    /// A function of the kernel that a slow initialization function or device callback called (function_graph tracer):
+    /// all calls of it from one place of the tree. Small ones are left out.
     CallGraphFunctions of CallGraphFunction {
         /// What the graph is of.
         subject: CallGraphSubject,

@@ -47,10 +47,11 @@ codes! {
 }
 
 table! {
-    /// A measurement of the firmware: a begin, an end, or a point. Begins and ends are paired by the analysis, not here.
+    /// A measurement of the firmware: a begin, an end, or a point. Begins and ends are paired by the analysis, not
+    /// here.
     FirmwareMeasurements of FirmwareMeasurement {
-        /// Time, ns, by the firmware's own clock: since the processor's reset. On the axis of a recording of the operating system
-        /// it lies before that by as much as the milestone `firmware_exit_end` says.
+        /// Time, ns, by the firmware's own clock: since the processor's reset. On the axis of a recording of the
+        /// operating system it lies before that by as much as the milestone `firmware_exit_end` says.
         reset_ns: i64 as Duration,
         /// What begins or ends.
         work: FirmwareWork,

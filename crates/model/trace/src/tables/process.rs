@@ -112,7 +112,8 @@ table! {
         default_base: u64 as Address,
         /// Symbol file name.
         pdb_name: StringId,
-        /// Symbol file identity: the GUID's 32 hex digits, upper case, followed by the age in hex, as symbol stores name it.
+        /// Symbol file identity: the GUID's 32 hex digits, upper case, followed by the age in hex, as symbol stores
+        /// name it.
         pdb_id: StringId,
         /// File version.
         version: StringId,
@@ -120,8 +121,8 @@ table! {
 }
 
 table! {
-    /// A method whose code a .NET runtime compiled or mapped; on Linux a function of the kernel that a call stack holds, as the recording
-    /// names it.
+    /// A method whose code a .NET runtime compiled or mapped; on Linux a function of the kernel that a call stack
+    /// holds, as the recording names it.
     Methods of Method {
         /// Process id; 0 for the kernel.
         pid: u32 as Process,

@@ -52,8 +52,8 @@ table! {
         adjust_increment: i8,
         /// Flag bits: 1 done in a DPC, 2 kernel stack not resident, 4 process out of memory, 8 direct switch attempt.
         flags: u8,
-        /// Context switches logged before it: its place among those of the same time, where the clock goes on in steps. `None` where
-        /// none was logged before, or their order is not known.
+        /// Context switches logged before it: its place among those of the same time, where the clock goes on in steps.
+        /// `None` where none was logged before, or their order is not known.
         after_switches: Option<u32> as Place,
     }
 }
@@ -77,8 +77,8 @@ table! {
 }
 
 table! {
-    /// A call stack recorded with an event at the same time on the same thread. On Linux that of a thread that left a processor has the time of
-    /// its return, when it is in the same functions still.
+    /// A call stack recorded with an event at the same time on the same thread. On Linux that of a thread that left a
+    /// processor has the time of its return, when it is in the same functions still.
     Stacks of Stack {
         /// Time of the event the stack belongs to, ns.
         time_ns: i64 as Time,

@@ -77,8 +77,8 @@ table! {
 }
 
 impl DiskIo {
-    /// The only bit of `irp_flags` on Linux: the kernel read this before anybody needed it. Its traces write flags as letters (`rwbs`),
-    /// not as bits; this one is `A`.
+    /// The only bit of `irp_flags` on Linux: the kernel read this before anybody needed it. Its traces write flags as
+    /// letters (`rwbs`), not as bits; this one is `A`.
     ///
     /// Source: the kernel's `blk_fill_rwbs`, which writes `A` for `REQ_RAHEAD`.
     pub const LINUX_READ_AHEAD: u32 = 1;

@@ -99,7 +99,8 @@ table! {
 }
 
 table! {
-    /// A process that a service's manager ran for one of the service's commands: one that checks, prepares or follows, or one of several.
+    /// A process that a service's manager ran for one of the service's commands: one that checks, prepares or follows,
+    /// or one of several.
     ServiceProcesses of ServiceProcess {
         /// Service (unit) name.
         service: StringId,
@@ -231,7 +232,8 @@ codes! {
         PowerTransition = "power_transition",
         /// A phase of a power transition; name = one of [`crate::power_phase`].
         PowerPhase = "power_phase",
-        /// The start of a unit of a user's service manager (Linux); name = unit, detail = the manager's own unit, status = 1 if it failed.
+        /// The start of a unit of a user's service manager (Linux); name = unit, detail = the manager's own unit,
+        /// status = 1 if it failed.
         UserUnit = "user_unit",
         /// The applications of one session are shut down, one after the other.
         SessionShutdown = "session_shutdown",

@@ -2,10 +2,12 @@
 
 use std::ops::Range;
 
-/// Rows of a block: few enough to be looked at one by one, and many enough that blocks take a hundredth of the table's memory.
+/// Rows of a block: few enough to be looked at one by one, and many enough that blocks take a hundredth of the table's
+/// memory.
 const BLOCK_ROWS: usize = 512;
 
-/// Which rows of a table may lie in a range of time, whatever order they are in: where they are nearly in order, few others are looked at.
+/// Which rows of a table may lie in a range of time, whatever order they are in: where they are nearly in order, few
+/// others are looked at.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Blocks {
     blocks: Vec<Block>,
@@ -51,7 +53,8 @@ impl Blocks {
         Self { blocks }
     }
 
-    /// Pieces and rows in them among which are all that began before `end_ns` and ended at `start_ns` or later, in the table's order.
+    /// Pieces and rows in them among which are all that began before `end_ns` and ended at `start_ns` or later, in the
+    /// table's order.
     pub(super) fn between(&self, start_ns: i64, end_ns: i64) -> Vec<(usize, Range<usize>)> {
         let first = self.blocks.partition_point(|block| block.reach_ns < start_ns);
         let until = self.blocks.partition_point(|block| block.from_ns < end_ns);

@@ -1,7 +1,7 @@
 //! Indexes of the largest tables by time: what is asked of a range costs the rows in it, not those of the recording.
 //!
-//! Each is made when it is first asked for, in one walk over the table, and kept with the trace. Answers are those of a look at every row,
-//! which the tests compare them with, whatever order the rows are in.
+//! Each is made when it is first asked for, in one walk over the table, and kept with the trace. Answers are those of a
+//! look at every row, which the tests compare them with, whatever order the rows are in.
 
 mod blocks;
 mod switches;
@@ -33,8 +33,8 @@ impl<T> Made<T> {
     }
 }
 
-/// The indexes of one trace. Rows that come after the first question are found, values changed in place are not: readers are done before anybody
-/// asks. A copy of the trace makes its own, as its tables may change.
+/// The indexes of one trace. Rows that come after the first question are found, values changed in place are not:
+/// readers are done before anybody asks. A copy of the trace makes its own, as its tables may change.
 #[derive(Default)]
 pub struct TimeIndex {
     switches: Made<SwitchIndex>,
@@ -82,8 +82,8 @@ impl Trace {
         found.filter_map(|(piece, rows)| Some((pieces.get(piece)?, rows)))
     }
 
-    /// The interrupts and deferred procedure calls that ran at any time from `start_ns` to before `end_ns`, and few others: pieces and the
-    /// rows in them, in order.
+    /// The interrupts and deferred procedure calls that ran at any time from `start_ns` to before `end_ns`, and few
+    /// others: pieces and the rows in them, in order.
     pub fn interrupts_between(&self, start_ns: i64, end_ns: i64) -> impl Iterator<Item = (&Interrupts, Range<usize>)> {
         let pieces = self.interrupts.pieces();
         let index = self.time_index.interrupts.of(self.interrupts.len(), || {
@@ -95,8 +95,8 @@ impl Trace {
         found.filter_map(|(piece, rows)| Some((pieces.get(piece)?, rows)))
     }
 
-    /// The disk requests that were served at any time from `start_ns` to before `end_ns`, or completed at `start_ns`, and few others; in
-    /// the table's order.
+    /// The disk requests that were served at any time from `start_ns` to before `end_ns`, or completed at `start_ns`,
+    /// and few others; in the table's order.
     pub fn disk_ios_between(&self, start_ns: i64, end_ns: i64) -> impl Iterator<Item = DiskIo> + '_ {
         let rows = &self.disk_ios;
         let index = self.time_index.disk_ios.of(rows.len(), || {

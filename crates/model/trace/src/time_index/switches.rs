@@ -40,7 +40,8 @@ struct Mark {
 /// Who has a processor at a place in the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Occupant {
-    /// Time of the row that says so, ns: the one that put it there, or before a processor's first row the one that takes it off.
+    /// Time of the row that says so, ns: the one that put it there, or before a processor's first row the one that
+    /// takes it off.
     pub told_ns: i64,
     /// Thread.
     pub tid: u32,
@@ -63,7 +64,8 @@ impl Occupant {
 #[derive(Clone, Debug)]
 pub struct SwitchRange {
     index: Arc<SwitchIndex>,
-    /// The mark that it begins at, and the one that it ends before; one more than there are where it ends with the table.
+    /// The mark that it begins at, and the one that it ends before; one more than there are where it ends with the
+    /// table.
     first: usize,
     until: usize,
 }

@@ -1,5 +1,5 @@
-//! What a recording says late about its earlier events: which threads, processes and modules were there all the time, and
-//! what keys of stacks and files stand for at which time.
+//! What a recording says late about its earlier events: which threads, processes and modules were there all the time,
+//! and what keys of stacks and files stand for at which time.
 
 use hashbrown::HashSet;
 use onoff_etl::Record;
@@ -77,8 +77,8 @@ pub(super) struct LookAhead {
 }
 
 impl LookAhead {
-    /// Takes the next event; what it says of the time before the first event goes to `directory`: what did not start was there all
-    /// the time, also where a rundown says so late.
+    /// Takes the next event; what it says of the time before the first event goes to `directory`: what did not start
+    /// was there all the time, also where a rundown says so late.
     pub(super) fn take(&mut self, record: &Record<'_>, payload: KernelPayload<'_>, directory: &mut Directory) {
         match Subject::of(payload.hook) {
             Subject::Thread => {

@@ -1,8 +1,8 @@
 //! Events one by one in the order of time, each with everything named, as they are read.
 //!
-//! The recording is read twice: first for what explains events before it (processes that were there all along, what keys
-//! of stacks and files stand for at which time), side by side and without describing anything, then event by event. Memory
-//! does not grow with the events. Schemas are those at the end of each file and those met so far.
+//! The recording is read twice: first for what explains events before it (processes that were there all along, what
+//! keys of stacks and files stand for at which time), side by side and without describing anything, then event by
+//! event. Memory does not grow with the events. Schemas are those at the end of each file and those met so far.
 
 mod ahead;
 mod follower;
@@ -80,7 +80,8 @@ impl<'f> EventStream<'f> {
         })
     }
 
-    /// The same with call stacks as [`Derived::frames`] alone, not as fields too: a stream of stacks takes a third less time so.
+    /// The same with call stacks as [`Derived::frames`] alone, not as fields too: a stream of stacks takes a third less
+    /// time so.
     #[must_use]
     pub fn without_stack_fields(mut self) -> Self {
         self.stack_fields = false;
@@ -93,8 +94,8 @@ impl<'f> EventStream<'f> {
         &self.header
     }
 
-    /// Reads through the recording for what it holds: which events, with which fields. All schemas are known afterwards,
-    /// wherever they were notified. Gives the events that `filter` may choose, in the order of their names.
+    /// Reads through the recording for what it holds: which events, with which fields. All schemas are known
+    /// afterwards, wherever they were notified. Gives the events that `filter` may choose, in the order of their names.
     pub fn survey(&mut self, filter: &EventFilter) -> Vec<EventColumns> {
         let mut surveyed = Surveyed::of(filter);
         self.read_ahead(Some(&mut surveyed));
@@ -108,9 +109,9 @@ impl<'f> EventStream<'f> {
         }
     }
 
-    /// Reads through the recording for what explains its events: schemas in the last buffers of each file, and wherever they are
-    /// what was there all the time and what keys stand for. Windows are read side by side, and what they set aside is looked at in
-    /// order.
+    /// Reads through the recording for what explains its events: schemas in the last buffers of each file, and wherever
+    /// they are what was there all the time and what keys stand for. Windows are read side by side, and what they set
+    /// aside is looked at in order.
     fn read_ahead(&mut self, mut surveyed: Option<&mut Surveyed<'_>>) {
         self.looked_ahead = true;
         let Self { files, recording, schemas, follower, .. } = self;
@@ -189,8 +190,8 @@ impl<'f> EventStream<'f> {
         StreamEnd { outcome, shown: walker.shown, losses }
     }
 
-    /// As [`Self::for_each`], and reads the wanted tables on the way, so that whoever needs both reads once. The reading goes
-    /// on to the recording's end when `visit` has broken off; the losses are those of the tables.
+    /// As [`Self::for_each`], and reads the wanted tables on the way, so that whoever needs both reads once. The
+    /// reading goes on to the recording's end when `visit` has broken off; the losses are those of the tables.
     ///
     /// # Errors
     /// A schema of the user's that cannot be used.
@@ -270,7 +271,8 @@ struct Surveyed<'q> {
 /// What is looked at in order of a window that is read ahead.
 #[derive(Debug, Default)]
 struct WindowAhead {
-    /// Events of the kernel that a look ahead needs; for a survey the first of each other kind too, and all that is not the kernel's.
+    /// Events of the kernel that a look ahead needs; for a survey the first of each other kind too, and all that is not
+    /// the kernel's.
     aside: SetAside,
     most_counters: usize,
 }

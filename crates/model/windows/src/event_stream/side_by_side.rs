@@ -1,8 +1,9 @@
 //! Events described on several threads at once, for who makes a text of each.
 //!
-//! What an event's text says hangs on the events before it: names, states, the last switch of a thread. So every thread walks through
-//! all of the recording and follows it, which is a tenth of the work; of the stretches of events each describes every n-th. The texts
-//! of the stretches come to the caller in their order, so that nobody can tell how many threads there were.
+//! What an event's text says hangs on the events before it: names, states, the last switch of a thread. So every thread
+//! walks through all of the recording and follows it, which is a tenth of the work; of the stretches of events each
+//! describes every n-th. The texts of the stretches come to the caller in their order, so that nobody can tell how many
+//! threads there were.
 
 use std::num::NonZero;
 use std::ops::ControlFlow;
@@ -44,8 +45,8 @@ struct Walked {
 }
 
 impl EventStream<'_> {
-    /// As [`Self::for_each`], with a thread for each of `writers`, which describe `stretch` events each in turn. `take` is given the
-    /// texts of the stretches, in the order of time, until it breaks.
+    /// As [`Self::for_each`], with a thread for each of `writers`, which describe `stretch` events each in turn. `take`
+    /// is given the texts of the stretches, in the order of time, until it breaks.
     pub fn for_each_side_by_side<B>(
         mut self,
         filter: &EventFilter,
