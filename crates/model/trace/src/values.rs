@@ -30,19 +30,19 @@ pub const SHELF_ALIGNMENT: usize = 8;
 #[derive(Clone)]
 pub struct Values<T> {
     /// Empty while the values are spilled.
-    held: Vec<T>,
-    shelved: Option<Part>,
+    resident: Vec<T>,
+    spilled: Option<SpilledRange>,
 }
 
 /// Location of a column's values in a piece of spilled data.
 #[derive(Clone)]
-struct Part {
+struct SpilledRange {
     piece: Arc<dyn Shelved>,
     start: usize,
     end: usize,
 }
 
-impl Part {
+impl SpilledRange {
     fn values<T: Plain>(&self) -> Option<&[T]> {
         <[T]>::ref_from_bytes(self.piece.bytes().get(self.start..self.end)?).ok()
     }
@@ -55,8 +55,8 @@ impl<T> Default for Values<T> {
 }
 
 impl<T> From<Vec<T>> for Values<T> {
-    fn from(held: Vec<T>) -> Self {
-        Self { held, shelved: None }
+    fn from(resident: Vec<T>) -> Self {
+        Self { resident, spilled: None }
     }
 }
 
@@ -69,29 +69,30 @@ impl<T: Plain> Values<T> {
     /// The values as a vector in memory, for modification.
     #[inline]
     pub fn vector(&mut self) -> &mut Vec<T> {
-        if let Some(part) = self.shelved.take() {
-            self.held = part.values().unwrap_or_default().to_vec();
+        if let Some(range) = self.spilled.take() {
+            self.resident = range.values().unwrap_or_default().to_vec();
         }
-        &mut self.held
+        &mut self.resident
     }
 
     #[must_use]
     pub fn memory(&self) -> usize {
-        self.held.capacity() * size_of::<T>()
+        self.resident.capacity() * size_of::<T>()
     }
 
     /// The bytes to spill; empty if the values are already spilled.
     #[must_use]
     pub fn held_bytes(&self) -> &[u8] {
-        self.held.as_bytes()
+        self.resident.as_bytes()
     }
 
     /// From now on, reads the values from `piece`, where they start at byte `start`. Ignored if `piece` is too short.
     pub fn read_from(&mut self, piece: &Arc<dyn Shelved>, start: usize) {
-        let part = Part { piece: Arc::clone(piece), start, end: start.saturating_add(self.held_bytes().len()) };
-        if self.shelved.is_none() && part.values::<T>().is_some_and(|values| values.len() == self.held.len()) {
-            self.shelved = Some(part);
-            self.held = Vec::new();
+        let range =
+            SpilledRange { piece: Arc::clone(piece), start, end: start.saturating_add(self.held_bytes().len()) };
+        if self.spilled.is_none() && range.values::<T>().is_some_and(|values| values.len() == self.resident.len()) {
+            self.spilled = Some(range);
+            self.resident = Vec::new();
         }
     }
 
@@ -107,10 +108,10 @@ impl<T: Plain> Deref for Values<T> {
     type Target = [T];
     #[inline]
     fn deref(&self) -> &[T] {
-        match &self.shelved {
-            None => &self.held,
+        match &self.spilled {
+            None => &self.resident,
             // Checked when the values were spilled.
-            Some(part) => part.values().unwrap_or_default(),
+            Some(range) => range.values().unwrap_or_default(),
         }
     }
 }

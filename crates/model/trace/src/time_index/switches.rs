@@ -145,8 +145,9 @@ impl SwitchIndex {
         let mark = self.marks.get(mark);
         let known = mark.map_or(0, |mark| mark.known);
         self.processors.iter().zip(&self.first).enumerate().map(move |(slot, (&processor, &first))| {
-            let told = mark.filter(|_| slot < known).and_then(|mark| self.occupants.get(mark.occupants + slot));
-            (processor, told.copied().unwrap_or(first))
+            let known_occupant =
+                mark.filter(|_| slot < known).and_then(|mark| self.occupants.get(mark.occupants + slot));
+            (processor, known_occupant.copied().unwrap_or(first))
         })
     }
 }

@@ -295,8 +295,8 @@ impl WindowScan {
 }
 
 /// The columns of hardware counter rows, named as in the configuration event; `None` without counters.
-fn counter_columns(names: &[Box<str>], most: usize) -> Option<EventColumns> {
-    let fields: Vec<String> = (0..names.len().max(most))
+fn counter_columns(names: &[Box<str>], min_columns: usize) -> Option<EventColumns> {
+    let fields: Vec<String> = (0..names.len().max(min_columns))
         .map(|at| names.get(at).map_or_else(|| format!("Counter {}", at + 1), |name| name.to_string()))
         .collect();
     let origin = EventOrigin::Kernel { hook: CounterConfiguration::HOOK };
