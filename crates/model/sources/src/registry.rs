@@ -1,5 +1,4 @@
-//! The registry of source kinds: how each is recognized by what its files hold, which tables it can fill, and its
-//! reader.
+//! The registry of recording kinds: how each is recognized from content, the tables it can fill, and its reader.
 
 use onoff_trace::TableName;
 use onoff_trace::{Tables, Trace};
@@ -10,37 +9,34 @@ use onoff_input::opened::Files;
 use onoff_input::options::Options;
 use onoff_input::sniff::{Content, RecordingKind, sniff};
 
-/// What a file is to a kind of source.
+/// Result of recognizing a file as a kind of recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Recognized {
-    /// Nothing.
     No,
     /// A part that only adds to a recording.
     Part,
-    /// A recording, or a part that is one by itself.
+    /// A recording, or a part that is one on its own.
     Recording,
 }
 
-/// A kind of source.
+/// A kind of recording.
 #[derive(Debug)]
 pub(crate) struct Source {
-    /// Which.
     pub(crate) kind: RecordingKind,
-    /// What a file of this name with these bytes is to it. The name counts only where bytes cannot say, as for a file
-    /// of one number.
+    /// Recognizes a file from its name and bytes. The name is used only where the bytes are not sufficient, e.g. for a
+    /// file with a single number.
     pub(crate) recognize: fn(&str, &[u8]) -> Recognized,
-    /// The tables that it can fill.
+    /// The tables it can fill.
     pub(crate) gives: Tables,
-    /// Its reader.
     pub(crate) read: fn(&Files, Tables, &Options) -> Result<Trace, Error>,
 }
 
-/// Every kind of source, in the order in which they are tried.
+/// All kinds, in recognition order.
 pub(crate) const SOURCES: &[Source] = &[
     Source {
         kind: RecordingKind::EventTraceLog,
         recognize: |_, bytes| match sniff(bytes) {
-            // The reader of Event Trace Logs says what is wrong with an empty one.
+            // The reader of Event Trace Logs reports what is wrong with an empty one.
             Content::Recording(RecordingKind::EventTraceLog) | Content::Empty | Content::Packed(_) => {
                 Recognized::Recording
             }
@@ -125,12 +121,11 @@ pub(crate) const SOURCES: &[Source] = &[
     },
 ];
 
-/// The source of this kind.
 pub(crate) fn source(kind: RecordingKind) -> Option<&'static Source> {
     SOURCES.iter().find(|source| source.kind == kind)
 }
 
-/// The tables that recordings of a kind can fill.
+/// The tables that a kind of recording can fill.
 #[must_use]
 pub fn tables_of(kind: RecordingKind) -> Tables {
     source(kind).map_or(Tables::NONE, |source| source.gives)

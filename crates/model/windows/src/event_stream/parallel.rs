@@ -45,14 +45,14 @@ struct WalkSummary {
 }
 
 impl EventStream<'_> {
-    /// As [`Self::for_each`], with one thread per writer. The writers describe batches of `stretch` events in turn.
+    /// As [`Self::for_each`], with one thread per writer. The writers describe batches of `batch_events` events in turn.
     /// Calls `take` with the text of each batch, in time order, until it breaks.
     pub fn for_each_side_by_side<B>(
         mut self,
         filter: &EventFilter,
         options: &Options,
         writers: Vec<Box<dyn EventWriter>>,
-        stretch: u64,
+        batch_events: u64,
         mut take: impl FnMut(&[u8]) -> ControlFlow<B>,
     ) -> StreamEnd<B> {
         self.look_ahead();
@@ -66,7 +66,7 @@ impl EventStream<'_> {
                 .enumerate()
                 .map(|(number, writer)| {
                     let (sender, receiver) = sync_channel(AHEAD);
-                    let turn = Turn { number: number as u64, count: count as u64, stretch: stretch.max(1) };
+                    let turn = Turn { number: number as u64, count: count as u64, batch_events: batch_events.max(1) };
                     let thread = Thread { stream, filter, options, turn, texts: sender, spare_texts: &spare_texts };
                     (receiver, scope.spawn(move || thread.walk(writer)))
                 })
@@ -109,18 +109,18 @@ impl EventStream<'_> {
 struct Turn {
     number: u64,
     count: u64,
-    stretch: u64,
+    batch_events: u64,
 }
 
 impl Turn {
     /// True if this thread describes the event after the first `seen` events.
     fn includes(self, seen: u64) -> bool {
-        (seen / self.stretch) % self.count == self.number
+        (seen / self.batch_events) % self.count == self.number
     }
 
     /// True if a batch ends after `seen` events.
     fn ends(self, seen: u64) -> bool {
-        seen.is_multiple_of(self.stretch)
+        seen.is_multiple_of(self.batch_events)
     }
 }
 
