@@ -383,7 +383,7 @@ mod tests {
         let table = before_kernel(&trace, Some(&given), Some(0)).firmware_table.unwrap();
         assert_eq!(
             table.disagreements,
-            ["loader's start: 5.51 s in the file, 5.51 s in the recording (1.00 ms apart)"]
+            ["loader started: 5.51 s in the file, 5.51 s in the recording (1.00 ms apart)"]
         );
         assert_eq!((table.reset_ns, table.stages.len()), (None, 0), "another boot's times have no place here");
     }

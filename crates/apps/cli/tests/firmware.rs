@@ -271,8 +271,8 @@ fn boots_of_a_serial_log_are_listed_and_chosen() {
     let text = folder.answer("firmware serial.log");
     assert!(text.contains("Boots in the log  --boot chooses\n"), "{text}");
     let (code, message) = folder.refusal("firmware serial.log --boot -3");
-    assert_eq!((code, message.contains("the log holds 3")), (2, true), "{message}");
-    assert!(!message.contains("It is a table of firmware"), "the verb is the right one: {message}");
+    assert_eq!((code, message.contains("the log has 3")), (2, true), "{message}");
+    assert!(!message.contains("It is a firmware table"), "the verb is the right one: {message}");
     // One boot is no list, and has no boot before it.
     folder.file("one.log", other.as_bytes());
     assert_eq!(report(&folder, "one.log")["boots"].as_array().unwrap().len(), 0);
