@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use onoff_sources::{Error, FirmwareGathering, GuidNames, Limits, parse_guid_names};
+use onoff_sources::{Error, FirmwareCollector, GuidNames, Limits, parse_guid_names};
 use onoff_trace::firmware::FirmwareRecording;
 
 use crate::failed;
@@ -35,14 +35,14 @@ pub fn open_firmware_boot(paths: &[PathBuf], limits: &Limits, number: i64) -> Re
     if paths.is_empty() {
         return Err(Error::NoFile);
     }
-    let mut gathering = FirmwareGathering::new(limits).choosing(number);
+    let mut collector = FirmwareCollector::new(limits).with_boot(number);
     for path in paths {
         let name = standard_input::name_of(path);
-        let limit = FirmwareGathering::MAX_BYTES;
+        let limit = FirmwareCollector::MAX_BYTES;
         let bytes = if is_standard_input(path) {
             standard_input::read(limit).map_err(failed(path))?
         } else if fs::metadata(path).map_err(failed(path))?.is_dir() {
-            add_folder(path, &mut gathering)?;
+            add_folder(path, &mut collector)?;
             continue;
         } else {
             read_at_most(path, limit).map_err(failed(path))?
@@ -50,37 +50,39 @@ pub fn open_firmware_boot(paths: &[PathBuf], limits: &Limits, number: i64) -> Re
         if bytes.len() as u64 > limit {
             return Err(Error::TooLarge { name, stored: bytes.len() as u64, limit });
         }
-        gathering.add(&name, &bytes)?;
+        collector.add(&name, &bytes)?;
     }
-    let recording = gathering.finish();
+    let recording = collector.finish();
     if number != 0 && !recording.boots.iter().any(|boot| boot.read) {
         return Err(Error::NoLoggedBoot { asked: number, boots: recording.boots.len().max(1) });
     }
     Ok(recording)
 }
 
-fn add_folder(root: &Path, gathering: &mut FirmwareGathering) -> Result<(), Error> {
+fn add_folder(root: &Path, collector: &mut FirmwareCollector) -> Result<(), Error> {
     walk(root, |found| match found {
         Found::File(path, _) => {
             let name = path.display().to_string();
             match read_at_most(path, MAX_FOUND_BYTES) {
                 Ok(bytes) if bytes.len() as u64 > MAX_FOUND_BYTES => {
-                    gathering.too_large(&name, &bytes, MAX_FOUND_BYTES);
+                    collector.report_too_large(&name, &bytes, MAX_FOUND_BYTES);
                 }
-                Ok(bytes) => gathering.consider(&name, &bytes),
-                // Next to the tables are files readable only by the administrator; only an unreadable table is
+                Ok(bytes) => collector.consider(&name, &bytes),
+                // Next to the tables are files readable only by the administrator; only an report_unreadable table is
                 // reported.
                 Err(source) => {
                     let file = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-                    if FirmwareGathering::is_table_name(file) || path.parent() == Some(root) {
-                        gathering.unreadable(&name, &source.to_string());
+                    if FirmwareCollector::is_table_name(file) || path.parent() == Some(root) {
+                        collector.report_unreadable(&name, &source.to_string());
                     }
                 }
             }
         }
-        Found::Unreadable(path, source) => gathering.unreadable(&path.display().to_string(), &source.to_string()),
+        Found::Unreadable(path, source) => {
+            collector.report_unreadable(&path.display().to_string(), &source.to_string())
+        }
     })?;
-    gathering.end_of_folder();
+    collector.end_of_folder();
     Ok(())
 }
 

@@ -44,7 +44,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use onoff_netboot::Capture;
-use onoff_sources::{Files, Gathering, LOOKED_AT, Limits, SourceFile, refuse_at_first_look};
+use onoff_sources::{FileCollector, Files, LOOKED_AT, Limits, SourceFile, reject_non_recording};
 use onoff_trace::{Tables, Trace};
 
 pub use firmware::{open_firmware, open_firmware_boot, read_guid_names};
@@ -95,34 +95,34 @@ pub fn open_all_with_progress(paths: &[PathBuf], options: &Options) -> Result<Fi
 /// # Errors
 /// No file is a recording, or they are of several kinds.
 pub fn open_found(paths: &[PathBuf], in_memory: Vec<(String, Vec<u8>)>, options: &Options) -> Result<Files, Error> {
-    let mut gathering = Gathering::new(&options.limits);
+    let mut collector = FileCollector::new(&options.limits);
     for path in paths {
-        consider(path, &options.progress, &mut gathering);
+        consider(path, &options.progress, &mut collector);
     }
     for (name, bytes) in in_memory {
-        gathering.consider(SourceFile::new(name, bytes.len() as u64, bytes));
+        collector.consider(SourceFile::new(name, bytes.len() as u64, bytes));
     }
-    gathering.finish()
+    collector.finish()
 }
 
 /// Adds a file that was found, if it is relevant.
-fn consider(path: &Path, listener: &Listener, gathering: &mut Gathering) {
+fn consider(path: &Path, listener: &Listener, collector: &mut FileCollector) {
     let name = path.display().to_string();
     match std::fs::metadata(path).and_then(|metadata| Ok((Mapped::open(path)?, metadata))) {
         Ok((mapped, metadata)) => {
             let store = SpillingStore { entry: CacheEntry::of(path, &metadata), listener: listener.clone() };
-            gathering.consider(SourceFile::new(name, metadata.len(), mapped).unpacked_into(store));
+            collector.consider(SourceFile::new(name, metadata.len(), mapped).with_store(store));
         }
-        Err(_) => gathering.pass_over(name),
+        Err(_) => collector.skip(name),
     }
 }
 
 fn open_each(paths: &[PathBuf], limits: &Limits, listener: &Listener) -> Result<Files, Error> {
-    let mut gathering = Gathering::new(limits);
+    let mut collector = FileCollector::new(limits);
     for path in paths {
-        add(path, limits, listener, &mut gathering)?;
+        add(path, limits, listener, &mut collector)?;
     }
-    gathering.finish()
+    collector.finish()
 }
 
 /// Reads a recording of one or several files into the `wanted` tables.
@@ -157,7 +157,7 @@ fn failed(path: &Path) -> impl Fn(std::io::Error) -> Error + use<'_> {
     |source| Error::Read { path: path.into(), source }
 }
 
-fn add(path: &Path, limits: &Limits, listener: &Listener, gathering: &mut Gathering) -> Result<(), Error> {
+fn add(path: &Path, limits: &Limits, listener: &Listener, collector: &mut FileCollector) -> Result<(), Error> {
     let failed = failed(path);
     let name = standard_input::name_of(path);
     let mut file = if is_standard_input(path) {
@@ -165,7 +165,7 @@ fn add(path: &Path, limits: &Limits, listener: &Listener, gathering: &mut Gather
             StandardInput::File(file) => file,
             StandardInput::Bytes(bytes) => {
                 let store = SpillingStore { entry: None, listener: listener.clone() };
-                return gathering.add(SourceFile::new(name, bytes.len() as u64, bytes).unpacked_into(store));
+                return collector.add(SourceFile::new(name, bytes.len() as u64, bytes).with_store(store));
             }
         }
     } else {
@@ -173,42 +173,42 @@ fn add(path: &Path, limits: &Limits, listener: &Listener, gathering: &mut Gather
     };
     let metadata = file.metadata().map_err(&failed)?;
     if metadata.is_dir() {
-        return add_folder(path, name, listener, gathering);
+        return add_folder(path, name, listener, collector);
     }
     if metadata.is_file() && metadata.len() > 0 {
         let mapped = Mapped::of(&file, path).map_err(&failed)?;
         let store = SpillingStore { entry: CacheEntry::of(path, &metadata), listener: listener.clone() };
-        return gathering.add(SourceFile::new(name, metadata.len(), mapped).unpacked_into(store));
+        return collector.add(SourceFile::new(name, metadata.len(), mapped).with_store(store));
     }
     // A pipe, or a system file without a length, which cannot be mapped.
     let mut bytes = Vec::new();
     (&mut file).take(LOOKED_AT as u64).read_to_end(&mut bytes).map_err(&failed)?;
     if !metadata.is_file() {
-        refuse_at_first_look(&name, &bytes)?;
+        reject_non_recording(&name, &bytes)?;
     }
     (&mut file).take(limits.unpacked_bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(&failed)?;
     if bytes.len() as u64 > limits.unpacked_bytes {
         return Err(Error::TooLarge { name, stored: bytes.len() as u64, limit: limits.unpacked_bytes });
     }
     let store = SpillingStore { entry: None, listener: listener.clone() };
-    gathering.add(SourceFile::new(name, metadata.len(), bytes).unpacked_into(store))
+    collector.add(SourceFile::new(name, metadata.len(), bytes).with_store(store))
 }
 
 /// Adds the files in a folder. The folder itself must be readable; files in it that cannot be read are skipped.
-fn add_folder(root: &Path, name: String, listener: &Listener, gathering: &mut Gathering) -> Result<(), Error> {
-    let before = gathering.taken();
+fn add_folder(root: &Path, name: String, listener: &Listener, collector: &mut FileCollector) -> Result<(), Error> {
+    let before = collector.file_count();
     let mut members = 0;
     walk(root, |found| match found {
         Found::File(path, length) => {
             members += 1;
             match length {
-                0 => gathering.pass_over_empty(path.display().to_string()),
-                _ => consider(path, listener, gathering),
+                0 => collector.skip_empty(path.display().to_string()),
+                _ => consider(path, listener, collector),
             }
         }
-        Found::Unreadable(path, _) => gathering.pass_over(path.display().to_string()),
+        Found::Unreadable(path, _) => collector.skip(path.display().to_string()),
     })?;
-    if gathering.taken() == before {
+    if collector.file_count() == before {
         return Err(Error::NoRecordingInside { name, members });
     }
     Ok(())

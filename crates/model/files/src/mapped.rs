@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use memmap2::{Mmap, MmapOptions};
-use onoff_sources::{Bytes, Shortened};
+use onoff_sources::{Bytes, Truncation};
 
 /// A read-only memory map of a file.
 ///
@@ -83,11 +83,11 @@ impl Bytes for Mapped {
         &self.map
     }
 
-    fn shortened(&self) -> Option<Shortened> {
+    fn truncation(&self) -> Option<Truncation> {
         let before = self.map.len() as u64;
         let now = self.length_now();
         let is_shorter = self.lost_pages() || now.is_some_and(|now| now < before);
-        is_shorter.then(|| Shortened { before, now: now.unwrap_or(0) })
+        is_shorter.then(|| Truncation { before, now: now.unwrap_or(0) })
     }
 
     /// Releases the memory of `range`, which is read from the file again on the next access.

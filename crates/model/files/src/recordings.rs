@@ -82,7 +82,7 @@ pub fn recordings(paths: &[PathBuf]) -> Result<FoundRecordings, Error> {
     }
     // A named file counts as a recording; its reader reports problems.
     let named = |path: &PathBuf| match role(path) {
-        FileRole::Nothing | FileRole::Empty => FileRole::Whole,
+        FileRole::Other | FileRole::Empty => FileRole::Whole,
         role => role,
     };
     let roles: Vec<FileRole> = files.iter().map(named).collect();
@@ -152,11 +152,11 @@ impl Files {
             let role = if length == 0 { FileRole::Empty } else { role(&path) };
             match role {
                 FileRole::Empty => self.empty.push(path),
-                FileRole::Nothing if !has_recording_extension(&path) => self.others += 1,
+                FileRole::Other if !has_recording_extension(&path) => self.others += 1,
                 role => {
                     self.paths.push(path);
                     // A recording that is damaged beyond recognition must still be reported.
-                    self.roles.push(if matches!(role, FileRole::Nothing) { FileRole::Whole } else { role });
+                    self.roles.push(if matches!(role, FileRole::Other) { FileRole::Whole } else { role });
                 }
             }
         }

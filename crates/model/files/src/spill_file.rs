@@ -6,7 +6,7 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use onoff_trace::{Shelf, Shelved};
+use onoff_trace::{Shelf, Spilled};
 
 use crate::mapped::MappedPart;
 use crate::unpack_cache::anonymous_file;
@@ -91,7 +91,7 @@ fn require_space(file: &File, bytes: &[u8]) -> io::Result<()> {
 }
 
 impl Shelf for SpillFile {
-    fn keep(&self, bytes: &[u8]) -> Option<Arc<dyn Shelved>> {
+    fn keep(&self, bytes: &[u8]) -> Option<Arc<dyn Spilled>> {
         if bytes.len() < MIN_BYTES {
             return None;
         }
@@ -156,7 +156,7 @@ struct Piece {
     this: Weak<Piece>,
 }
 
-impl Shelved for Piece {
+impl Spilled for Piece {
     #[inline]
     fn bytes(&self) -> &[u8] {
         if !self.touched.load(Ordering::Relaxed) && !self.touched.swap(true, Ordering::Relaxed) {
@@ -179,14 +179,14 @@ mod tests {
     #[test]
     fn spilled_pieces_read_back_within_memory_limit() {
         let shelf = SpillFile::new(1_400_000);
-        let spilled: Vec<Option<Arc<dyn Shelved>>> = (0..20).map(|number| shelf.keep(&piece(number))).collect();
+        let spilled: Vec<Option<Arc<dyn Spilled>>> = (0..20).map(|number| shelf.keep(&piece(number))).collect();
         assert!(spilled[..4].iter().all(Option::is_none), "spilled in memory");
         assert!(spilled[4..].iter().all(Option::is_some));
         for round in 0..3_usize {
             for number in 4..20_usize {
                 let number = if round == 1 { 23 - number } else { number };
                 let bytes = spilled[number].as_ref().unwrap().bytes();
-                assert_eq!(bytes.as_ptr().addr() % onoff_trace::values::SHELF_ALIGNMENT, 0);
+                assert_eq!(bytes.as_ptr().addr() % onoff_trace::values::SPILL_ALIGNMENT, 0);
                 assert_eq!(bytes, piece(number as u8));
                 let PieceQueue { queue, bytes } = &*shelf.resident.pieces.lock().unwrap();
                 assert!(queue.len() <= 2 && *bytes <= 700_000, "{} pieces, {bytes} bytes", queue.len());

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Read};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use onoff_sources::{Error, LOOKED_AT, Limits, refuse_at_first_look};
+use onoff_sources::{Error, LOOKED_AT, Limits, reject_non_recording};
 
 /// Name used in messages.
 pub(crate) const NAME: &str = "standard input";
@@ -53,7 +53,7 @@ pub(crate) fn open(limits: &Limits, is_recording: bool) -> Result<StandardInput,
     let mut bytes = Vec::new();
     (&mut file).take(LOOKED_AT as u64).read_to_end(&mut bytes).map_err(failed)?;
     if is_recording {
-        refuse_at_first_look(NAME, &bytes)?;
+        reject_non_recording(NAME, &bytes)?;
     }
     (&mut file).take(limits.unpacked_bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > limits.unpacked_bytes {

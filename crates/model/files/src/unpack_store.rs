@@ -103,7 +103,7 @@ mod tests {
             let contents = spill.finish().unwrap();
             assert_eq!(contents.bytes().len(), blocks * block.len());
             assert!(contents.bytes().chunks(block.len()).all(|chunk| chunk == block));
-            assert_eq!(contents.shortened(), None);
+            assert_eq!(contents.truncation(), None);
         }
     }
 }

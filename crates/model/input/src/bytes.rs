@@ -12,14 +12,14 @@ pub trait Bytes: Debug + Send + Sync {
         let _ = range;
     }
     /// The size change if the file was truncated while it was read, which invalidates what was read.
-    fn shortened(&self) -> Option<Shortened> {
+    fn truncation(&self) -> Option<Truncation> {
         None
     }
 }
 
 /// A truncation of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shortened {
+pub struct Truncation {
     /// Size when it was opened, bytes.
     pub before: u64,
     /// Current size, bytes.

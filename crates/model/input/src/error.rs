@@ -23,7 +23,7 @@ pub enum Error {
     #[error(
         "{name}: the file was truncated while it was read (from {before} to {now} bytes); wait until it is complete, or read a copy"
     )]
-    Shortened {
+    Truncated {
         /// The file.
         name: String,
         /// Size when it was opened, bytes.
@@ -32,12 +32,12 @@ pub enum Error {
         now: u64,
     },
     /// A device or pipe whose first bytes cannot be a recording. It is not read further.
-    #[error("{name}: not a recording: the first {looked_at} bytes are {what}")]
-    NoRecordingAtFirstLook {
+    #[error("{name}: not a recording: the first {examined} bytes are {what}")]
+    NotARecordingStream {
         /// The device or pipe.
         name: String,
         /// Number of bytes examined.
-        looked_at: usize,
+        examined: usize,
         /// Description of the bytes.
         what: String,
     },
@@ -115,7 +115,7 @@ pub enum Error {
     },
     /// The file belongs to another program, and no command reads it.
     #[error("{name}: this is {is}, not a recording{}", sentence(instead))]
-    ForeignKind {
+    UnsupportedKind {
         /// The file, and the member inside it.
         name: String,
         /// Description of the file.
@@ -219,6 +219,10 @@ impl Error {
     pub fn of_kind(name: &str, kind: KnownKind) -> Self {
         let KnownKind { is, read_by, instead } = kind;
         let name = name.to_owned();
-        if read_by.is_empty() { Self::ForeignKind { name, is, instead } } else { Self::OtherKind { name, is, read_by } }
+        if read_by.is_empty() {
+            Self::UnsupportedKind { name, is, instead }
+        } else {
+            Self::OtherKind { name, is, read_by }
+        }
     }
 }

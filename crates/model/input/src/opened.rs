@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::bytes::{Bytes, Shortened};
+use crate::bytes::{Bytes, Truncation};
 use crate::content_hash::sha256;
 use crate::error::Error;
 use crate::sniff::{KnownKind, RecordingKind};
@@ -35,7 +35,7 @@ impl SourceFile {
 
     /// Sets `store` as the destination of the unpacked content, instead of memory.
     #[must_use]
-    pub fn unpacked_into(self, store: impl Store + 'static) -> Self {
+    pub fn with_store(self, store: impl Store + 'static) -> Self {
         Self { store: Arc::new(store), ..self }
     }
 
@@ -83,9 +83,9 @@ impl SourceFile {
 
     /// Fails if the file was truncated while it was read.
     pub fn check_complete(&self) -> Result<(), Error> {
-        match self.bytes.shortened() {
+        match self.bytes.truncation() {
             None => Ok(()),
-            Some(Shortened { before, now }) => Err(Error::Shortened { name: self.name.clone(), before, now }),
+            Some(Truncation { before, now }) => Err(Error::Truncated { name: self.name.clone(), before, now }),
         }
     }
 }

@@ -44,7 +44,7 @@ impl Limits {
 const DICTIONARY_KIB: u32 = 256 << 10;
 
 /// The first `most` unpacked bytes; fewer if the data is damaged, which its reader reports.
-pub fn unpacked_beginning(packing: Packing, bytes: &[u8], most: usize) -> Vec<u8> {
+pub fn unpack_beginning(packing: Packing, bytes: &[u8], most: usize) -> Vec<u8> {
     let done = Cell::new(0);
     let source = Source { rest: bytes, done: &done };
     let reader: Box<dyn Read> = match packing {
@@ -66,33 +66,33 @@ pub struct Unpacked {
     /// Names and bytes, in archive order.
     pub files: Vec<(String, Box<dyn Bytes>)>,
     /// Names of the skipped archive members.
-    pub passed_over: Vec<String>,
+    pub skipped: Vec<String>,
 }
 
 impl Unpacked {
     fn append(&mut self, inside: Self) {
         self.files.extend(inside.files);
-        self.passed_over.extend(inside.passed_over);
+        self.skipped.extend(inside.skipped);
     }
 }
 
 /// How to unpack a file.
 #[derive(Clone, Copy)]
-pub struct Unpacking<'a> {
+pub struct UnpackOptions<'a> {
     pub limits: &'a Limits,
     /// Destination.
     pub store: &'a dyn Store,
     /// Decides from its name and first bytes whether an archive member that is neither a recording nor packed is
     /// relevant.
-    pub is_of_use: fn(&str, &[u8]) -> bool,
+    pub is_relevant: fn(&str, &[u8]) -> bool,
 }
 
 /// Unpacks `bytes` recursively. Archive members that are neither recordings, nor relevant, nor packed are skipped.
-pub fn unpack(name: &str, packing: Packing, bytes: &[u8], how: Unpacking<'_>) -> Result<Unpacked, Error> {
+pub fn unpack(name: &str, packing: Packing, bytes: &[u8], how: UnpackOptions<'_>) -> Result<Unpacked, Error> {
     how.layer(name, packing, bytes, how.limits.layers)
 }
 
-impl Unpacking<'_> {
+impl UnpackOptions<'_> {
     fn layer(&self, name: &str, packing: Packing, bytes: &[u8], layers: usize) -> Result<Unpacked, Error> {
         if layers == 0 {
             return Err(Error::TooDeep { name: name.into(), limit: self.limits.layers });
@@ -119,7 +119,7 @@ impl Unpacking<'_> {
         };
         match sniff(inside.bytes()) {
             Content::Packed(packing) => self.layer(name, packing, inside.bytes(), layers - 1),
-            _ => Ok(Unpacked { files: vec![(name.to_owned(), inside)], passed_over: Vec::new() }),
+            _ => Ok(Unpacked { files: vec![(name.to_owned(), inside)], skipped: Vec::new() }),
         }
     }
 
@@ -157,11 +157,11 @@ impl Unpacking<'_> {
             let content = sniff(&head);
             match content {
                 Content::Empty => {
-                    unpacked.passed_over.push(member_name);
+                    unpacked.skipped.push(member_name);
                     continue;
                 }
-                Content::Unknown if !is_tar(&head) && !(self.is_of_use)(&member_name, &head) => {
-                    unpacked.passed_over.push(member_name);
+                Content::Unknown if !is_tar(&head) && !(self.is_relevant)(&member_name, &head) => {
+                    unpacked.skipped.push(member_name);
                     continue;
                 }
                 Content::Unknown | Content::Recording(_) | Content::Packed(_) => {}
@@ -261,7 +261,7 @@ pub struct TarMembers {
     /// Names and byte ranges.
     pub members: Vec<(String, Range<usize>)>,
     /// True if the archive is truncated or damaged.
-    pub is_cut: bool,
+    pub is_truncated: bool,
 }
 
 /// The regular files in a tar archive: names prefixed with the archive's name, and byte ranges. For a truncated or
@@ -269,7 +269,7 @@ pub struct TarMembers {
 pub fn tar_members(name: &str, bytes: &[u8]) -> Result<TarMembers, Error> {
     let failed = |source| Error::Unpack { name: name.to_owned(), packing: "tar", offset: 0, source };
     let mut archive = tar::Archive::new(bytes);
-    let (mut members, mut is_cut) = (Vec::new(), false);
+    let (mut members, mut is_truncated) = (Vec::new(), false);
     for (entries, entry) in archive.entries().map_err(failed)?.enumerate() {
         if entries == MAX_MEMBERS {
             return Err(failed(io::Error::other(format!("more than {MAX_MEMBERS} members"))));
@@ -278,7 +278,7 @@ pub fn tar_members(name: &str, bytes: &[u8]) -> Result<TarMembers, Error> {
             Ok(entry) => entry,
             // A truncated archive still contains the members before the damage.
             Err(_) if entries > 0 => {
-                is_cut = true;
+                is_truncated = true;
                 break;
             }
             Err(source) => return Err(failed(source)),
@@ -290,11 +290,11 @@ pub fn tar_members(name: &str, bytes: &[u8]) -> Result<TarMembers, Error> {
         let from = usize::try_from(entry.raw_file_position()).unwrap_or(usize::MAX);
         let to = from.saturating_add(usize::try_from(entry.size()).unwrap_or(usize::MAX));
         if from <= bytes.len() {
-            is_cut |= to > bytes.len();
+            is_truncated |= to > bytes.len();
             members.push((format!("{name}/{path}"), from..to.min(bytes.len())));
         }
     }
-    Ok(TarMembers { members, is_cut })
+    Ok(TarMembers { members, is_truncated })
 }
 
 /// Reads all frames of a Zstandard file, some of which are skippable; the decoder reads only one.

@@ -25,8 +25,8 @@
 
 mod capture;
 mod driver_files;
-mod firmware_gathering;
-mod gathering;
+mod file_collector;
+mod firmware_collector;
 mod known_kinds;
 mod recordings;
 mod registry;
@@ -36,12 +36,12 @@ use onoff_trace::{Tables, Trace};
 
 pub use capture::read_capture;
 pub use driver_files::driver_file;
-pub use firmware_gathering::{FirmwareGathering, open_firmware_bytes};
-pub use gathering::{Gathering, files_from_bytes, refuse_at_first_look, unpacked_file};
+pub use file_collector::{FileCollector, files_from_bytes, reject_non_recording, unpacked_file};
+pub use firmware_collector::{FirmwareCollector, open_firmware_bytes};
 pub use known_kinds::known_kind;
 pub use onoff_etw::{KnownKernelEvent, KnownProvider, known_kernel_events, known_provider_events, known_providers};
 pub use onoff_firmware_tables::{GuidNames, parse_guid_names};
-pub use onoff_input::bytes::{Bytes, Shortened};
+pub use onoff_input::bytes::{Bytes, Truncation};
 pub use onoff_input::error::Error;
 pub use onoff_input::event_filter::{EventFilter, StreamEnd};
 pub use onoff_input::opened::{Files, SourceFile};

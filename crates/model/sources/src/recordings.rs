@@ -7,7 +7,7 @@ use crate::sections::sections;
 use onoff_input::error::Error;
 use onoff_input::opened::SourceFile;
 use onoff_input::sniff::{Content, LOOKED_AT, Packing, RecordingKind, is_tar, sniff};
-use onoff_input::unpack::unpacked_beginning;
+use onoff_input::unpack::unpack_beginning;
 use onoff_linux::{self, IDENTITY_BYTES, PartIdentity, Relation};
 
 /// Role of a file in recordings.
@@ -24,7 +24,7 @@ pub enum FileRole {
     /// Empty, or only zeros.
     Empty,
     /// Not a recording.
-    Nothing,
+    Other,
 }
 
 /// Files grouped into recordings, by index.
@@ -47,7 +47,7 @@ pub fn file_role(name: &str, bytes: &[u8]) -> FileRole {
     let unpacked;
     let beginning = match packing {
         Some(packing) => {
-            unpacked = unpacked_beginning(packing, bytes, LOOKED_AT);
+            unpacked = unpack_beginning(packing, bytes, LOOKED_AT);
             &unpacked
         }
         None => bytes.get(..LOOKED_AT).unwrap_or(bytes),
@@ -68,12 +68,12 @@ pub fn file_role(name: &str, bytes: &[u8]) -> FileRole {
         Content::Unknown => match onoff_linux::kind_of(name, beginning) {
             // A report may contain outputs that are parts.
             None if packing.is_none() && has_parts(bytes) => FileRole::LinuxPart(Box::new(PartIdentity::of_report())),
-            None => FileRole::Nothing,
+            None => FileRole::Other,
             Some(kind) => {
                 let more;
                 let bytes = match packing {
                     Some(packing) => {
-                        more = unpacked_beginning(packing, bytes, IDENTITY_BYTES);
+                        more = unpack_beginning(packing, bytes, IDENTITY_BYTES);
                         &more
                     }
                     None => bytes,
@@ -108,7 +108,7 @@ pub fn group(names: &[&str], roles: &[FileRole]) -> Groups {
                 parts.push(LinuxFile { at, folders: folders(name), identity });
             }
             FileRole::Series | FileRole::Whole => recordings.push(vec![at]),
-            FileRole::Empty | FileRole::Nothing => {}
+            FileRole::Empty | FileRole::Other => {}
         }
     }
     recordings.extend(groups_of_logs(logs));
@@ -345,7 +345,7 @@ mod tests {
     fn roles_of_captures_and_empty_files() {
         const CAPTURE: &[u8] = b"\xD4\xC3\xB2\xA1\x02\0\x04\0\0\0\0\0\0\0\0\0\0\0\x04\0\x01\0\0\0";
         let roles = [file_role("a", CAPTURE), file_role("b", b""), file_role("c", &[0; 200]), file_role("d", b"text")];
-        assert!(matches!(roles, [FileRole::Series, FileRole::Empty, FileRole::Empty, FileRole::Nothing]), "{roles:?}");
+        assert!(matches!(roles, [FileRole::Series, FileRole::Empty, FileRole::Empty, FileRole::Other]), "{roles:?}");
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub(crate) struct Source {
     /// file with a single number.
     pub(crate) recognize: fn(&str, &[u8]) -> Recognized,
     /// The tables it can fill.
-    pub(crate) gives: Tables,
+    pub(crate) tables: Tables,
     pub(crate) read: fn(&Files, Tables, &Options) -> Result<Trace, Error>,
 }
 
@@ -42,7 +42,7 @@ pub(crate) const SOURCES: &[Source] = &[
             }
             _ => Recognized::No,
         },
-        gives: Tables::of(&[
+        tables: Tables::of(&[
             TableName::Processes,
             TableName::Threads,
             TableName::Images,
@@ -73,7 +73,7 @@ pub(crate) const SOURCES: &[Source] = &[
             Content::Recording(RecordingKind::NetworkCapture) => Recognized::Recording,
             _ => Recognized::No,
         },
-        gives: Tables::of(&[TableName::NetworkTransfers, TableName::DhcpMessages, TableName::NameLookups]),
+        tables: Tables::of(&[TableName::NetworkTransfers, TableName::DhcpMessages, TableName::NameLookups]),
         read: |files, wanted, options| Ok(capture::tables(capture::read_capture(files, options)?, wanted)),
     },
     Source {
@@ -83,7 +83,7 @@ pub(crate) const SOURCES: &[Source] = &[
             Some(_) => Recognized::Part,
             None => Recognized::No,
         },
-        gives: Tables::of(&[
+        tables: Tables::of(&[
             TableName::Processes,
             TableName::Threads,
             TableName::ContextSwitches,
@@ -116,7 +116,7 @@ pub(crate) const SOURCES: &[Source] = &[
             Some(_) => Recognized::Recording,
             None => Recognized::No,
         },
-        gives: Tables::of(&[TableName::FileIos, TableName::Processes]),
+        tables: Tables::of(&[TableName::FileIos, TableName::Processes]),
         read: |files, wanted, _| onoff_file_operations::open(files, wanted),
     },
 ];
@@ -128,5 +128,5 @@ pub(crate) fn source(kind: RecordingKind) -> Option<&'static Source> {
 /// The tables that a kind of recording can fill.
 #[must_use]
 pub fn tables_of(kind: RecordingKind) -> Tables {
-    source(kind).map_or(Tables::NONE, |source| source.gives)
+    source(kind).map_or(Tables::NONE, |source| source.tables)
 }

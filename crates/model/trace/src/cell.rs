@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::column::{Column, ColumnType, Numbers};
 use crate::stack::StackId;
 use crate::string::StringId;
-use crate::values::{Plain, Shelved, Values};
+use crate::values::{Plain, Spilled, Values};
 
 /// A value that a table column can contain.
 pub trait Cell: Copy + Debug + PartialEq {
@@ -26,28 +26,28 @@ pub trait Cell: Copy + Debug + PartialEq {
     /// Releases the memory reserved beyond the column's rows.
     fn shrink(column: &mut Self::Column);
     /// Passes the values that can be spilled to `visit`, one kind after the other.
-    fn shelvable(column: &mut Self::Column, visit: &mut ShelfVisitor<'_>);
+    fn visit_spillable(column: &mut Self::Column, visit: &mut SpillVisitor<'_>);
     /// The column's values, borrowed and untyped.
     fn view(column: &Self::Column) -> Column<'_>;
 }
 
 /// Values that can be spilled to disk, whatever their type.
-pub trait Shelvable {
+pub trait Spillable {
     /// The bytes to spill: those in memory now.
-    fn held_bytes(&self) -> &[u8];
+    fn resident_bytes(&self) -> &[u8];
     /// From now on, reads the values from `piece`, starting at byte `start`.
-    fn read_from(&mut self, piece: &Arc<dyn Shelved>, start: usize);
+    fn read_spilled(&mut self, piece: &Arc<dyn Spilled>, start: usize);
 }
 
 /// Callback that receives the values that can be spilled.
-pub type ShelfVisitor<'v> = dyn FnMut(&mut dyn Shelvable) + 'v;
+pub type SpillVisitor<'v> = dyn FnMut(&mut dyn Spillable) + 'v;
 
-impl<T: Plain> Shelvable for Values<T> {
-    fn held_bytes(&self) -> &[u8] {
-        self.held_bytes()
+impl<T: Plain> Spillable for Values<T> {
+    fn resident_bytes(&self) -> &[u8] {
+        self.resident_bytes()
     }
-    fn read_from(&mut self, piece: &Arc<dyn Shelved>, start: usize) {
-        self.read_from(piece, start);
+    fn read_spilled(&mut self, piece: &Arc<dyn Spilled>, start: usize) {
+        self.read_spilled(piece, start);
     }
 }
 
@@ -118,7 +118,7 @@ macro_rules! number_cell {
             fn get(column: &Self::Column, row: usize) -> Self { column[row] }
             fn memory(column: &Self::Column) -> usize { column.memory() }
             fn shrink(column: &mut Self::Column) { shrink_numbers(column); }
-            fn shelvable(column: &mut Self::Column, visit: &mut ShelfVisitor<'_>) { visit(column); }
+            fn visit_spillable(column: &mut Self::Column, visit: &mut SpillVisitor<'_>) { visit(column); }
             fn view(column: &Self::Column) -> Column<'_> {
                 Column::$kind(Numbers { values: column, present: None })
             }
@@ -145,7 +145,7 @@ macro_rules! number_cell {
                 // Where every value is null, this column is all zeros too.
                 shrink_numbers(&mut column.present);
             }
-            fn shelvable(column: &mut Self::Column, visit: &mut ShelfVisitor<'_>) {
+            fn visit_spillable(column: &mut Self::Column, visit: &mut SpillVisitor<'_>) {
                 visit(&mut column.values);
                 visit(&mut column.present);
             }
@@ -175,7 +175,7 @@ macro_rules! id_cell {
             fn get(column: &Self::Column, row: usize) -> Self { column[row] }
             fn memory(column: &Self::Column) -> usize { column.memory() }
             fn shrink(column: &mut Self::Column) { column.vector().shrink_to_fit(); }
-            fn shelvable(column: &mut Self::Column, visit: &mut ShelfVisitor<'_>) { visit(column); }
+            fn visit_spillable(column: &mut Self::Column, visit: &mut SpillVisitor<'_>) { visit(column); }
             fn view(column: &Self::Column) -> Column<'_> { Column::$kind(column) }
         }
     )*};
@@ -206,7 +206,7 @@ impl Cell for bool {
         column.shrink_to_fit();
     }
     // Not every byte is a valid bool, so booleans stay in memory, as codes do.
-    fn shelvable(_: &mut Self::Column, _: &mut ShelfVisitor<'_>) {}
+    fn visit_spillable(_: &mut Self::Column, _: &mut SpillVisitor<'_>) {}
     fn view(column: &Self::Column) -> Column<'_> {
         Column::Boolean(column)
     }
@@ -270,7 +270,7 @@ macro_rules! codes {
             fn get(column: &Self::Column, row: usize) -> Self { column[row] }
             fn memory(column: &Self::Column) -> usize { column.capacity() }
             fn shrink(column: &mut Self::Column) { column.shrink_to_fit(); }
-            fn shelvable(_: &mut Self::Column, _: &mut $crate::cell::ShelfVisitor<'_>) {}
+            fn visit_spillable(_: &mut Self::Column, _: &mut $crate::cell::SpillVisitor<'_>) {}
             fn view(column: &Self::Column) -> $crate::column::Column<'_> { $crate::column::Column::Code(column) }
         }
     };

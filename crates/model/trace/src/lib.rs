@@ -59,9 +59,9 @@ pub use system::{SystemConfiguration, SystemKind};
 pub use table::{Batches, Table};
 pub use table_set::Tables;
 pub use tables::*;
-pub use time_index::{Occupant, SwitchRange, TimeIndex};
+pub use time_index::{RunningThread, SwitchRange, TimeIndex};
 pub use utc::CivilTime;
-pub use values::{Shelf, Shelved, Values};
+pub use values::{Shelf, Spilled, Values};
 pub use windows_release::windows_release;
 
 use std::sync::Arc;

@@ -14,17 +14,17 @@ impl<T: Copy + Debug + FromBytes + IntoBytes + Immutable + KnownLayout + 'static
 /// Destination for data that exceeds the memory budget. Spilled data stays readable as a slice.
 pub trait Shelf: Debug + Send + Sync {
     /// Spills `bytes`. `None` if they should stay in memory, because the budget is not exceeded or there is no space.
-    fn keep(&self, bytes: &[u8]) -> Option<Arc<dyn Shelved>>;
+    fn keep(&self, bytes: &[u8]) -> Option<Arc<dyn Spilled>>;
 }
 
 /// A piece of spilled data.
-pub trait Shelved: Debug + Send + Sync {
-    /// The bytes; the first is aligned to [`SHELF_ALIGNMENT`] in memory.
+pub trait Spilled: Debug + Send + Sync {
+    /// The bytes; the first is aligned to [`SPILL_ALIGNMENT`] in memory.
     fn bytes(&self) -> &[u8];
 }
 
 /// Alignment of spilled data in bytes, enough for any number.
-pub const SHELF_ALIGNMENT: usize = 8;
+pub const SPILL_ALIGNMENT: usize = 8;
 
 /// The values of a column. They read as a slice wherever they are stored; modifying them loads them into memory.
 #[derive(Clone)]
@@ -37,7 +37,7 @@ pub struct Values<T> {
 /// Location of a column's values in a piece of spilled data.
 #[derive(Clone)]
 struct SpilledRange {
-    piece: Arc<dyn Shelved>,
+    piece: Arc<dyn Spilled>,
     start: usize,
     end: usize,
 }
@@ -82,14 +82,14 @@ impl<T: Plain> Values<T> {
 
     /// The bytes to spill; empty if the values are already spilled.
     #[must_use]
-    pub fn held_bytes(&self) -> &[u8] {
+    pub fn resident_bytes(&self) -> &[u8] {
         self.resident.as_bytes()
     }
 
     /// From now on, reads the values from `piece`, where they start at byte `start`. Ignored if `piece` is too short.
-    pub fn read_from(&mut self, piece: &Arc<dyn Shelved>, start: usize) {
+    pub fn read_spilled(&mut self, piece: &Arc<dyn Spilled>, start: usize) {
         let range =
-            SpilledRange { piece: Arc::clone(piece), start, end: start.saturating_add(self.held_bytes().len()) };
+            SpilledRange { piece: Arc::clone(piece), start, end: start.saturating_add(self.resident_bytes().len()) };
         if self.spilled.is_none() && range.values::<T>().is_some_and(|values| values.len() == self.resident.len()) {
             self.spilled = Some(range);
             self.resident = Vec::new();
@@ -98,8 +98,8 @@ impl<T: Plain> Values<T> {
 
     /// Spills the values to `shelf`, if it accepts them.
     pub fn shelve(&mut self, shelf: &dyn Shelf) {
-        if let Some(piece) = shelf.keep(self.held_bytes()) {
-            self.read_from(&piece, 0);
+        if let Some(piece) = shelf.keep(self.resident_bytes()) {
+            self.read_spilled(&piece, 0);
         }
     }
 }
@@ -221,20 +221,20 @@ mod tests {
     #[derive(Debug)]
     struct Taken(Vec<u64>, usize);
 
-    impl Shelved for Taken {
+    impl Spilled for Taken {
         fn bytes(&self) -> &[u8] {
             self.0.as_bytes().get(..self.1).unwrap_or_default()
         }
     }
 
     impl Shelf for Over {
-        fn keep(&self, bytes: &[u8]) -> Option<Arc<dyn Shelved>> {
+        fn keep(&self, bytes: &[u8]) -> Option<Arc<dyn Spilled>> {
             let words = bytes.chunks(8).map(|chunk| {
                 let mut word = [0; 8];
                 word[..chunk.len()].copy_from_slice(chunk);
                 u64::from_ne_bytes(word)
             });
-            (bytes.len() > self.0).then(|| Arc::new(Taken(words.collect(), bytes.len())) as Arc<dyn Shelved>)
+            (bytes.len() > self.0).then(|| Arc::new(Taken(words.collect(), bytes.len())) as Arc<dyn Spilled>)
         }
     }
 
@@ -243,7 +243,7 @@ mod tests {
     struct Short;
 
     impl Shelf for Short {
-        fn keep(&self, bytes: &[u8]) -> Option<Arc<dyn Shelved>> {
+        fn keep(&self, bytes: &[u8]) -> Option<Arc<dyn Spilled>> {
             Some(Arc::new(Taken(vec![0; bytes.len() / 8], bytes.len() / 8 * 8)))
         }
     }

@@ -14,7 +14,7 @@ use crate::Trace;
 use crate::tables::{DiskIo, Interrupts, Samples};
 use blocks::Blocks;
 use switches::SwitchIndex;
-pub use switches::{Occupant, SwitchRange};
+pub use switches::{RunningThread, SwitchRange};
 
 /// A value computed once from a table, and again if rows were added since.
 struct Cached<T>(Mutex<Option<(usize, Arc<T>)>>);

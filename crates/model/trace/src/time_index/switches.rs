@@ -17,10 +17,10 @@ pub(super) struct SwitchIndex {
     /// Processor numbers in order of first appearance; the position is the processor's slot.
     processors: Vec<u16>,
     /// By slot: the thread switched out by the processor's first row.
-    first: Vec<Occupant>,
+    first: Vec<RunningThread>,
     marks: Vec<Mark>,
     /// Occupants of all marks, concatenated.
-    occupants: Vec<Occupant>,
+    running_threads: Vec<RunningThread>,
 }
 
 /// A position in the table with the state of all processors.
@@ -32,14 +32,14 @@ struct Mark {
     reach_ns: i64,
     /// Earliest time of the rows from the mark on, ns.
     from_ns: i64,
-    /// Index of its first occupant in the occupants of all marks, and the number of processors seen before the mark.
-    occupants: usize,
+    /// Index of its first running_thread in the running_threads of all marks, and the number of processors seen before the mark.
+    running_threads: usize,
     known: usize,
 }
 
 /// The thread running on a processor at a position in the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Occupant {
+pub struct RunningThread {
     /// Time of the row this is taken from, ns: the row that switched the thread in, or, before a processor's first row,
     /// the row that switches it out.
     pub told_ns: i64,
@@ -51,7 +51,7 @@ pub struct Occupant {
     pub priority: i8,
 }
 
-impl Occupant {
+impl RunningThread {
     /// Thread switched out by the processor's next row; `None` after its last row.
     #[must_use]
     pub fn next_off(&self) -> Option<u32> {
@@ -72,8 +72,8 @@ impl SwitchIndex {
     pub(super) fn of(switches: &Batches<ContextSwitches>) -> Self {
         let mut index = Self::default();
         let mut slots: Vec<Option<usize>> = Vec::new();
-        let mut now: Vec<Occupant> = Vec::new();
-        // By slot: the first mark since its last row, whose occupant does not know its next row yet.
+        let mut now: Vec<RunningThread> = Vec::new();
+        // By slot: the first mark since its last row, whose running_thread does not know its next row yet.
         let mut open: Vec<usize> = Vec::new();
         let mut reach_ns = i64::MIN;
         let mut since_mark = usize::MAX;
@@ -84,9 +84,9 @@ impl SwitchIndex {
             {
                 if since_mark >= MARK_ROWS.max(now.len() * ROWS_PER_PROCESSOR) {
                     since_mark = 0;
-                    let (occupants, known) = (index.occupants.len(), now.len());
-                    index.marks.push(Mark { chunk, row, reach_ns, from_ns: i64::MAX, occupants, known });
-                    index.occupants.extend_from_slice(&now);
+                    let (running_threads, known) = (index.running_threads.len(), now.len());
+                    index.marks.push(Mark { chunk, row, reach_ns, from_ns: i64::MAX, running_threads, known });
+                    index.running_threads.extend_from_slice(&now);
                 }
                 since_mark += 1;
                 reach_ns = reach_ns.max(time_ns);
@@ -99,31 +99,31 @@ impl SwitchIndex {
                 }
                 let slot = *slots[number].get_or_insert_with(|| {
                     index.processors.push(cpu);
-                    index.first.push(Occupant {
+                    index.first.push(RunningThread {
                         told_ns: time_ns,
                         tid: old_tid,
                         next_off: old_tid,
                         has_next: true,
                         priority: old_priority,
                     });
-                    now.push(Occupant::default());
+                    now.push(RunningThread::default());
                     open.push(index.marks.len());
                     now.len() - 1
                 });
                 for mark in index.marks.get(open[slot]..).unwrap_or_default() {
-                    if let Some(occupant) = index.occupants.get_mut(mark.occupants + slot) {
-                        (occupant.next_off, occupant.has_next) = (old_tid, true);
+                    if let Some(running_thread) = index.running_threads.get_mut(mark.running_threads + slot) {
+                        (running_thread.next_off, running_thread.has_next) = (old_tid, true);
                     }
                 }
                 open[slot] = index.marks.len();
                 let priority = new_priority;
-                now[slot] = Occupant { told_ns: time_ns, tid: new_tid, next_off: 0, has_next: false, priority };
+                now[slot] = RunningThread { told_ns: time_ns, tid: new_tid, next_off: 0, has_next: false, priority };
             }
         }
         // The end of the table is a mark too.
-        let (occupants, known) = (index.occupants.len(), now.len());
-        index.marks.push(Mark { chunk: usize::MAX, row: 0, reach_ns, from_ns: i64::MAX, occupants, known });
-        index.occupants.append(&mut now);
+        let (running_threads, known) = (index.running_threads.len(), now.len());
+        index.marks.push(Mark { chunk: usize::MAX, row: 0, reach_ns, from_ns: i64::MAX, running_threads, known });
+        index.running_threads.append(&mut now);
         let mut from_ns = i64::MAX;
         for mark in index.marks.iter_mut().rev() {
             from_ns = from_ns.min(mark.from_ns);
@@ -141,12 +141,12 @@ impl SwitchIndex {
         SwitchRange { index: self, first, until }
     }
 
-    fn at(&self, mark: usize) -> impl Iterator<Item = (u16, Occupant)> + '_ {
+    fn at(&self, mark: usize) -> impl Iterator<Item = (u16, RunningThread)> + '_ {
         let mark = self.marks.get(mark);
         let known = mark.map_or(0, |mark| mark.known);
         self.processors.iter().zip(&self.first).enumerate().map(move |(slot, (&processor, &first))| {
             let known_occupant =
-                mark.filter(|_| slot < known).and_then(|mark| self.occupants.get(mark.occupants + slot));
+                mark.filter(|_| slot < known).and_then(|mark| self.running_threads.get(mark.running_threads + slot));
             (processor, known_occupant.copied().unwrap_or(first))
         })
     }
@@ -154,12 +154,12 @@ impl SwitchIndex {
 
 impl SwitchRange {
     /// Every processor in the table, with its running thread before the first of the rows.
-    pub fn before(&self) -> impl Iterator<Item = (u16, Occupant)> + '_ {
+    pub fn before(&self) -> impl Iterator<Item = (u16, RunningThread)> + '_ {
         self.index.at(self.first)
     }
 
     /// Every processor in the table, with its running thread after the last of the rows.
-    pub fn after(&self) -> impl Iterator<Item = (u16, Occupant)> + '_ {
+    pub fn after(&self) -> impl Iterator<Item = (u16, RunningThread)> + '_ {
         self.index.at(self.until)
     }
 
@@ -216,8 +216,8 @@ mod tests {
                     let (before, after) = (&rows[..at], &rows[at + taken.len()..]);
                     before.iter().all(|row| row.time_ns <= start_ns)
                         && after.iter().all(|row| row.time_ns >= start_ns + length)
-                        && range.before().eq(occupants(&rows, at))
-                        && range.after().eq(occupants(&rows, at + taken.len()))
+                        && range.before().eq(running_threads(&rows, at))
+                        && range.after().eq(running_threads(&rows, at + taken.len()))
                 });
                 prop_assert!(first.is_some(), "{} rows of {} from {start_ns} for {length}", taken.len(), rows.len());
             }
@@ -225,7 +225,7 @@ mod tests {
     }
 
     /// The running thread of each processor before row `at`, from a full scan.
-    fn occupants(rows: &[ContextSwitch], at: usize) -> Vec<(u16, Occupant)> {
+    fn running_threads(rows: &[ContextSwitch], at: usize) -> Vec<(u16, RunningThread)> {
         let mut processors: Vec<u16> = Vec::new();
         for row in rows {
             if !processors.contains(&row.cpu) {
@@ -236,8 +236,8 @@ mod tests {
             let next = rows[at..].iter().find(|row| row.cpu == cpu);
             let (next_off, has_next) = (next.map_or(0, |row| row.old_tid), next.is_some());
             match rows[..at].iter().rfind(|row| row.cpu == cpu) {
-                Some(row) => Occupant { told_ns: row.time_ns, tid: row.new_tid, next_off, has_next, priority: 8 },
-                None => Occupant {
+                Some(row) => RunningThread { told_ns: row.time_ns, tid: row.new_tid, next_off, has_next, priority: 8 },
+                None => RunningThread {
                     told_ns: next.map_or(0, |row| row.time_ns),
                     tid: next_off,
                     next_off,

@@ -8,7 +8,7 @@ use onoff_input::error::Error;
 use onoff_input::opened::{Files, SourceFile};
 use onoff_input::sniff::{Content, KnownKind, LOOKED_AT, Packing, RecordingKind, beginning, is_tar, sniff};
 use onoff_input::store::Memory;
-use onoff_input::unpack::{Limits, TarMembers, Unpacking, tar_members, unpack};
+use onoff_input::unpack::{Limits, TarMembers, UnpackOptions, tar_members, unpack};
 
 /// Opens a recording from names and bytes in memory, packed or not.
 ///
@@ -24,36 +24,36 @@ pub fn files_from_bytes(
         let roles: Vec<FileRole> = contents.iter().map(|(name, bytes)| file_role(name, bytes)).collect();
         require_single(&names, &roles)?;
     }
-    let mut gathering = Gathering::new(limits);
+    let mut collector = FileCollector::new(limits);
     for (name, bytes) in contents {
-        gathering.add(SourceFile::new(name, bytes.len() as u64, bytes))?;
+        collector.add(SourceFile::new(name, bytes.len() as u64, bytes))?;
     }
-    gathering.finish()
+    collector.finish()
 }
 
 /// Collects the files of a recording. `.xz`, `.gz`, `.zst`, `.zip` and `.tar` are detected by content, whatever the
 /// names.
 #[derive(Debug)]
-pub struct Gathering {
+pub struct FileCollector {
     limits: Limits,
     files: Vec<SourceFile>,
     passed_over: Vec<String>,
 }
 
-impl Gathering {
+impl FileCollector {
     /// An empty collection; packed files are limited by `limits`.
     #[must_use]
     pub fn new(limits: &Limits) -> Self {
         Self { limits: *limits, files: Vec::new(), passed_over: Vec::new() }
     }
 
-    fn unpacking<'a>(&'a self, file: &'a SourceFile) -> Unpacking<'a> {
-        Unpacking { limits: &self.limits, store: file.store(), is_of_use: onoff_linux::is_part }
+    fn unpacking<'a>(&'a self, file: &'a SourceFile) -> UnpackOptions<'a> {
+        UnpackOptions { limits: &self.limits, store: file.store(), is_relevant: onoff_linux::is_part }
     }
 
     /// Number of files so far.
     #[must_use]
-    pub fn taken(&self) -> usize {
+    pub fn file_count(&self) -> usize {
         self.files.len()
     }
 
@@ -68,7 +68,7 @@ impl Gathering {
         // The packed file is not read any more: check now whether it was complete.
         file.check_complete()?;
         let unpacked = unpacked?;
-        self.pass_over_all(unpacked.passed_over);
+        self.skip_all(unpacked.skipped);
         let before = self.files.len();
         for (name, bytes) in unpacked.files {
             let unpacked = SourceFile::of(name, stored_bytes, bytes.into());
@@ -91,15 +91,15 @@ impl Gathering {
             return Ok(());
         }
         let before = self.files.len();
-        let TarMembers { members, is_cut } = tar_members(file.name(), file.bytes())?;
-        if is_cut {
+        let TarMembers { members, is_truncated } = tar_members(file.name(), file.bytes())?;
+        if is_truncated {
             self.passed_over.push(format!("{}: the rest of the truncated or damaged archive", file.name()));
         }
         let count = members.len();
         file.check_complete()?;
         for (name, member) in members {
             match member.is_empty() {
-                true => self.pass_over_empty(name),
+                true => self.skip_empty(name),
                 false => self.take(file.part(name, member)),
             }
         }
@@ -120,7 +120,7 @@ impl Gathering {
         };
         match unpack(file.name(), packing, file.bytes(), self.unpacking(&file)) {
             Ok(unpacked) => {
-                self.pass_over_all(unpacked.passed_over);
+                self.skip_all(unpacked.skipped);
                 for (name, bytes) in unpacked.files {
                     self.take(SourceFile::of(name, file.stored_bytes(), bytes.into()));
                 }
@@ -130,13 +130,13 @@ impl Gathering {
     }
 
     /// Records a skipped file or folder.
-    pub fn pass_over(&mut self, name: String) {
+    pub fn skip(&mut self, name: String) {
         self.passed_over.push(name);
     }
 
     /// Records a skipped empty file in a folder.
-    pub fn pass_over_empty(&mut self, name: String) {
-        self.pass_over_all([name]);
+    pub fn skip_empty(&mut self, name: String) {
+        self.skip_all([name]);
     }
 
     /// Adds a file of a folder or archive, if it is part of a recording and not a duplicate.
@@ -153,7 +153,7 @@ impl Gathering {
         let is_duplicate =
             || self.files.iter().any(|other| other.bytes().len() == bytes.len() && other.bytes() == bytes);
         if !is_relevant {
-            self.pass_over_all([file.name().to_owned()]);
+            self.skip_all([file.name().to_owned()]);
         } else if !is_duplicate() {
             self.files.push(file);
         }
@@ -170,13 +170,13 @@ impl Gathering {
             match (is_relevant, is_duplicate) {
                 (true, false) => self.files.push(part),
                 (true, true) => {}
-                (false, _) => self.pass_over_all([part.name().to_owned()]),
+                (false, _) => self.skip_all([part.name().to_owned()]),
             }
         }
         true
     }
 
-    fn pass_over_all(&mut self, names: impl IntoIterator<Item = String>) {
+    fn skip_all(&mut self, names: impl IntoIterator<Item = String>) {
         let unknown = names.into_iter().filter(|name| !onoff_linux::is_for_people(name));
         self.passed_over.extend(unknown);
     }
@@ -246,7 +246,8 @@ pub fn unpacked_file(name: &str, bytes: Vec<u8>, limits: &Limits) -> Result<Vec<
     if packing == Packing::Zip {
         return Ok(bytes);
     }
-    let inside = unpack(name, packing, &bytes, Unpacking { limits, store: &Memory, is_of_use: onoff_linux::is_part })?;
+    let inside =
+        unpack(name, packing, &bytes, UnpackOptions { limits, store: &Memory, is_relevant: onoff_linux::is_part })?;
     Ok(inside.files.first().map(|(_, inside)| inside.bytes().to_vec()).unwrap_or_default())
 }
 
@@ -255,7 +256,7 @@ pub fn unpacked_file(name: &str, bytes: Vec<u8>, limits: &Limits) -> Result<Vec<
 ///
 /// # Errors
 /// It is not a recording.
-pub fn refuse_at_first_look(name: &str, head: &[u8]) -> Result<(), Error> {
+pub fn reject_non_recording(name: &str, head: &[u8]) -> Result<(), Error> {
     // A shorter one has already ended; its reader reports problems.
     if head.len() < LOOKED_AT {
         return Ok(());
@@ -270,5 +271,5 @@ pub fn refuse_at_first_look(name: &str, head: &[u8]) -> Result<(), Error> {
             None => format!("in an unknown format, starting with {}", beginning(head)),
         },
     };
-    Err(Error::NoRecordingAtFirstLook { name: name.to_owned(), looked_at: head.len(), what })
+    Err(Error::NotARecordingStream { name: name.to_owned(), examined: head.len(), what })
 }

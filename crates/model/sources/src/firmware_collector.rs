@@ -10,21 +10,21 @@ use onoff_firmware_tables::{consider, sysfs};
 use onoff_input::error::Error;
 use onoff_input::sniff::{Content, beginning, is_tar, sniff};
 use onoff_input::store::Memory;
-use onoff_input::unpack::{Limits, TarMembers, Unpacking, tar_members, unpack};
+use onoff_input::unpack::{Limits, TarMembers, UnpackOptions, tar_members, unpack};
 
 /// Maximum size of an archive member, bytes.
 const MAX_MEMBER_BYTES: usize = 32 << 20;
 
 /// Collects the firmware measurements of one machine.
 #[derive(Debug)]
-pub struct FirmwareGathering {
+pub struct FirmwareCollector {
     limits: Limits,
     gathering: Gathering,
     /// sysfs files with one number each.
     shown: sysfs::Files,
 }
 
-impl FirmwareGathering {
+impl FirmwareCollector {
     /// Maximum size of a file, bytes. A table of ten thousand measurements takes half a megabyte.
     pub const MAX_BYTES: u64 = 256 << 20;
 
@@ -37,7 +37,7 @@ impl FirmwareGathering {
 
     /// Selects the boot to read from a serial log with several: 0 is the last, -1 the one before.
     #[must_use]
-    pub fn choosing(mut self, boot: i64) -> Self {
+    pub fn with_boot(mut self, boot: i64) -> Self {
         self.gathering.chosen_boot = boot;
         self
     }
@@ -48,7 +48,7 @@ impl FirmwareGathering {
     /// Damaged packed bytes, or bytes in no known format.
     pub fn add(&mut self, name: &str, bytes: &[u8]) -> Result<(), Error> {
         if let Content::Packed(packing) = sniff(bytes) {
-            let how = Unpacking { limits: &self.limits, store: &Memory, is_of_use: onoff_linux::is_part };
+            let how = UnpackOptions { limits: &self.limits, store: &Memory, is_relevant: onoff_linux::is_part };
             for (name, bytes) in unpack(name, packing, bytes, how)?.files {
                 self.add_plain(&name, bytes.bytes())?;
             }
@@ -59,16 +59,16 @@ impl FirmwareGathering {
 
     fn add_plain(&mut self, name: &str, bytes: &[u8]) -> Result<(), Error> {
         if is_tar(bytes) {
-            let TarMembers { members, is_cut } = tar_members(name, bytes)?;
+            let TarMembers { members, is_truncated } = tar_members(name, bytes)?;
             for (name, member) in members {
                 let member = bytes.get(member).unwrap_or_default();
                 match member.len() <= MAX_MEMBER_BYTES {
                     true => self.consider(&name, member),
-                    false => self.too_large(&name, member, MAX_MEMBER_BYTES as u64),
+                    false => self.report_too_large(&name, member, MAX_MEMBER_BYTES as u64),
                 }
             }
-            if is_cut {
-                self.unreadable(name, "the archive is truncated or damaged; the rest is not read");
+            if is_truncated {
+                self.report_unreadable(name, "the archive is truncated or damaged; the rest is not read");
             }
             self.end_of_folder();
             return Ok(());
@@ -93,7 +93,7 @@ impl FirmwareGathering {
     }
 
     /// Records that a file in a folder is larger than `limit` bytes, if `bytes`, its beginning, is a table.
-    pub fn too_large(&mut self, name: &str, bytes: &[u8], limit: u64) {
+    pub fn report_too_large(&mut self, name: &str, bytes: &[u8], limit: u64) {
         if Signature::at(bytes).is_some() {
             let text = format!("larger than {limit} bytes; pass the file itself to read it");
             self.gathering.fault(FirmwareFaultKind::TableCut, Severity::Error, name.to_owned(), text, 0);
@@ -101,7 +101,7 @@ impl FirmwareGathering {
     }
 
     /// Records a file or folder that cannot be read.
-    pub fn unreadable(&mut self, name: &str, why: &str) {
+    pub fn report_unreadable(&mut self, name: &str, why: &str) {
         let kind = FirmwareFaultKind::UnreadableFile;
         self.gathering.fault(kind, Severity::Warning, name.to_owned(), why.to_owned(), 0);
     }
@@ -129,7 +129,7 @@ impl FirmwareGathering {
 /// # Errors
 /// Damaged packed bytes, or bytes in no known format.
 pub fn open_firmware_bytes(name: &str, bytes: &[u8], limits: &Limits) -> Result<FirmwareRecording, Error> {
-    let mut gathering = FirmwareGathering::new(limits);
+    let mut gathering = FirmwareCollector::new(limits);
     gathering.add(name, bytes)?;
     Ok(gathering.finish())
 }
