@@ -67,8 +67,8 @@ fn add_folder(root: &Path, collector: &mut FirmwareCollector) -> Result<(), Erro
                 Ok(bytes) if bytes.len() as u64 > MAX_FOUND_BYTES => {
                     collector.report_too_large(&name, &bytes, MAX_FOUND_BYTES);
                 }
-                Ok(bytes) => collector.consider(&name, &bytes),
-                // Next to the tables are files readable only by the administrator; only an report_unreadable table is
+                Ok(bytes) => collector.add_found(&name, &bytes),
+                // Next to the tables are files readable only by the administrator; only an unreadable table is
                 // reported.
                 Err(source) => {
                     let file = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();

@@ -97,21 +97,21 @@ pub fn open_all_with_progress(paths: &[PathBuf], options: &Options) -> Result<Fi
 pub fn open_found(paths: &[PathBuf], in_memory: Vec<(String, Vec<u8>)>, options: &Options) -> Result<Files, Error> {
     let mut collector = FileCollector::new(&options.limits);
     for path in paths {
-        consider(path, &options.progress, &mut collector);
+        add_if_relevant(path, &options.progress, &mut collector);
     }
     for (name, bytes) in in_memory {
-        collector.consider(SourceFile::new(name, bytes.len() as u64, bytes));
+        collector.add_found(SourceFile::new(name, bytes.len() as u64, bytes));
     }
     collector.finish()
 }
 
 /// Adds a file that was found, if it is relevant.
-fn consider(path: &Path, listener: &Listener, collector: &mut FileCollector) {
+fn add_if_relevant(path: &Path, listener: &Listener, collector: &mut FileCollector) {
     let name = path.display().to_string();
     match std::fs::metadata(path).and_then(|metadata| Ok((Mapped::open(path)?, metadata))) {
         Ok((mapped, metadata)) => {
             let store = SpillingStore { entry: CacheEntry::of(path, &metadata), listener: listener.clone() };
-            collector.consider(SourceFile::new(name, metadata.len(), mapped).with_store(store));
+            collector.add_found(SourceFile::new(name, metadata.len(), mapped).with_store(store));
         }
         Err(_) => collector.skip(name),
     }
@@ -203,7 +203,7 @@ fn add_folder(root: &Path, name: String, listener: &Listener, collector: &mut Fi
             members += 1;
             match length {
                 0 => collector.skip_empty(path.display().to_string()),
-                _ => consider(path, listener, collector),
+                _ => add_if_relevant(path, listener, collector),
             }
         }
         Found::Unreadable(path, _) => collector.skip(path.display().to_string()),

@@ -113,7 +113,7 @@ impl FileCollector {
     }
 
     /// Adds a file found in a folder; skipped if it is damaged or not part of a recording.
-    pub fn consider(&mut self, file: SourceFile) {
+    pub fn add_found(&mut self, file: SourceFile) {
         let Content::Packed(packing) = sniff(file.bytes()) else {
             self.take(file);
             return;

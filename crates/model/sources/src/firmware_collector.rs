@@ -63,7 +63,7 @@ impl FirmwareCollector {
             for (name, member) in members {
                 let member = bytes.get(member).unwrap_or_default();
                 match member.len() <= MAX_MEMBER_BYTES {
-                    true => self.consider(&name, member),
+                    true => self.add_found(&name, member),
                     false => self.report_too_large(&name, member, MAX_MEMBER_BYTES as u64),
                 }
             }
@@ -83,7 +83,7 @@ impl FirmwareCollector {
     }
 
     /// Adds a file found in a folder; ignored if its format is unknown.
-    pub fn consider(&mut self, name: &str, bytes: &[u8]) {
+    pub fn add_found(&mut self, name: &str, bytes: &[u8]) {
         let slashed = name.replace('\\', "/");
         if let Some(which) = sysfs::Files::which(&slashed) {
             self.shown.take(which, &slashed, bytes, &mut self.gathering);
@@ -129,7 +129,7 @@ impl FirmwareCollector {
 /// # Errors
 /// Damaged packed bytes, or bytes in no known format.
 pub fn open_firmware_bytes(name: &str, bytes: &[u8], limits: &Limits) -> Result<FirmwareRecording, Error> {
-    let mut gathering = FirmwareCollector::new(limits);
-    gathering.add(name, bytes)?;
-    Ok(gathering.finish())
+    let mut collector = FirmwareCollector::new(limits);
+    collector.add(name, bytes)?;
+    Ok(collector.finish())
 }

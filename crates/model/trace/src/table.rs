@@ -87,7 +87,7 @@ macro_rules! table {
             }
             /// Spills the columns to `shelf`, if it accepts them.
             pub fn shelve(&mut self, shelf: &dyn $crate::values::Shelf) {
-                $crate::table::shelve(shelf, &mut |visit| {
+                $crate::table::spill(shelf, &mut |visit| {
                     $(<$cell as $crate::cell::Cell>::visit_spillable(&mut self.$field, visit);)*
                 });
             }
@@ -147,7 +147,7 @@ macro_rules! table {
 }
 
 /// Spills values in one piece. `each` passes all of them to its argument, and is called twice.
-pub(crate) fn shelve(shelf: &dyn Shelf, each: &mut dyn FnMut(&mut SpillVisitor<'_>)) {
+pub(crate) fn spill(shelf: &dyn Shelf, each: &mut dyn FnMut(&mut SpillVisitor<'_>)) {
     let mut bytes = Vec::new();
     each(&mut |values| {
         let end: usize = bytes.len().next_multiple_of(SPILL_ALIGNMENT);
