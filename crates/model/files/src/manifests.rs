@@ -1,4 +1,4 @@
-//! Reads event manifests: read_file files, and all manifests in read_file folders.
+//! Reads event manifests: named files, and all manifests in named folders.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -93,7 +93,7 @@ mod tests {
         let names = |read: Vec<NamedBytes>| -> Vec<String> { read.into_iter().map(|file| file.name).collect() };
         let widget = below.join("Widget.MAN").display().to_string();
         assert_eq!(names(read(&[folder.path().to_owned()]).unwrap()), [widget]);
-        // A read_file file is returned as it is; its reader reports what is wrong with it.
+        // A named file is returned as it is; its reader reports what is wrong with it.
         assert_eq!(read(&[below.join("ls.man")]).unwrap().len(), 1);
     }
 

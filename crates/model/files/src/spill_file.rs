@@ -11,7 +11,7 @@ use onoff_trace::{Shelf, Spilled};
 use crate::mapped::MappedPart;
 use crate::unpack_cache::anonymous_file;
 
-/// Size of tables spilled in memory before spilling, bytes. Recordings of up to about 2 GiB need less, so no file is
+/// Size of tables kept in memory before spilling, bytes. Recordings of up to about 2 GiB need less, so no file is
 /// created for them.
 pub(crate) const IN_MEMORY_BYTES: usize = 1 << 30;
 /// Minimum size of a piece, bytes: smaller ones are not worth a mapping, whose number is limited by the system.
@@ -24,9 +24,9 @@ const RESERVED_BYTES: u64 = 1 << 30;
 /// A file for spilled tables.
 #[derive(Debug)]
 pub(crate) struct SpillFile {
-    /// Size of tables spilled in memory, bytes.
+    /// Size of tables kept in memory, bytes.
     in_memory_bytes: usize,
-    /// Total size of the data offered so far, bytes, including the part spilled in memory.
+    /// Total size of the data offered so far, bytes, including the part kept in memory.
     offered_bytes: AtomicUsize,
     file: Mutex<FileState>,
     resident: Arc<ResidentPieces>,
@@ -45,7 +45,7 @@ enum FileState {
 }
 
 impl SpillFile {
-    /// A file that is used only after `in_memory_bytes` were spilled in memory. Of the spilled data, up to half that
+    /// A file that is used only after `in_memory_bytes` were kept in memory. Of the spilled data, up to half that
     /// size is in memory at a time.
     pub(crate) fn new(in_memory_bytes: usize) -> Self {
         Self {
@@ -180,7 +180,7 @@ mod tests {
     fn spilled_pieces_read_back_within_memory_limit() {
         let shelf = SpillFile::new(1_400_000);
         let spilled: Vec<Option<Arc<dyn Spilled>>> = (0..20).map(|number| shelf.keep(&piece(number))).collect();
-        assert!(spilled[..4].iter().all(Option::is_none), "spilled in memory");
+        assert!(spilled[..4].iter().all(Option::is_none), "kept in memory");
         assert!(spilled[4..].iter().all(Option::is_some));
         for round in 0..3_usize {
             for number in 4..20_usize {

@@ -53,7 +53,7 @@ impl CacheEntry {
         if !is_own(&file) {
             return None;
         }
-        // Used again: writer it for another week.
+        // Used again: keep it for another week.
         let _ = file.set_modified(SystemTime::now());
         Mapped::of(&file, &path).ok()
     }
@@ -132,7 +132,7 @@ fn make_folder(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// Removes files that were not used for `age`, then the oldest until at max_bytes `max_bytes` bytes are left.
+/// Removes files that were not used for `age`, then the oldest until at most `max_bytes` bytes are left.
 fn evict(folder: &Path, max_bytes: u64, age: Duration) {
     let mut files: Vec<(SystemTime, u64, PathBuf)> = fs::read_dir(folder)
         .into_iter()

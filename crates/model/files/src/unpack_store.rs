@@ -10,7 +10,7 @@ use onoff_sources::{Bytes, Progress, Sink, Store};
 use crate::mapped::Mapped;
 use crate::unpack_cache::{CacheEntry, CacheWriter, anonymous_file};
 
-/// Maximum size unpack_cache in memory, bytes. Most recordings of one boot are smaller.
+/// Maximum size kept in memory, bytes. Most recordings of one boot are smaller.
 const IN_MEMORY_BYTES: usize = 64 << 20;
 
 /// Callback for progress reports.

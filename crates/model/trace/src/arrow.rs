@@ -20,7 +20,7 @@ use crate::registry::{TableDeclaration, TableName};
 use crate::stack::{StackId, StackPool};
 use crate::string::{StringId, StringPool};
 
-/// A trace's tables as Arrow. Holds the trace alive.
+/// A trace's tables as Arrow. Keeps the trace alive.
 #[derive(Clone, Debug)]
 pub struct ArrowTables {
     trace: Arc<Trace>,

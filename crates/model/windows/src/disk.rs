@@ -78,7 +78,7 @@ impl CompletedRequest {
 }
 
 impl DiskRequests {
-    /// Tracks at max_in_flight `max_in_flight` requests at a time; others complete without their start.
+    /// Tracks at most `max_in_flight` requests at a time; others complete without their start.
     pub(super) fn with_limit(max_in_flight: usize) -> Self {
         Self { max_in_flight: Some(max_in_flight), ..Self::default() }
     }

@@ -32,7 +32,7 @@ impl<T> Default for OperationsInFlight<T> {
 }
 
 impl<T> OperationsInFlight<T> {
-    /// Tracks at max_in_flight `max_in_flight` IRPs at a time; operations of others end without their start.
+    /// Tracks at most `max_in_flight` IRPs at a time; operations of others end without their start.
     pub(super) fn with_limit(max_in_flight: usize) -> Self {
         Self { max_in_flight: Some(max_in_flight), ..Self::default() }
     }

@@ -32,7 +32,7 @@ struct Mark {
     reach_ns: i64,
     /// Earliest time of the rows from the mark on, ns.
     from_ns: i64,
-    /// Index of its first running_thread in the running_threads of all marks, and the number of processors seen before the mark.
+    /// Index of its first entry in the running threads of all marks, and the number of processors seen before the mark.
     running_threads: usize,
     known: usize,
 }
@@ -73,7 +73,7 @@ impl SwitchIndex {
         let mut index = Self::default();
         let mut slots: Vec<Option<usize>> = Vec::new();
         let mut now: Vec<RunningThread> = Vec::new();
-        // By slot: the first mark since its last row, whose running_thread does not know its next row yet.
+        // By slot: the first mark since its last row, whose next row is not known yet.
         let mut open: Vec<usize> = Vec::new();
         let mut reach_ns = i64::MIN;
         let mut since_mark = usize::MAX;
