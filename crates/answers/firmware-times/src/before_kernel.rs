@@ -377,7 +377,7 @@ mod tests {
         let table = before_kernel(&trace, Some(&given), Some(0)).firmware_table.unwrap();
         assert_eq!(
             table.disagreements,
-            ["loader's start: 5.51 s in the file, 5.51 s in the recording (difference 1.00 ms)"]
+            ["loader started: 5.51 s in the file, 5.51 s in the recording (difference 1.00 ms)"]
         );
         assert_eq!((table.reset_ns, table.stages.len()), (None, 0), "the times of another boot are not placed");
     }

@@ -297,7 +297,7 @@ fn file_truncated_during_read_fails_cleanly() {
     let output = child.wait_with_output().unwrap();
     let message = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{message}");
-    assert!(message.contains("growing.etl: the file became shorter while it was read"), "{message}");
+    assert!(message.contains("growing.etl: the file was truncated while it was read"), "{message}");
 }
 
 #[cfg(target_os = "linux")]
@@ -306,7 +306,10 @@ fn rejects_endless_device() {
     let folder = Folder::new();
     for verb in ["boot", "info", "events", "netboot"] {
         let (code, message) = folder.refusal(&format!("{verb} /dev/zero"));
-        assert_eq!((code, message.as_str()), (1, "onoff: /dev/zero: no recording: the first 65536 bytes are zeros\n"));
+        assert_eq!(
+            (code, message.as_str()),
+            (1, "onoff: /dev/zero: not a recording: the first 65536 bytes are zeros\n")
+        );
     }
 }
 

@@ -271,8 +271,8 @@ fn lists_and_selects_serial_log_boots() {
     let text = folder.answer("firmware serial.log");
     assert!(text.contains("Boots in the log  --boot chooses\n"), "{text}");
     let (code, message) = folder.refusal("firmware serial.log --boot -3");
-    assert_eq!((code, message.contains("the log holds 3")), (2, true), "{message}");
-    assert!(!message.contains("It is a table of firmware"), "the verb is the right one: {message}");
+    assert_eq!((code, message.contains("the log has 3")), (2, true), "{message}");
+    assert!(!message.contains("It is a firmware table"), "the verb is the right one: {message}");
     // A single boot has no list and no previous boot.
     folder.file("one.log", other.as_bytes());
     assert_eq!(report(&folder, "one.log")["boots"].as_array().unwrap().len(), 0);

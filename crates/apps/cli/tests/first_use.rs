@@ -104,9 +104,9 @@ fn identifies_foreign_files() {
     for verb in ["boot", "info", "netboot", "firmware", "cpu"] {
         for (file, is) in [
             ("system.evtx", "a Windows event log (.evtx), not a recording"),
-            ("view.wpaProfile", "a profile of Windows Performance Analyzer"),
+            ("view.wpaProfile", "a Windows Performance Analyzer profile"),
             ("header", "the header of a bootchart"),
-            ("SYSTEM", "a registry hive of Windows; 'onoff image' reads it"),
+            ("SYSTEM", "a Windows registry hive; read it with 'onoff image'"),
         ] {
             let (_, message) = folder.refusal(&format!("{verb} {file}"));
             assert!(message.starts_with(&format!("onoff: {file}: ")) && message.contains(is), "{verb}: {message}");

@@ -26,7 +26,7 @@ fn lists_and_selects_journal_boots() {
     assert_eq!(last["startup_ns"], 34_678_924_000_i64);
     let (code, message) = folder.refusal("boot linux --boot -2");
     assert_eq!(code, 2);
-    assert!(message.contains("no such boot; the recording holds 2"), "{message}");
+    assert!(message.contains("no such boot; the recording has 2"), "{message}");
     let (code, message) = folder.refusal("boot linux/units.txt --list-boots");
     assert_eq!(code, 2);
     assert!(message.contains("no journal"), "{message}");

@@ -465,11 +465,11 @@ fn identifies_other_recordings() {
     folder.file("empty.pcap", &Container::Pcap.begin(1, 65_536).bytes);
     let (code, message) = folder.refusal("boot boot.pcapng");
     assert_eq!(code, 2);
-    assert!(message.contains("is a network capture; 'onoff netboot' reads it"), "{message}");
+    assert!(message.contains("is a network capture; read it with 'onoff netboot'"), "{message}");
     let etl = Folder::boot("services-wes7.toml");
     let (code, message) = etl.refusal("netboot boot.etl");
     assert_eq!(code, 2);
-    assert!(message.contains("holds no packets"), "{message}");
+    assert!(message.contains("no packets ("), "{message}");
     let (code, message) = folder.refusal("netboot empty.pcap");
     assert_eq!(code, 2);
     assert!(message.contains("no network boot found: 0 frames"), "{message}");

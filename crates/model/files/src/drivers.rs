@@ -1,4 +1,4 @@
-//! Folders of drivers' files from the recorded computer's disk.
+//! Reads driver files from folders of the recorded computer.
 
 use std::fs::File;
 use std::io::Read;
@@ -9,15 +9,16 @@ use onoff_trace::DriverFile;
 
 use crate::walk::{Found, walk};
 
-/// The largest file that is read, bytes: drivers are a few MiB.
+/// Maximum bytes read of a file; drivers have a few MiB.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// Looks at every driver (`.sys`) in `folders` and below: `Windows\System32\drivers` of a disk's image or a copy of it.
+/// Reads every driver (`.sys`) in `folders` and their subfolders, e.g. `Windows\System32\drivers` of a disk image or a
+/// copy of it.
 ///
-/// Files that are no programs of Windows, or cannot be read, say nothing and are left out.
+/// Files that are not Windows programs, or cannot be read, are skipped.
 ///
 /// # Errors
-/// A folder given that cannot be read.
+/// A folder in `folders` that cannot be read.
 pub(crate) fn read(folders: &[PathBuf]) -> Result<Vec<DriverFile>, Error> {
     let mut drivers: Vec<DriverFile> = Vec::new();
     for folder in folders {
@@ -50,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn signatures_are_told_from_their_absence_and_from_tests() {
+    fn detects_embedded_and_test_signatures() {
         let folder = tempfile::tempdir().unwrap();
         let drivers = folder.path().join("System32/drivers");
         fs::create_dir_all(&drivers).unwrap();

@@ -1,48 +1,48 @@
-//! Firmware's tables from files and folders, and lists of names.
+//! Reads firmware tables from files and folders, and lists of GUID names.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use onoff_sources::{Error, FirmwareGathering, GuidNames, Limits, parse_guid_names};
+use onoff_sources::{Error, FirmwareCollector, GuidNames, Limits, parse_guid_names};
 use onoff_trace::firmware::FirmwareRecording;
 
 use crate::failed;
 use crate::standard_input::{self, is_standard_input};
 use crate::walk::{Found, walk};
 
-/// Most bytes of a file that is only found in a folder.
+/// Maximum size of a file found in a folder, bytes.
 const MAX_FOUND_BYTES: u64 = 32 << 20;
-/// Most bytes of a list of names.
+/// Maximum size of a list of names, bytes.
 const MAX_LIST_BYTES: u64 = 64 << 20;
 
-/// Reads what the firmware of one machine measured from `paths`: files, folders that are searched, archives of folders.
+/// Reads the firmware measurements of one machine from `paths`: files, folders that are searched, archives of folders.
 ///
-/// A file is told by its content: the bytes of tables, `acpidump` text, EDK II's XML, a serial log; in a folder also the files
-/// that Linux shows below `/sys/firmware/acpi/fpdt`. A folder without any of it leaves the result without inputs.
+/// The format of a file is detected from its content: table bytes, `acpidump` text, EDK II XML, or a serial log; in a
+/// folder, also the files of `/sys/firmware/acpi/fpdt` on Linux. A folder without any of these adds no inputs.
 ///
 /// # Errors
-/// A path that cannot be read, a packed file that is damaged, or a file that is none of these.
+/// A path that cannot be read, a damaged packed file, or a file in none of these formats.
 pub fn open_firmware(paths: &[PathBuf], limits: &Limits) -> Result<FirmwareRecording, Error> {
     open_firmware_boot(paths, limits, 0)
 }
 
-/// The same of the boot `number` of a serial log that runs over several: 0 is the last, -1 the one before.
+/// As [`open_firmware`], for boot `number` of a serial log with several: 0 is the last, -1 the one before.
 ///
 /// # Errors
-/// Those of [`open_firmware`], and a number that no boot of the inputs has.
+/// As [`open_firmware`], and a number that matches no boot.
 pub fn open_firmware_boot(paths: &[PathBuf], limits: &Limits, number: i64) -> Result<FirmwareRecording, Error> {
     if paths.is_empty() {
         return Err(Error::NoFile);
     }
-    let mut gathering = FirmwareGathering::new(limits).choosing(number);
+    let mut collector = FirmwareCollector::new(limits).with_boot(number);
     for path in paths {
         let name = standard_input::name_of(path);
-        let limit = FirmwareGathering::MAX_BYTES;
+        let limit = FirmwareCollector::MAX_BYTES;
         let bytes = if is_standard_input(path) {
             standard_input::read(limit).map_err(failed(path))?
         } else if fs::metadata(path).map_err(failed(path))?.is_dir() {
-            add_folder(path, &mut gathering)?;
+            add_folder(path, &mut collector)?;
             continue;
         } else {
             read_at_most(path, limit).map_err(failed(path))?
@@ -50,36 +50,39 @@ pub fn open_firmware_boot(paths: &[PathBuf], limits: &Limits, number: i64) -> Re
         if bytes.len() as u64 > limit {
             return Err(Error::TooLarge { name, stored: bytes.len() as u64, limit });
         }
-        gathering.add(&name, &bytes)?;
+        collector.add(&name, &bytes)?;
     }
-    let recording = gathering.finish();
+    let recording = collector.finish();
     if number != 0 && !recording.boots.iter().any(|boot| boot.read) {
         return Err(Error::NoLoggedBoot { asked: number, boots: recording.boots.len().max(1) });
     }
     Ok(recording)
 }
 
-fn add_folder(root: &Path, gathering: &mut FirmwareGathering) -> Result<(), Error> {
+fn add_folder(root: &Path, collector: &mut FirmwareCollector) -> Result<(), Error> {
     walk(root, |found| match found {
         Found::File(path, _) => {
             let name = path.display().to_string();
             match read_at_most(path, MAX_FOUND_BYTES) {
                 Ok(bytes) if bytes.len() as u64 > MAX_FOUND_BYTES => {
-                    gathering.too_large(&name, &bytes, MAX_FOUND_BYTES);
+                    collector.report_too_large(&name, &bytes, MAX_FOUND_BYTES);
                 }
-                Ok(bytes) => gathering.consider(&name, &bytes),
-                // Beside the tables lie files that only the administrator may read; a table among them is worth a word.
+                Ok(bytes) => collector.add_found(&name, &bytes),
+                // Next to the tables are files readable only by the administrator; only an unreadable table is
+                // reported.
                 Err(source) => {
                     let file = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-                    if FirmwareGathering::is_table_name(file) || path.parent() == Some(root) {
-                        gathering.unreadable(&name, &source.to_string());
+                    if FirmwareCollector::is_table_name(file) || path.parent() == Some(root) {
+                        collector.report_unreadable(&name, &source.to_string());
                     }
                 }
             }
         }
-        Found::Unreadable(path, source) => gathering.unreadable(&path.display().to_string(), &source.to_string()),
+        Found::Unreadable(path, source) => {
+            collector.report_unreadable(&path.display().to_string(), &source.to_string())
+        }
     })?;
-    gathering.end_of_folder();
+    collector.end_of_folder();
     Ok(())
 }
 
@@ -89,10 +92,10 @@ fn read_at_most(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads lists of GUIDs: see [`parse_guid_names`]. A later list overrides an earlier one.
+/// Reads lists of GUID names: see [`parse_guid_names`]. A later list overrides an earlier one.
 ///
 /// # Errors
-/// A file that cannot be read, or that names no GUID at all.
+/// A file that cannot be read, or that contains no GUIDs.
 pub fn read_guid_names(paths: &[PathBuf]) -> Result<GuidNames, Error> {
     let mut names = GuidNames::new();
     for path in paths {

@@ -1,4 +1,4 @@
-//! A Windows installation from a mounted or extracted volume, or from single hives.
+//! Reads a Windows installation from a mounted or extracted volume, or from single hives.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -12,61 +12,57 @@ use crate::volume::Volume;
 use crate::walk::{Found, walk};
 use crate::{drivers, failed};
 
-/// Most bytes of a hive or a log; Windows stops hives at 2 GiB, and the largest that are common, SOFTWARE, have some hundred MiB.
+/// Maximum size of a hive or log, bytes. Windows limits hives to 2 GiB; the largest common one, SOFTWARE, has some
+/// hundred MiB.
 const MAX_BYTES: u64 = 512 << 20;
-/// Most hives of users.
+/// Maximum number of user hives.
 const MAX_USERS: usize = 64;
-/// Endings of packed files.
-const PACKINGS: [&str; 3] = [".xz", ".gz", ".zst"];
-/// What a hive begins with.
+/// File extensions of packed files.
+const PACKED_EXTENSIONS: [&str; 3] = [".xz", ".gz", ".zst"];
+/// Magic number of a hive.
 const MAGIC: &[u8] = b"regf";
 
-/// A hive's bytes and those of its logs.
+/// A hive and its transaction logs.
 #[derive(Clone, Debug, Default)]
 pub struct HiveBytes {
-    /// Path, as it was given or found.
+    /// Path, as given or found.
     pub name: String,
-    /// The hive.
     pub bytes: Vec<u8>,
-    /// Its transaction logs.
     pub logs: Vec<Vec<u8>>,
 }
 
-/// A file that starts something: of a startup folder, or a scheduled task.
+/// A file in a startup folder, or a scheduled task.
 #[derive(Clone, Debug, Default)]
 pub struct StartFile {
-    /// The startup folder below the volume; empty for a task.
+    /// Startup folder, relative to the volume; empty for a task.
     pub folder: String,
-    /// Its name; of a task its path below `\Windows\System32\Tasks`.
+    /// File name; for a task, its path below `\Windows\System32\Tasks`.
     pub name: String,
-    /// A task's bytes; empty for a file of a startup folder.
+    /// Content of a task; empty for a file in a startup folder.
     pub bytes: Vec<u8>,
-    /// When it was last written, ns since 1970-01-01 UTC.
+    /// Last modification, ns since 1970-01-01 UTC.
     pub modified_unix_ns: Option<i64>,
 }
 
-/// What was found of an installation.
+/// The parts of an installation that were found.
 #[derive(Debug, Default)]
 pub struct FoundImage {
-    /// Hives.
     pub hives: Vec<HiveBytes>,
-    /// How the drivers' files are signed.
+    /// Signatures of the driver files.
     pub drivers: Vec<DriverFile>,
-    /// Files of startup folders.
+    /// Files in startup folders.
     pub startup_entries: Vec<StartFile>,
-    /// Scheduled tasks.
     pub tasks: Vec<StartFile>,
-    /// The volume, where a whole one was given.
+    /// The volume, if a whole one was given.
     pub volume: Option<Volume>,
     /// Files that could not be read, with the reason.
     pub unreadable: Vec<(String, String)>,
 }
 
-/// Reads what `paths` show of an installation: volumes of Windows; folders, of which the hives are taken; and hives, with the logs that lie by
-/// them.
+/// Reads the installation at `paths`: Windows volumes, folders with hives, or hives with their logs next to them.
 ///
 /// # Errors
-/// A path given that cannot be read.
+/// A path in `paths` that cannot be read.
 pub fn open_image(paths: &[PathBuf]) -> Result<FoundImage, Error> {
     let mut found = FoundImage::default();
     for path in paths {
@@ -134,18 +130,18 @@ fn add_volume(volume: Volume, found: &mut FoundImage) -> Result<(), Error> {
     Ok(())
 }
 
-/// The startup folder below a user's or all users' data, since Vista; and below a user's folder before.
+/// The startup folder below a user's or all users' data since Vista, and below a user's folder before.
 const STARTUP: &str = r"Microsoft\Windows\Start Menu\Programs\Startup";
 const STARTUP_OF_XP: &str = r"Start Menu\Programs\Startup";
-/// Most files of a startup folder.
+/// Maximum number of files in a startup folder.
 const MAX_STARTUP_FILES: usize = 1000;
-/// Most bytes of a task; those of Windows have some thousand.
+/// Maximum size of a task, bytes; the tasks of Windows have a few thousand.
 const MAX_TASK_BYTES: u64 = 1 << 20;
 
 fn add_startup_folder(volume: &Volume, folder: &str, found: &mut FoundImage) {
     let Some(path) = volume.find(folder) else { return };
     let Ok(entries) = fs::read_dir(&path) else {
-        found.unreadable.push((path.display().to_string(), "the folder cannot be read".to_owned()));
+        found.unreadable.push((path.display().to_string(), "cannot read folder".to_owned()));
         return;
     };
     let mut names: Vec<String> = entries
@@ -183,7 +179,7 @@ fn add_tasks(volume: &Volume, found: &mut FoundImage) -> Result<(), Error> {
     })
 }
 
-/// Whether a file begins as a hive and is not the log of one.
+/// True if a file starts like a hive and is not a log of one.
 fn is_hive(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
     if [".log", ".log1", ".log2", ".sav"].iter().any(|ending| name.ends_with(ending)) {
@@ -193,17 +189,17 @@ fn is_hive(path: &Path) -> bool {
     File::open(path).and_then(|mut file| file.read_exact(&mut first)).is_ok() && first == *MAGIC
 }
 
-/// What a WIM image begins with: as a file, and as a stream.
+/// Magic numbers of a WIM image: as a file, and as a stream.
 const WIM_MAGICS: [&[u8; 8]; 2] = [b"MSWIM\0\0\0", b"WLPWM\0\0\0"];
 
-/// Refuses a WIM image with what to type instead.
-fn refuse_wim(path: &Path) -> io::Result<()> {
+/// Rejects a WIM image, with instructions for extracting it.
+fn reject_wim(path: &Path) -> io::Result<()> {
     let mut first = [0; 8];
     let is_wim = |first: [u8; 8]| WIM_MAGICS.contains(&&first);
     if File::open(path).and_then(|mut file| file.read_exact(&mut first)).is_ok() && is_wim(first) {
         let file = path.display();
         let why = format!(
-            "a WIM image, which onoff does not read; extract what it needs first: 'wimlib-imagex extract {file} 1 \
+            "a WIM image, which onoff cannot read; extract the needed folders first: 'wimlib-imagex extract {file} 1 \
              /Windows/System32/config /Windows/System32/Tasks /Windows/Prefetch --dest-dir=FOLDER --preserve-dir-structure', or on \
              Windows 'dism /Mount-Image /ImageFile:{file} /Index:1 /MountDir:FOLDER /ReadOnly'; then 'onoff image FOLDER'"
         );
@@ -214,7 +210,7 @@ fn refuse_wim(path: &Path) -> io::Result<()> {
 
 fn hive(path: &Path) -> io::Result<HiveBytes> {
     if !is_standard_input(path) {
-        refuse_wim(path)?;
+        reject_wim(path)?;
     }
     let mut hive = HiveBytes { name: standard_input::name_of(path), bytes: read(path)?, logs: Vec::new() };
     if is_standard_input(path) {
@@ -222,11 +218,11 @@ fn hive(path: &Path) -> io::Result<HiveBytes> {
     }
     // `SYSTEM.xz` has its logs in `SYSTEM.LOG1.xz` and `SYSTEM.LOG2.xz`.
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let packing = PACKINGS.into_iter().find(|packing| name.ends_with(packing)).unwrap_or_default();
+    let packing = PACKED_EXTENSIONS.into_iter().find(|packing| name.ends_with(packing)).unwrap_or_default();
     let stem = name.strip_suffix(packing).unwrap_or(&name);
     for ending in ["LOG", "LOG1", "LOG2", "log", "log1", "log2"] {
         let name = format!("{stem}.{ending}{packing}");
-        // A log that is not there, or cannot be read, is one that is missing: the hive says that it is behind.
+        // A log that does not exist or cannot be read is ignored: the hive itself shows that it is not up to date.
         if let Ok(log) = read(&path.with_file_name(name))
             && !log.is_empty()
             && !hive.logs.contains(&log)
@@ -245,7 +241,7 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
         File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
     }
     if bytes.len() as u64 > MAX_BYTES {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("more than {} MiB", MAX_BYTES >> 20)));
+        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("larger than {} MiB", MAX_BYTES >> 20)));
     }
     let limits = Limits { unpacked_bytes: MAX_BYTES, ..Limits::default() };
     onoff_sources::unpacked_file(&path.display().to_string(), bytes, &limits).map_err(io::Error::other)

@@ -1,4 +1,4 @@
-//! Files that describe events: those that are named, and those that a named folder holds.
+//! Reads event manifests: named files, and all manifests in named folders.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,58 +8,60 @@ use onoff_sources::{Error, NamedBytes, describes_events};
 use crate::failed;
 use crate::walk::{Found, walk};
 
-/// The largest file of a folder that is looked at, bytes.
+/// Maximum size of a file in a folder, bytes.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// Bytes that are kept of a folder's files.
-const MAX_KEPT_BYTES: usize = 1 << 30;
+/// Maximum total size of the manifests in a folder, bytes.
+const MAX_TOTAL_BYTES: usize = 1 << 30;
 
-/// Reads the files, and of folders and what is below them all that describe event providers: instrumentation manifests (`.man`), and
-/// programs and libraries of Windows with one in their resources. Other files of a folder are passed over.
+/// Reads manifests. From folders and their subfolders, all files that describe event providers are used:
+/// instrumentation manifests (`.man`), and Windows programs and libraries with an embedded manifest. Other files are
+/// skipped.
 ///
 /// # Errors
-/// A file or folder that cannot be read; a folder with no such file, or with too much.
+/// A file or folder that cannot be read; a folder without manifests, or with too many.
 pub(crate) fn read(paths: &[PathBuf]) -> Result<Vec<NamedBytes>, Error> {
     let mut manifests = Vec::new();
     for path in paths {
         if path.is_dir() {
-            manifests.extend(of_folder(path)?);
+            manifests.extend(read_folder(path)?);
         } else {
-            manifests.push(named(path)?);
+            manifests.push(read_file(path)?);
         }
     }
     Ok(manifests)
 }
 
-fn named(path: &Path) -> Result<NamedBytes, Error> {
+fn read_file(path: &Path) -> Result<NamedBytes, Error> {
     let bytes = fs::read(path).map_err(failed(path))?;
     Ok(NamedBytes { name: path.display().to_string(), bytes })
 }
 
-fn of_folder(folder: &Path) -> Result<Vec<NamedBytes>, Error> {
+fn read_folder(folder: &Path) -> Result<Vec<NamedBytes>, Error> {
     let mut found = Vec::new();
-    let mut kept_bytes = 0_usize;
-    let mut refusal = None;
+    let mut total_bytes = 0_usize;
+    let mut problem = None;
     walk(folder, |each| match each {
         Found::File(path, length) if length <= MAX_BYTES && may_describe(path) => {
-            // What cannot be read is passed over like what describes nothing.
-            if let Ok(file) = named(path)
+            // Unreadable files are skipped, like files without events.
+            if let Ok(file) = read_file(path)
                 && describes_events(&file.bytes)
             {
-                kept_bytes = kept_bytes.saturating_add(file.bytes.len());
-                if kept_bytes <= MAX_KEPT_BYTES {
+                total_bytes = total_bytes.saturating_add(file.bytes.len());
+                if total_bytes <= MAX_TOTAL_BYTES {
                     found.push(file);
                 } else {
-                    refusal = Some("its files that describe events are over 1 GiB: name some of them".to_owned());
+                    problem =
+                        Some("the event manifests in this folder exceed 1 GiB; name some of them instead".to_owned());
                 }
             }
         }
         Found::File(..) | Found::Unreadable(..) => {}
     })?;
-    if found.is_empty() && refusal.is_none() {
-        refusal = Some("no file in it describes event providers".to_owned());
+    if found.is_empty() && problem.is_none() {
+        problem = Some("no file in this folder describes event providers".to_owned());
     }
-    match refusal {
+    match problem {
         Some(reason) => Err(Error::Schema { path: folder.to_owned(), reason }),
         None => Ok(found),
     }
@@ -79,7 +81,7 @@ mod tests {
         <events><event symbol="Turned" value="1" version="0"/></events></provider></events></instrumentation></instrumentationManifest>"#;
 
     #[test]
-    fn of_a_folder_only_what_describes_events_is_read() {
+    fn reads_only_manifests_from_folders() {
         let folder = tempfile::tempdir().unwrap();
         let below = folder.path().join("drivers/widget");
         fs::create_dir_all(&below).unwrap();
@@ -91,15 +93,15 @@ mod tests {
         let names = |read: Vec<NamedBytes>| -> Vec<String> { read.into_iter().map(|file| file.name).collect() };
         let widget = below.join("Widget.MAN").display().to_string();
         assert_eq!(names(read(&[folder.path().to_owned()]).unwrap()), [widget]);
-        // A file that is named is taken as it is: who reads it says what is wrong with it.
+        // A named file is returned as it is; its reader reports what is wrong with it.
         assert_eq!(read(&[below.join("ls.man")]).unwrap().len(), 1);
     }
 
     #[test]
-    fn a_folder_without_any_is_refused() {
+    fn rejects_folder_without_manifests() {
         let folder = tempfile::tempdir().unwrap();
         let error = read(&[folder.path().to_owned()]).unwrap_err().to_string();
-        assert!(error.contains("no file in it describes event providers"), "{error}");
+        assert!(error.contains("no file in this folder describes event providers"), "{error}");
         assert!(read(&[folder.path().join("absent")]).is_err());
     }
 }

@@ -1,32 +1,33 @@
-//! How to read a recording, with what it takes from other files by their paths.
+//! Options for reading a recording, with paths of additional files.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use onoff_sources::{Error, Limits, Progress};
 
-use crate::shelf::{FileShelf, HELD_BYTES};
+use crate::spill_file::{IN_MEMORY_BYTES, SpillFile};
 use crate::{drivers, manifests};
 
-/// How to read a recording.
+/// Options for reading a recording.
 #[derive(Clone, Default)]
 pub struct Options {
-    /// Event schemas of the user's own providers: instrumentation manifests (`.man`), a provider's DLL, or folders with such files.
+    /// User-supplied event schemas: instrumentation manifests (`.man`), a provider's DLL, or folders with such files.
     pub manifests: Vec<PathBuf>,
-    /// Folders with drivers' files (`.sys`) of the recorded computer: how they are signed.
+    /// Folders with driver files (`.sys`) of the recorded computer, to check their signatures.
     pub drivers: Vec<PathBuf>,
-    /// How far packed files may expand.
+    /// Limits for unpacking.
     pub limits: Limits,
-    /// Which boot to read of a recording that holds several: see [`onoff_sources::Options::boot`].
+    /// Boot to read from a recording with several: see [`onoff_sources::Options::boot`].
     pub boot: Option<String>,
-    /// Bytes of large tables that stay in memory, 1 GiB where `None`. What is more goes to a file, of which half as much is in memory at a time.
+    /// Size of large tables kept in memory, bytes; 1 GiB if `None`. More is spilled to a file, of which half this size
+    /// is in memory at a time.
     pub tables_in_memory_bytes: Option<usize>,
-    /// Called from time to time while reading, from any thread.
+    /// Called periodically while reading, from any thread.
     pub progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
 }
 
 impl Options {
-    /// The options with the bytes of the files that they name.
+    /// Reads the named files and returns the options with their content.
     ///
     /// # Errors
     /// A file or folder that cannot be read.
@@ -36,7 +37,7 @@ impl Options {
             driver_files: if self.drivers.is_empty() { None } else { Some(drivers::read(&self.drivers)?) },
             limits: self.limits,
             boot: self.boot.clone(),
-            shelf: Some(Arc::new(FileShelf::new(self.tables_in_memory_bytes.unwrap_or(HELD_BYTES)))),
+            shelf: Some(Arc::new(SpillFile::new(self.tables_in_memory_bytes.unwrap_or(IN_MEMORY_BYTES)))),
             progress: self.progress.clone(),
         })
     }

@@ -1,4 +1,4 @@
-//! Files of `\Windows\Prefetch` from files, folders and volumes.
+//! Reads prefetch files from files, folders and volumes.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -11,36 +11,35 @@ use crate::standard_input::{self, is_standard_input};
 use crate::volume::{Volume, modified};
 use crate::walk::{Found, walk};
 
-/// Most bytes of a file; the largest that are known, traces of boots, have a few MiB.
+/// Maximum size of a file, bytes; the largest known ones, boot traces, have a few MiB.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// A file and what it holds.
+/// A file with its content.
 #[derive(Clone, Debug, Default)]
 pub struct FileBytes {
-    /// Its path, as it was given or found.
+    /// Path, as given or found.
     pub name: String,
-    /// Its bytes.
     pub bytes: Vec<u8>,
-    /// When it was last written, ns since 1970-01-01 UTC.
+    /// Last modification, ns since 1970-01-01 UTC.
     pub modified_unix_ns: Option<i64>,
 }
 
-/// What was found.
+/// The files that were found.
 #[derive(Debug, Default)]
 pub struct FoundFiles {
-    /// Files, in the order of the paths.
+    /// Files, in path order.
     pub files: Vec<FileBytes>,
-    /// The volume that they lie on, where the paths show one.
+    /// The volume that contains the files, if known.
     pub volume: Option<Volume>,
     /// Files that could not be read, with the reason.
     pub unreadable: Vec<(String, String)>,
 }
 
-/// Reads the files of prefetch in `paths`: files; folders, of which those are taken whose names `is_wanted` accepts; and volumes of
-/// Windows, of which the folder `Windows\Prefetch` is taken.
+/// Reads the prefetch files at `paths`: files, folders (only files whose names `is_wanted` accepts), and Windows
+/// volumes (the folder `Windows\Prefetch`).
 ///
 /// # Errors
-/// A path given that cannot be read.
+/// A path in `paths` that cannot be read.
 pub fn open_prefetch(paths: &[PathBuf], is_wanted: impl Fn(&str) -> bool) -> Result<FoundFiles, Error> {
     let mut found = FoundFiles::default();
     for path in paths {
@@ -60,7 +59,7 @@ pub fn open_prefetch(paths: &[PathBuf], is_wanted: impl Fn(&str) -> bool) -> Res
             Found::File(path, size) if path.file_name().is_some_and(|name| is_wanted(&name.to_string_lossy())) => {
                 let name = path.display().to_string();
                 if size > MAX_BYTES {
-                    found.unreadable.push((name, format!("more than {} MiB", MAX_BYTES >> 20)));
+                    found.unreadable.push((name, format!("larger than {} MiB", MAX_BYTES >> 20)));
                     return;
                 }
                 match read(path) {
@@ -84,7 +83,7 @@ fn read(path: &Path) -> io::Result<FileBytes> {
     let mut bytes = Vec::new();
     file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAX_BYTES {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("more than {} MiB", MAX_BYTES >> 20)));
+        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("larger than {} MiB", MAX_BYTES >> 20)));
     }
     Ok(FileBytes { name: path.display().to_string(), bytes, modified_unix_ns: modified(&metadata) })
 }

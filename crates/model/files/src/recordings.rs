@@ -1,4 +1,4 @@
-//! The recordings among files and folders.
+//! Finds the recordings among files and folders.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,19 +10,20 @@ use crate::mapped::Mapped;
 use crate::standard_input::is_standard_input;
 use crate::walk::{Found, Listing, list, walk};
 
-/// What files and folders hold. Every file in a folder is part of a recording, or unusable, or counted among the others.
+/// Recordings in files and folders. Every file in a folder is part of a recording, unusable, or counted in
+/// `other_files`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FoundRecordings {
-    /// Each recording, as the paths of its files.
+    /// The file paths of each recording.
     pub recordings: Vec<Vec<PathBuf>>,
-    /// Files and folders that may hold a recording and cannot be read as one: who opens them learns why.
+    /// Files and folders that may contain a recording but cannot be read; opening them reports why.
     pub unusable: Vec<PathBuf>,
-    /// Files in folders that are no recording, and links, which are not followed.
+    /// Files in folders that are not recordings, and links, which are not followed.
     pub other_files: u64,
 }
 
 impl FoundRecordings {
-    /// Each recording, and what cannot be read as one, in the order of their paths.
+    /// Recordings and unusable paths.
     #[must_use]
     pub fn all(self) -> Vec<Vec<PathBuf>> {
         let mut all = self.recordings;
@@ -30,31 +31,31 @@ impl FoundRecordings {
         all
     }
 
-    /// Refuses files of several recordings; captures may follow each other.
+    /// Rejects files of several recordings; captures may be split over several files.
     ///
     /// # Errors
-    /// There are several.
-    fn must_be_one(&self) -> Result<(), Error> {
-        let told_apart: Vec<&Vec<PathBuf>> = self.recordings.iter().filter(|files| !are_series(files)).collect();
+    /// There are several recordings.
+    fn require_single(&self) -> Result<(), Error> {
+        let separate: Vec<&Vec<PathBuf>> = self.recordings.iter().filter(|files| !are_series(files)).collect();
         let name = |files: &Vec<PathBuf>| files.first().map(|file| file.display().to_string()).unwrap_or_default();
-        match told_apart.as_slice() {
+        match separate.as_slice() {
             [first, second, ..] => {
-                Err(Error::SeveralRecordings { count: told_apart.len(), first: name(first), second: name(second) })
+                Err(Error::SeveralRecordings { count: separate.len(), first: name(first), second: name(second) })
             }
             _ => Ok(()),
         }
     }
 }
 
-/// Refuses paths that are of several recordings: see [`recordings`].
+/// Rejects paths of several recordings: see [`recordings`].
 ///
 /// # Errors
-/// There are several, or a path cannot be read.
-pub(crate) fn refuse_several(paths: &[PathBuf]) -> Result<(), Error> {
+/// There are several recordings, or a path cannot be read.
+pub(crate) fn require_single(paths: &[PathBuf]) -> Result<(), Error> {
     match paths {
-        // One file is one recording; that is seen without a look into it.
+        // A single file is one recording, which needs no look at its content.
         [path] if is_standard_input(path) || !path.is_dir() => Ok(()),
-        _ => recordings(paths)?.must_be_one(),
+        _ => recordings(paths)?.require_single(),
     }
 }
 
@@ -62,9 +63,10 @@ fn are_series(files: &[PathBuf]) -> bool {
     files.iter().all(|file| !file.is_dir() && matches!(role(file), FileRole::Series))
 }
 
-/// The recordings among `paths`: logs that were recorded together are one, and so are the parts of one Linux recording; an archive is one by
-/// itself. A folder is a recording itself if it is what a support tool collected, or holds a copied `/var/log`, or parts of one Linux
-/// recording and no other; else each recording in it and in the folders below is one. Links in folders are not followed.
+/// Groups `paths` into recordings. Logs recorded together form one recording, as do the parts of one Linux recording.
+/// An archive is one recording. A folder is one recording if it was collected by a support tool, contains a copy of
+/// `/var/log`, or contains the parts of a single Linux recording; otherwise, each recording in it and its subfolders is
+/// separate. Links in folders are not followed.
 ///
 /// # Errors
 /// A path that cannot be read.
@@ -73,14 +75,14 @@ pub fn recordings(paths: &[PathBuf]) -> Result<FoundRecordings, Error> {
     let mut files = Vec::new();
     for path in paths {
         if !is_standard_input(path) && fs::metadata(path).map_err(failed(path))?.is_dir() {
-            in_folder(path, &mut found)?;
+            scan_folder(path, &mut found)?;
         } else {
             files.push(path.clone());
         }
     }
-    // What was named is a recording until its reader says otherwise.
+    // A named file counts as a recording; its reader reports problems.
     let named = |path: &PathBuf| match role(path) {
-        FileRole::Nothing | FileRole::Empty => FileRole::Whole,
+        FileRole::Other | FileRole::Empty => FileRole::Whole,
         role => role,
     };
     let roles: Vec<FileRole> = files.iter().map(named).collect();
@@ -90,11 +92,11 @@ pub fn recordings(paths: &[PathBuf]) -> Result<FoundRecordings, Error> {
     Ok(found)
 }
 
-fn in_folder(root: &Path, found: &mut FoundRecordings) -> Result<(), Error> {
-    let mut waiting = vec![root.to_path_buf()];
-    while let Some(folder) = waiting.pop() {
+fn scan_folder(root: &Path, found: &mut FoundRecordings) -> Result<(), Error> {
+    let mut pending = vec![root.to_path_buf()];
+    while let Some(folder) = pending.pop() {
         match list(&folder) {
-            Ok(listing) => one_folder(&folder, listing, &mut waiting, found),
+            Ok(listing) => add_folder(&folder, listing, &mut pending, found),
             Err(source) if folder == root => return Err(failed(&folder)(source)),
             Err(_) => found.unusable.push(folder),
         }
@@ -102,16 +104,16 @@ fn in_folder(root: &Path, found: &mut FoundRecordings) -> Result<(), Error> {
     Ok(())
 }
 
-/// Adds what a folder holds, and to `waiting` the folders below that are to be looked into.
-fn one_folder(folder: &Path, listing: Listing, waiting: &mut Vec<PathBuf>, found: &mut FoundRecordings) {
-    if is_of_one_machine(folder) {
+/// Adds the contents of a folder to `found`, and the subfolders to scan to `pending`.
+fn add_folder(folder: &Path, listing: Listing, pending: &mut Vec<PathBuf>, found: &mut FoundRecordings) {
+    if is_single_machine(folder) {
         found.recordings.push(vec![folder.to_path_buf()]);
         return;
     }
     let mut files = Files::default();
     files.add(listing.files);
     if files.are_linux_parts() {
-        // Folders below hold more of it, as /sys/firmware/acpi/fpdt does.
+        // Subfolders contain more of it, such as /sys/firmware/acpi/fpdt.
         for below in &listing.folders {
             let _unreadable = walk(below, |each| match each {
                 Found::File(path, length) => files.add([(path.to_path_buf(), length)]),
@@ -122,19 +124,19 @@ fn one_folder(folder: &Path, listing: Listing, waiting: &mut Vec<PathBuf>, found
         if groups.recordings.len() <= 1 && groups.unattributed.is_empty() {
             found.recordings.push(vec![folder.to_path_buf()]);
         } else {
-            files.into_found(groups, found);
+            files.add_to(groups, found);
             found.other_files += listing.others;
         }
         return;
     }
     let groups = groups(&files.paths, &files.roles);
-    files.into_found(groups, found);
+    files.add_to(groups, found);
     found.other_files += listing.others;
     found.unusable.extend(listing.unreadable.into_iter().map(|(path, _)| path));
-    waiting.extend(listing.folders.into_iter().rev());
+    pending.extend(listing.folders.into_iter().rev());
 }
 
-/// Files of a folder that are recordings or parts of one, and the others.
+/// Files of a folder by role.
 #[derive(Default)]
 struct Files {
     paths: Vec<PathBuf>,
@@ -150,11 +152,11 @@ impl Files {
             let role = if length == 0 { FileRole::Empty } else { role(&path) };
             match role {
                 FileRole::Empty => self.empty.push(path),
-                FileRole::Nothing if !is_called_a_recording(&path) => self.others += 1,
+                FileRole::Other if !has_recording_extension(&path) => self.others += 1,
                 role => {
                     self.paths.push(path);
-                    // A recording that is damaged beyond recognition is no reason to say nothing of it.
-                    self.roles.push(if matches!(role, FileRole::Nothing) { FileRole::Whole } else { role });
+                    // A recording that is damaged beyond recognition must still be reported.
+                    self.roles.push(if matches!(role, FileRole::Other) { FileRole::Whole } else { role });
                 }
             }
         }
@@ -164,7 +166,7 @@ impl Files {
         !self.roles.is_empty() && self.roles.iter().all(|role| matches!(role, FileRole::LinuxPart(_)))
     }
 
-    fn into_found(self, groups: Groups, found: &mut FoundRecordings) {
+    fn add_to(self, groups: Groups, found: &mut FoundRecordings) {
         let Groups { recordings, unattributed } = groups;
         found.recordings.extend(paths_of(recordings, &self.paths));
         found.unusable.extend(paths_of(unattributed.into_iter().map(|at| vec![at]), &self.paths).flatten());
@@ -173,8 +175,9 @@ impl Files {
     }
 }
 
-/// Whether all that is below a folder is of one machine: what sosreport collected, or a file system with its `/var/log`, or that folder itself.
-fn is_of_one_machine(folder: &Path) -> bool {
+/// True if the whole folder belongs to one machine: the output of sosreport, a file system with a `/var/log`, or that
+/// folder itself.
+fn is_single_machine(folder: &Path) -> bool {
     if folder.join("sos_commands").is_dir() {
         return true;
     }
@@ -183,24 +186,24 @@ fn is_of_one_machine(folder: &Path) -> bool {
             .and_then(|name| name.to_str())
             .is_some_and(|name| name.len() == 32 && name.bytes().all(|byte| byte.is_ascii_hexdigit()))
     };
-    let holds_journal =
+    let has_journal =
         |folder: &Path| list(&folder.join("journal")).is_ok_and(|listing| listing.folders.iter().any(is_machine_id));
-    let is_log_folder = |folder: &Path| folder.ends_with("var/log") || holds_journal(folder);
+    let is_log_folder = |folder: &Path| folder.ends_with("var/log") || has_journal(folder);
     let log = folder.join("var/log");
     let log = if log.is_dir() { log.as_path() } else { folder };
-    is_log_folder(log) && holds_linux_part(log)
+    is_log_folder(log) && has_linux_part(log)
 }
 
-/// Whether a log folder holds a log of Linux, or the journal's own files.
-fn holds_linux_part(log: &Path) -> bool {
+/// True if a log folder contains a Linux log or journal files.
+fn has_linux_part(log: &Path) -> bool {
     let is_part = |(path, length): &(PathBuf, u64)| *length > 0 && matches!(role(path), FileRole::LinuxPart(_));
-    let holds = |folder: &Path| list(folder).is_ok_and(|listing| listing.files.iter().any(is_part));
+    let has_part = |folder: &Path| list(folder).is_ok_and(|listing| listing.files.iter().any(is_part));
     let journals = || list(&log.join("journal")).map(|listing| listing.folders).unwrap_or_default();
-    holds(log) || journals().iter().any(|machine| holds(machine))
+    has_part(log) || journals().iter().any(|machine| has_part(machine))
 }
 
-/// Whether a file is named as recordings of Windows and captures are, packed or not.
-fn is_called_a_recording(path: &Path) -> bool {
+/// True if the file name has an extension of Windows recordings or captures, packed or not.
+fn has_recording_extension(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     let unpacked = [".xz", ".gz", ".zst"].into_iter().find_map(|packed| name.strip_suffix(packed)).unwrap_or(&name);
     [".etl", ".pcap", ".pcapng", ".cap"].into_iter().any(|end| unpacked.ends_with(end))
@@ -216,7 +219,7 @@ fn paths_of(groups: impl IntoIterator<Item = Vec<usize>>, files: &[PathBuf]) -> 
 }
 
 fn role(path: &Path) -> FileRole {
-    // A stream is read once, by who answers; what cannot be read says so there.
+    // A stream can be read only once, by its consumer, which also reports unreadable files.
     match fs::metadata(path) {
         Ok(metadata) if metadata.is_file() && metadata.len() == 0 => return FileRole::Empty,
         Ok(metadata) if metadata.is_file() => {}
@@ -244,7 +247,7 @@ mod tests {
         (found.recordings.iter().map(joined).collect(), found.unusable.iter().map(name).collect())
     }
 
-    /// The beginning of a capture: a recording by itself.
+    /// The header of a capture, which is a complete recording.
     const CAPTURE: &[u8] = b"\xD4\xC3\xB2\xA1\x02\0\x04\0\0\0\0\0\0\0\0\0\0\0\x04\0\x01\0\0\0";
 
     fn kernel_log(host: &str, boot: u32) -> String {
@@ -257,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn twenty_thousand_and_one_recordings_are_all_found() {
+    fn finds_more_than_20000_recordings() {
         let folder = tempfile::tempdir().unwrap();
         for number in 0..20_001 {
             fs::write(folder.path().join(format!("{number:05}.pcap")), CAPTURE).unwrap();
@@ -267,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn no_file_vanishes_however_deep_it_lies() {
+    fn accounts_for_every_file_at_any_depth() {
         let folder = tempfile::tempdir().unwrap();
         let deep = "d/".repeat(30);
         write(folder.path(), &format!("{deep}deep.pcap"), CAPTURE);
@@ -275,7 +278,7 @@ mod tests {
         write(folder.path(), "empty.etl", b"");
         write(folder.path(), "zeros.etl", [0; 4096]);
         write(folder.path(), "damaged.etl", b"no longer a log");
-        write(folder.path(), "notes.txt", b"nothing that anybody recorded");
+        write(folder.path(), "notes.txt", b"not a recording");
         let found = recordings(&[folder.path().to_owned()]).unwrap();
         let (names, unusable) = below(folder.path(), &found);
         assert_eq!(names, ["a.pcap".to_owned(), "damaged.etl".to_owned(), format!("{deep}deep.pcap")]);
@@ -285,26 +288,26 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_folder_that_cannot_be_read_is_named() {
+    fn reports_unreadable_folder() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         write(folder.path(), "a.pcap", CAPTURE);
         write(folder.path(), "locked/b.pcap", CAPTURE);
         let locked = folder.path().join("locked");
         fs::set_permissions(&locked, fs::Permissions::from_mode(0o000)).unwrap();
-        let is_readable_all_the_same = fs::read_dir(&locked).is_ok();
+        let is_readable_anyway = fs::read_dir(&locked).is_ok();
         let found = recordings(&[folder.path().to_owned()]).unwrap();
         fs::set_permissions(&locked, fs::Permissions::from_mode(0o755)).unwrap();
         let (names, unusable) = below(folder.path(), &found);
-        // Whoever may read everything finds what is in it.
-        match is_readable_all_the_same {
+        // A privileged user can read the folder anyway.
+        match is_readable_anyway {
             true => assert_eq!(names, ["a.pcap", "locked/b.pcap"]),
             false => assert_eq!((names, unusable), (vec!["a.pcap".to_owned()], vec!["locked".to_owned()])),
         }
     }
 
     #[test]
-    fn kernel_logs_of_several_computers_in_a_folder_are_several_recordings() {
+    fn kernel_logs_of_several_computers_are_several_recordings() {
         let folder = tempfile::tempdir().unwrap();
         for (name, host, boot) in [("a.txt", "web1", 1), ("b.txt", "web2", 2), ("c.txt", "web2", 3)] {
             write(folder.path(), name, kernel_log(host, boot));
@@ -313,7 +316,7 @@ mod tests {
         assert_eq!(below(folder.path(), &found).0, ["a.txt", "b.txt", "c.txt"]);
         let refused = crate::open_all(&[folder.path().to_owned()], &onoff_sources::Limits::default()).unwrap_err();
         assert!(refused.to_string().contains("these are 3 recordings"), "{refused}");
-        // One boot, with parts in folders below, is one recording.
+        // One boot with parts in subfolders is one recording.
         let one = folder.path().join("one");
         write(&one, "dmesg.txt", kernel_log("web1", 1));
         write(&one, "end/dmesg.txt", format!("{}[   60.000000] reboot: Restarting system\n", kernel_log("web1", 1)));
@@ -323,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn what_sosreport_collected_and_a_copied_log_folder_are_one_recording() {
+    fn sosreport_and_log_folder_copies_are_one_recording_each() {
         let folder = tempfile::tempdir().unwrap();
         let sos = folder.path().join("sosreport-web1");
         write(&sos, "version.txt", "sosreport: 4.5\n");
@@ -339,7 +342,7 @@ mod tests {
         assert_eq!(below(folder.path(), &found).0, ["copied", "sosreport-web1"]);
         let log = copied.join("var/log");
         assert_eq!(recordings(std::slice::from_ref(&log)).unwrap().recordings, [vec![log]]);
-        // A folder that is only called so is not one.
+        // The folder name alone does not make it one.
         let other = folder.path().join("other");
         write(&other, "var/log/boot.pcap", CAPTURE);
         write(&other, "runs/second.pcap", CAPTURE);

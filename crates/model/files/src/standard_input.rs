@@ -1,46 +1,45 @@
-//! What is read in place of a file called `-`: standard input, a file that a shell opened or a pipe.
+//! Reads standard input, given as the path `-`: a redirected file or a pipe.
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use onoff_sources::{Error, LOOKED_AT, Limits, refuse_at_first_look};
+use onoff_sources::{Error, LOOKED_AT, Limits, reject_non_recording};
 
-/// What it is called in messages.
+/// Name used in messages.
 pub(crate) const NAME: &str = "standard input";
 
-/// Whether `path` means standard input.
+/// True if `path` is standard input.
 #[must_use]
 pub fn is_standard_input(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// The name of what `path` leads to.
+/// The name of `path` for messages.
 pub(crate) fn name_of(path: &Path) -> String {
     if is_standard_input(path) { NAME.to_owned() } else { path.display().to_string() }
 }
 
-/// What standard input is.
 pub(crate) enum StandardInput {
     /// A regular file, which can be mapped.
     File(File),
-    /// What came out of a pipe, to its end.
+    /// The whole content of a pipe.
     Bytes(Arc<Vec<u8>>),
 }
 
-/// What came out of the pipe: it can be read once, and a question may be asked twice.
+/// Content of the pipe, cached because a pipe can be read only once.
 static PIPED: Mutex<Option<Arc<Vec<u8>>>> = Mutex::new(None);
 
-/// Standard input. A pipe is read to its end, but no further than `limits`; where it should be a recording, not at all if it begins as none
-/// does.
+/// Opens standard input. A pipe is read to its end, up to `limits`; if `is_recording`, content that cannot be a
+/// recording is rejected first.
 ///
 /// # Errors
-/// It is a terminal, cannot be read, has no end, or begins as no recording does.
+/// Standard input is a terminal, cannot be read, has no end, or cannot be a recording.
 pub(crate) fn open(limits: &Limits, is_recording: bool) -> Result<StandardInput, Error> {
     let failed = |source| Error::Read { path: NAME.into(), source };
     if io::stdin().is_terminal() {
-        let advice = "it is a terminal; send a recording into it, as in 'curl URL | onoff boot -'";
+        let advice = "standard input is a terminal; pipe a recording into it, as in 'curl URL | onoff boot -'";
         return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, advice)));
     }
     let mut file = handle().map_err(failed)?;
@@ -54,7 +53,7 @@ pub(crate) fn open(limits: &Limits, is_recording: bool) -> Result<StandardInput,
     let mut bytes = Vec::new();
     (&mut file).take(LOOKED_AT as u64).read_to_end(&mut bytes).map_err(failed)?;
     if is_recording {
-        refuse_at_first_look(NAME, &bytes)?;
+        reject_non_recording(NAME, &bytes)?;
     }
     (&mut file).take(limits.unpacked_bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > limits.unpacked_bytes {
@@ -66,10 +65,10 @@ pub(crate) fn open(limits: &Limits, is_recording: bool) -> Result<StandardInput,
     Ok(StandardInput::Bytes(bytes))
 }
 
-/// All bytes of standard input, for what is small; at most `limit` and one more.
+/// Reads a small standard input completely, up to `limit` bytes and one more.
 ///
 /// # Errors
-/// It cannot be read.
+/// Standard input cannot be read.
 pub(crate) fn read(limit: u64) -> io::Result<Vec<u8>> {
     match open(&Limits { unpacked_bytes: limit, ..Limits::default() }, false).map_err(io::Error::other)? {
         StandardInput::File(file) => {
@@ -81,7 +80,7 @@ pub(crate) fn read(limit: u64) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Standard input as a file of its own.
+/// Standard input as an owned file.
 #[cfg(unix)]
 fn handle() -> io::Result<File> {
     use std::os::fd::AsFd;

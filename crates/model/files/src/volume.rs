@@ -1,4 +1,4 @@
-//! A mounted or extracted volume of Windows on a system whose file names have case.
+//! Case-insensitive access to a mounted or extracted Windows volume.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -7,24 +7,24 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
 
-/// Entries of one folder that are looked at.
+/// Maximum number of entries read per folder.
 const MAX_ENTRIES: usize = 200_000;
-/// Folders whose entries are kept.
+/// Maximum number of folders with cached entries.
 const MAX_FOLDERS: usize = 20_000;
 
-/// The real names of a folder's entries, by their names in lower case.
+/// Actual names of a folder's entries, by lower-case name.
 type Entries = HashMap<String, OsString>;
 
-/// What a file of a volume is.
+/// Size and modification time of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FileFacts {
-    /// Bytes.
+    /// Size, bytes.
     pub bytes: u64,
-    /// When it was last written, ns since 1970-01-01 UTC.
+    /// Last modification, ns since 1970-01-01 UTC.
     pub modified_unix_ns: Option<i64>,
 }
 
-/// A volume of Windows: its files are found whatever the case of their names. Links are not followed: they may lead out of it.
+/// A Windows volume. File names are case-insensitive. Links are not followed, because they may lead out of the volume.
 #[derive(Debug)]
 pub struct Volume {
     root: PathBuf,
@@ -32,14 +32,14 @@ pub struct Volume {
 }
 
 impl Volume {
-    /// The volume below `root`, if a folder `Windows` is there.
+    /// The volume with root `root`; `None` if it has no `Windows` folder.
     #[must_use]
     pub fn open(root: &Path) -> Option<Self> {
         let volume = Self { root: root.to_owned(), folders: Mutex::default() };
         volume.find("Windows").filter(|path| path.is_dir()).map(|_| volume)
     }
 
-    /// The volume that a folder is in, which lies at `Windows\…` of it.
+    /// The volume that contains `folder`, which must be below its `Windows` folder.
     #[must_use]
     pub fn around(folder: &Path) -> Option<Self> {
         let folder = fs::canonicalize(folder).ok()?;
@@ -49,13 +49,12 @@ impl Volume {
         Self::open(windows.parent()?)
     }
 
-    /// Its root.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The file or folder at `path` below the root, with either slash.
+    /// The file or folder at `path` below the root; both kinds of slashes are allowed.
     #[must_use]
     pub fn find(&self, path: &str) -> Option<PathBuf> {
         let mut place = self.root.clone();
@@ -89,7 +88,7 @@ impl Volume {
         found
     }
 
-    /// What the file at `path` below the root is; `None` when there is no such file.
+    /// Size and modification time of the file at `path` below the root; `None` if there is no such file.
     #[must_use]
     pub fn file(&self, path: &str) -> Option<FileFacts> {
         let metadata = fs::symlink_metadata(self.find(path)?).ok()?;
@@ -97,7 +96,7 @@ impl Volume {
     }
 }
 
-/// When a file was last written, ns since 1970-01-01 UTC.
+/// Last modification, ns since 1970-01-01 UTC.
 pub(crate) fn modified(metadata: &fs::Metadata) -> Option<i64> {
     let since = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
     i64::try_from(since.as_nanos()).ok()
@@ -108,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_found_in_any_case_and_links_are_not_followed() {
+    fn finds_files_in_any_case_without_following_links() {
         let folder = tempfile::tempdir().unwrap();
         let system = folder.path().join("WINDOWS/System32");
         fs::create_dir_all(&system).unwrap();

@@ -1,4 +1,4 @@
-//! The one walk through a folder and the folders below it: all of it, however many files there are and however deep they lie.
+//! Walks folders recursively, without limits on depth or number of files.
 
 use std::fs::{self, Metadata};
 use std::io;
@@ -8,28 +8,28 @@ use onoff_sources::Error;
 
 use crate::failed;
 
-/// What a walk meets.
+/// An entry found by a walk.
 pub(crate) enum Found<'a> {
     /// A regular file and its length, bytes.
     File(&'a Path, u64),
-    /// A file or a folder below the first that cannot be looked at.
+    /// A file or subfolder that cannot be read.
     Unreadable(&'a Path, io::Error),
 }
 
-/// What one folder holds, by path.
+/// The contents of a folder, sorted by path.
 #[derive(Debug, Default)]
 pub(crate) struct Listing {
     pub(crate) files: Vec<(PathBuf, u64)>,
     pub(crate) folders: Vec<PathBuf>,
     pub(crate) unreadable: Vec<(PathBuf, io::Error)>,
-    /// Links, which may lead anywhere and also back, pipes, devices.
+    /// Number of links (which are not followed because they may form cycles), pipes and devices.
     pub(crate) others: u64,
 }
 
-/// Looks into one folder.
+/// Lists one folder.
 ///
 /// # Errors
-/// It cannot be read.
+/// The folder cannot be read.
 pub(crate) fn list(folder: &Path) -> io::Result<Listing> {
     let mut listing = Listing::default();
     for entry in fs::read_dir(folder)? {
@@ -63,8 +63,8 @@ impl Listing {
     }
 }
 
-/// Shows `visit` every regular file in `root` and below: the files of a folder by name, then its folders by name. Links are not
-/// followed, as they may lead anywhere, also back.
+/// Calls `visit` with every regular file in `root` and its subfolders: the files of a folder by name, then its
+/// subfolders by name. Links are not followed because they may form cycles.
 ///
 /// # Errors
 /// `root` itself cannot be read.

@@ -1,29 +1,28 @@
-//! Bytes, wherever they are kept.
+//! Access to the bytes of a file, wherever they are stored.
 
 use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The bytes of a file, wherever they are kept.
+/// The bytes of a file, in memory or mapped.
 pub trait Bytes: Debug + Send + Sync {
-    /// All of them.
     fn bytes(&self) -> &[u8];
-    /// Says that the bytes of `range` will hardly be read again, so that their memory can serve others.
+    /// Hint that the bytes in `range` will probably not be read again, so their memory can be reused.
     fn release(&self, range: Range<usize>) {
         let _ = range;
     }
-    /// Whether where they come from got shorter while they were read: what was read means nothing then.
-    fn shortened(&self) -> Option<Shortened> {
+    /// The size change if the file was truncated while it was read, which invalidates what was read.
+    fn truncation(&self) -> Option<Truncation> {
         None
     }
 }
 
-/// How a file became shorter.
+/// A truncation of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shortened {
-    /// Bytes when it was opened.
+pub struct Truncation {
+    /// Size when it was opened, bytes.
     pub before: u64,
-    /// Bytes now.
+    /// Current size, bytes.
     pub now: u64,
 }
 

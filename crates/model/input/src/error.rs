@@ -1,45 +1,44 @@
-//! Why a recording cannot be read at all. What could be read with something missing is a loss, not an error.
+//! Errors that prevent reading a recording. Partial problems are losses, not errors.
 
 use std::io;
 use std::path::PathBuf;
 
 use crate::sniff::KnownKind;
 
-/// Opening a recording cannot go on.
+/// An error that prevents reading a recording.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// No file was named.
-    #[error("no recording was named")]
+    /// No file was given.
+    #[error("no recording given")]
     NoFile,
     /// A file could not be opened or read.
     #[error("{}: {source}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
         source: io::Error,
     },
-    /// A file became shorter while it was read: what was read of it means nothing.
+    /// A file was truncated while it was read, so what was read is invalid.
     #[error(
-        "{name}: the file became shorter while it was read ({before} bytes before, {now} now); wait until it is complete, or read a copy"
+        "{name}: the file was truncated while it was read (from {before} to {now} bytes); wait until it is complete, or read a copy"
     )]
-    Shortened {
+    Truncated {
         /// The file.
         name: String,
-        /// Its length when it was opened.
+        /// Size when it was opened, bytes.
         before: u64,
-        /// Its length now.
+        /// Current size, bytes.
         now: u64,
     },
-    /// A device or pipe that begins as no recording does; its end is not waited for.
-    #[error("{name}: no recording: the first {looked_at} bytes are {what}")]
-    NoRecordingAtFirstLook {
+    /// A device or pipe whose first bytes cannot be a recording. It is not read further.
+    #[error("{name}: not a recording: the first {examined} bytes are {what}")]
+    NotARecordingStream {
         /// The device or pipe.
         name: String,
-        /// Bytes that were looked at.
-        looked_at: usize,
-        /// What they are.
+        /// Number of bytes examined.
+        examined: usize,
+        /// Description of the bytes.
         what: String,
     },
     /// A recording of file operations cannot be read.
@@ -47,170 +46,162 @@ pub enum Error {
     FileOperations {
         /// The file.
         name: String,
-        /// Why.
         source: onoff_fileio::Error,
     },
     /// A packed file is damaged.
-    #[error("{name}: byte offset {offset:#x} of what it unpacks to: the {packing} stream is damaged: {source}")]
+    #[error("{name}: the {packing} stream is damaged at unpacked byte offset {offset:#x}: {source}")]
     Unpack {
         /// The file, and the member inside it.
         name: String,
-        /// Name of the packing, e.g. `xz`.
+        /// Name of the compression format, e.g. `xz`.
         packing: &'static str,
-        /// Bytes that came out before the damage.
+        /// Number of bytes unpacked before the damage.
         offset: u64,
-        /// Why.
         source: io::Error,
     },
-    /// A packed file unpacks to more than is allowed.
+    /// A packed file exceeds the unpacking limit.
     #[error(
         "{name}: unpacks to more than {limit} bytes (from {stored}); unpack it with another tool and open the result"
     )]
     TooLarge {
         /// The file, and the member inside it.
         name: String,
-        /// Bytes of the packed file.
+        /// Size of the packed file, bytes.
         stored: u64,
-        /// Most bytes that it may unpack to.
+        /// Maximum unpacked size, bytes.
         limit: u64,
     },
-    /// A packed file holds packed files, too deep.
-    #[error("{name}: packed more than {limit} times over")]
+    /// Packed files are nested too deeply.
+    #[error("{name}: nested in more than {limit} packed files")]
     TooDeep {
         /// The file, and the member inside it.
         name: String,
-        /// Most layers that are undone.
+        /// Maximum number of layers.
         limit: usize,
     },
-    /// An archive holds no recording.
-    #[error("{name}: the archive holds no recording ({members} members)")]
+    /// A folder or archive contains no recording.
+    #[error("{name}: no recording in this folder or archive ({members} files)")]
     NoRecordingInside {
-        /// The archive.
+        /// The folder or archive.
         name: String,
-        /// Number of members.
+        /// Number of files in it.
         members: usize,
     },
-    /// No journal of the recording holds the boot asked for.
-    #[error("--boot {asked}: no such boot; the recording holds {boots} (see 'onoff boot --list-boots')")]
+    /// The recording's journals do not contain the requested boot.
+    #[error("--boot {asked}: no such boot; the recording has {boots} (see 'onoff boot --list-boots')")]
     NoSuchBoot {
-        /// What was asked for.
+        /// The requested boot.
         asked: String,
-        /// Boots that there are.
+        /// Number of boots in the recording.
         boots: usize,
     },
-    /// A serial log holds no boot of that number.
-    #[error("--boot {asked}: no such boot; the log holds {boots} ('onoff firmware' lists them)")]
+    /// A serial log does not contain the requested boot.
+    #[error("--boot {asked}: no such boot; the log has {boots} (see 'onoff firmware')")]
     NoLoggedBoot {
-        /// What was asked for.
+        /// The requested boot.
         asked: i64,
-        /// Boots that there are.
+        /// Number of boots in the log.
         boots: usize,
     },
-    /// The file is of no kind that can be read.
-    #[error("{name}: byte offset 0: not a recording of a known kind: it begins with {beginning}{advice}")]
+    /// The file format is unknown.
+    #[error("{name}: unknown format (first bytes {beginning}){advice}")]
     NotARecording {
         /// The file, and the member inside it.
         name: String,
-        /// Its first bytes in hexadecimal.
+        /// First bytes in hexadecimal.
         beginning: String,
-        /// What it looks like and the command whose output can be read, after a full stop; empty when that is not known.
+        /// Likely format and the command that produces a readable file, after a full stop; empty if unknown.
         advice: &'static str,
     },
-    /// The file is of another program, and no verb reads it.
+    /// The file belongs to another program, and no command reads it.
     #[error("{name}: this is {is}, not a recording{}", sentence(instead))]
-    ForeignKind {
+    UnsupportedKind {
         /// The file, and the member inside it.
         name: String,
-        /// What it is.
+        /// Description of the file.
         is: &'static str,
         /// What to do instead; may be empty.
         instead: &'static str,
     },
-    /// The file holds no firmware tables in any form.
+    /// The file contains no firmware tables in any known format.
     #[error(
-        "{name}: no firmware tables: neither FPDT, FBPT or S3PT, nor acpidump text, EDK II's XML or a serial log with them; it begins with {beginning}"
+        "{name}: no firmware tables in any known format (FPDT, FBPT, S3PT, acpidump text, EDK II XML, serial log); first bytes {beginning}"
     )]
     NotFirmware {
         /// The file, and the member inside it.
         name: String,
-        /// Its first bytes in hexadecimal.
+        /// First bytes in hexadecimal.
         beginning: String,
     },
-    /// The file is a recording, but not of the kind that the question is about.
-    #[error("{name}: this is {is}; {read_by} reads it")]
+    /// The file is a recording, but of another kind than the command needs.
+    #[error("{name}: this is {is}; read it with {read_by}")]
     OtherKind {
         /// The file, and the member inside it.
         name: String,
-        /// What it is.
+        /// Description of the file.
         is: &'static str,
         /// The commands that read it.
         read_by: &'static str,
     },
-    /// An event trace log in which Windows logged no packets.
+    /// An event trace log without captured packets.
     #[error(
-        "{name}: holds no packets (no event of Microsoft-Windows-NDIS-PacketCapture or Microsoft-Windows-PktMon); record with \
+        "{name}: no packets (no events of Microsoft-Windows-NDIS-PacketCapture or Microsoft-Windows-PktMon); record with \
          'pktmon start --capture --pkt-size 0' or 'netsh trace start capture=yes'"
     )]
     NoPackets {
         /// The file.
         name: String,
     },
-    /// A network capture ends inside its first header.
-    #[error("{name}: byte offset {bytes:#x}: the capture ends inside its header")]
+    /// A network capture ends within its file header.
+    #[error("{name}: the capture ends within its file header, at byte offset {bytes:#x}")]
     CaptureHeader {
         /// The file.
         name: String,
-        /// Its length.
+        /// Size of the file, bytes.
         bytes: u64,
     },
-    /// A recording of Linux without a trace was asked for its events.
-    #[error(
-        "{name}: the recording holds neither a trace nor a log, so there are no single events; 'onoff info' says what it holds"
-    )]
+    /// A Linux recording has no individual events.
+    #[error("{name}: the recording has neither a trace nor a log, so there are no individual events; see 'onoff info'")]
     NoEvents {
-        /// Its first part.
+        /// Its first file.
         name: String,
     },
-    /// A file of trace-cmd cannot be read.
+    /// A trace-cmd file cannot be read.
     #[error("{name}: {source}")]
     Trace {
         /// The file, and the member inside it.
         name: String,
-        /// Why.
         source: onoff_ftrace::Error,
     },
-    /// A file of the journal cannot be read.
+    /// A journal file cannot be read.
     #[error("{name}: {source}")]
     Journal {
         /// The file, and the member inside it.
         name: String,
-        /// Why.
         source: onoff_journal::Error,
     },
-    /// Files that are of several recordings: read together they would be one that never was.
-    #[error("these are {count} recordings ({first}, {second}{}), and one is read at a time", if *.count > 2 { ", ..." } else { "" })]
+    /// The files belong to several recordings, which cannot be read as one.
+    #[error("these are {count} recordings ({first}, {second}{}); pass one at a time", if *.count > 2 { ", ..." } else { "" })]
     SeveralRecordings {
-        /// How many.
+        /// Number of recordings.
         count: usize,
-        /// A file of one.
+        /// A file of the first recording.
         first: String,
-        /// A file of another.
+        /// A file of the second recording.
         second: String,
     },
-    /// A document that goes with recordings, such as a kept baseline or a study, cannot be used.
+    /// A document used with recordings, such as a saved baseline or a study, is invalid.
     #[error("{name}: {reason}")]
     Document {
         /// The file.
         name: String,
-        /// Why.
         reason: String,
     },
-    /// An event schema that the user named cannot be used.
+    /// A user-supplied event schema is invalid.
     #[error("{}: {reason}", path.display())]
     Schema {
         /// The file.
         path: PathBuf,
-        /// Why.
         reason: String,
     },
     /// An Event Trace Log cannot be read.
@@ -218,16 +209,20 @@ pub enum Error {
     EventTraceLog(#[from] onoff_etl::Error),
 }
 
-/// `text` as a further sentence.
+/// `text` as an additional sentence.
 fn sentence(text: &str) -> String {
     if text.is_empty() { String::new() } else { format!(". {text}.") }
 }
 
 impl Error {
-    /// The refusal of a file of a kind that is known, though not the one that was wanted.
+    /// The error for a file of a known kind other than the required one.
     pub fn of_kind(name: &str, kind: KnownKind) -> Self {
         let KnownKind { is, read_by, instead } = kind;
         let name = name.to_owned();
-        if read_by.is_empty() { Self::ForeignKind { name, is, instead } } else { Self::OtherKind { name, is, read_by } }
+        if read_by.is_empty() {
+            Self::UnsupportedKind { name, is, instead }
+        } else {
+            Self::OtherKind { name, is, read_by }
+        }
     }
 }

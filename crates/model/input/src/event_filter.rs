@@ -1,32 +1,32 @@
-//! Which events of a stream are shown, and how a stream ends.
+//! Selection of events of a stream, and the result of a stream.
 
 use std::ops::ControlFlow;
 
 use onoff_trace::{Losses, Pattern};
 
-/// Which events to show. Empty lists choose all.
+/// Selects events. Empty lists select everything.
 #[derive(Clone, Debug, Default)]
 pub struct EventFilter {
-    /// Names or GUIDs of providers.
+    /// Provider names or GUIDs.
     pub providers: Vec<Pattern>,
-    /// Names of events, tasks, or event ids; for kernel events also the hook, as in `0x0524`.
+    /// Event names, tasks or ids; for kernel events also the hook, as in `0x0524`.
     pub events: Vec<Pattern>,
-    /// Image names or ids of processes.
+    /// Process image names or ids.
     pub processes: Vec<Pattern>,
-    /// No event before this time, ns since the recording's begin.
+    /// Earliest time, ns since the start of the recording.
     pub from_ns: Option<i64>,
-    /// No event at or after this time, ns since the recording's begin.
+    /// End of the range (exclusive), ns since the start of the recording.
     pub until_ns: Option<i64>,
 }
 
-/// How a stream ended.
+/// Result of a stream.
 #[derive(Debug)]
 #[must_use]
 pub struct StreamEnd<B> {
-    /// What the visitor broke off with, if it did.
+    /// The visitor's break value, if it stopped the stream.
     pub outcome: ControlFlow<B>,
-    /// Events shown.
+    /// Number of events visited.
     pub shown: u64,
-    /// What was lost, as far as the stream came.
+    /// Losses up to the end of the stream.
     pub losses: Losses,
 }

@@ -1,4 +1,4 @@
-//! Recordings as bytes: what a file is, what is packed in it, and what can be wrong with it.
+//! Recordings as bytes: format detection, unpacking, and errors.
 
 #![forbid(unsafe_code)]
 

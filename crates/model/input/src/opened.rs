@@ -1,45 +1,45 @@
-//! The files of a recording as bytes, wherever those come from: unpacked, all of one kind.
+//! The unpacked files of a recording, independent of where their bytes come from.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::bytes::{Bytes, Shortened};
+use crate::bytes::{Bytes, Truncation};
 use crate::content_hash::sha256;
 use crate::error::Error;
 use crate::sniff::{KnownKind, RecordingKind};
 use crate::store::{Memory, Store};
 
-/// One file of a recording, as bytes.
+/// A file of a recording, as bytes.
 #[derive(Debug)]
 pub struct SourceFile {
     name: String,
     stored_bytes: u64,
-    /// Members of an archive share its bytes.
+    /// Shared by the members of an archive.
     bytes: Arc<dyn Bytes>,
     range: Range<usize>,
-    /// Where it is unpacked to.
+    /// Destination for its unpacked content.
     store: Arc<dyn Store>,
 }
 
 impl SourceFile {
-    /// A file with its name, the bytes it takes where it is stored, and what it holds.
+    /// A file with its name, its size on disk, and its content.
     pub fn new(name: String, stored_bytes: u64, bytes: impl Bytes + 'static) -> Self {
         Self::of(name, stored_bytes, Arc::new(bytes))
     }
 
-    /// The same, of bytes that others may share.
+    /// As [`SourceFile::new`], with shared bytes.
     pub fn of(name: String, stored_bytes: u64, bytes: Arc<dyn Bytes>) -> Self {
         let range = 0..bytes.bytes().len();
         Self { name, stored_bytes, bytes, range, store: Arc::new(Memory) }
     }
 
-    /// The same file; what it unpacks to, if it is packed, goes to `store` instead of memory.
+    /// Sets `store` as the destination of the unpacked content, instead of memory.
     #[must_use]
-    pub fn unpacked_into(self, store: impl Store + 'static) -> Self {
+    pub fn with_store(self, store: impl Store + 'static) -> Self {
         Self { store: Arc::new(store), ..self }
     }
 
-    /// The part of it at `range`, as a file.
+    /// The bytes in `range`, as a file.
     pub fn part(&self, name: String, range: Range<usize>) -> Self {
         let from = self.range.start.saturating_add(range.start).min(self.range.end);
         let to = self.range.start.saturating_add(range.end).min(self.range.end);
@@ -47,24 +47,24 @@ impl SourceFile {
         Self { name, stored_bytes: (to - from) as u64, bytes, range: from..to, store: Arc::new(Memory) }
     }
 
-    /// Where it is unpacked to.
+    /// Destination for its unpacked content.
     pub fn store(&self) -> &dyn Store {
         &*self.store
     }
 
-    /// The name it was opened by; for a member of an archive, the archive's name, `/`, and the member's.
+    /// The name it was opened with; for a member of an archive, the archive's name, `/`, and the member's name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Bytes of the file where it is stored, packed if it was.
+    /// Size on disk, bytes; packed if it was packed.
     #[must_use]
     pub fn stored_bytes(&self) -> u64 {
         self.stored_bytes
     }
 
-    /// The bytes, unpacked.
+    /// The unpacked bytes.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         self.bytes.bytes().get(self.range.clone()).unwrap_or_default()
@@ -81,16 +81,16 @@ impl SourceFile {
         })
     }
 
-    /// Refuses what was read of a file that became shorter.
+    /// Fails if the file was truncated while it was read.
     pub fn check_complete(&self) -> Result<(), Error> {
-        match self.bytes.shortened() {
+        match self.bytes.truncation() {
             None => Ok(()),
-            Some(Shortened { before, now }) => Err(Error::Shortened { name: self.name.clone(), before, now }),
+            Some(Truncation { before, now }) => Err(Error::Truncated { name: self.name.clone(), before, now }),
         }
     }
 }
 
-/// The files of one recording: all of one kind, unpacked.
+/// The unpacked files of one recording, all of one kind.
 #[derive(Debug)]
 pub struct Files {
     files: Vec<SourceFile>,
@@ -101,7 +101,7 @@ pub struct Files {
 }
 
 impl Files {
-    /// Files of one recording. `first_is` names the first file in errors, `passed_over` the files that were skipped.
+    /// Files of one recording. `first_is` describes the first file in errors, `passed_over` lists the skipped files.
     #[must_use]
     pub fn new(
         files: Vec<SourceFile>,
@@ -113,22 +113,22 @@ impl Files {
         Self { files, kind, passed_over, first_is, are_firmware_tables }
     }
 
-    /// Names of the files in folders and archives that say nothing that is read.
+    /// Names of the skipped files in folders and archives.
     #[must_use]
     pub fn passed_over(&self) -> &[String] {
         &self.passed_over
     }
 
-    /// Refuses what was read of files that became shorter since they were opened: to be asked when all is read, before anything
-    /// is made of it.
+    /// Fails if a file was truncated since it was opened. Call this after reading everything and before using the
+    /// results.
     ///
     /// # Errors
-    /// The first file that did.
+    /// The first truncated file.
     pub fn check_complete(&self) -> Result<(), Error> {
         self.files.iter().try_for_each(SourceFile::check_complete)
     }
 
-    /// Refuses files of another kind.
+    /// Fails if the files are of another kind.
     pub fn must_be(&self, kind: RecordingKind) -> Result<(), Error> {
         match self.files.first() {
             Some(file) if self.kind != kind => Err(Error::of_kind(file.name(), self.first_is)),
@@ -136,30 +136,31 @@ impl Files {
         }
     }
 
-    /// Whether they are tables of firmware and nothing else: parts of Linux recordings too, and no recording by themselves.
+    /// True for firmware tables and nothing else. These can be part of a Linux recording, but are not a recording on
+    /// their own.
     #[must_use]
     pub fn are_firmware_tables(&self) -> bool {
         self.are_firmware_tables
     }
 
-    /// What they are.
+    /// Kind of the recording.
     #[must_use]
     pub fn kind(&self) -> RecordingKind {
         self.kind
     }
 
-    /// Each file, in the order given.
+    /// The files, in the order given.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &SourceFile> {
         self.files.iter()
     }
 
-    /// The files as the reader of Event Trace Logs takes them.
+    /// The files as inputs for the reader of Event Trace Logs.
     #[must_use]
     pub fn inputs(&self) -> Vec<onoff_etl::Input<'_>> {
         self.files.iter().map(|file| onoff_etl::Input { name: &file.name, bytes: file.bytes() }).collect()
     }
 
-    /// Says that `range` of file number `file` will hardly be read again, so that its memory can serve others.
+    /// Hint that `range` of file number `file` will probably not be read again, so its memory can be reused.
     pub fn release(&self, file: usize, range: Range<u64>) {
         if let Some(file) = self.files.get(file) {
             let place = |offset: u64| {

@@ -1,4 +1,4 @@
-//! How to read a recording, and how far reading has come.
+//! Options for reading a recording, and progress reports.
 
 use std::sync::Arc;
 
@@ -6,46 +6,46 @@ use onoff_trace::{DriverFile, Shelf};
 
 use crate::unpack::Limits;
 
-/// How far reading has come.
+/// Progress of reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Bytes of event data that have been read.
+    /// Bytes of event data read so far.
     pub done_bytes: u64,
-    /// Bytes of event data that will be read. A recording that is read twice (to count everything, then in order) comes
-    /// to its end twice.
+    /// Total bytes of event data. A recording that is read in two passes (survey, then in order) reaches the total
+    /// twice.
     pub total_bytes: u64,
 }
 
-/// A file that is no recording but helps to read one, as bytes.
+/// An additional file used to read a recording, as bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NamedBytes {
-    /// Its name, for messages.
+    /// Name, for messages.
     pub name: String,
-    /// What it holds.
+    /// Content.
     pub bytes: Vec<u8>,
 }
 
-/// How to read a recording.
+/// Options for reading a recording.
 #[derive(Clone, Default)]
 pub struct Options {
-    /// Event schemas of the user's own providers: instrumentation manifests (`.man`), or a provider's
-    /// program or DLL.
+    /// User-supplied event schemas: instrumentation manifests (`.man`), or a provider's program or DLL.
     pub manifests: Vec<NamedBytes>,
-    /// How drivers' files of the recorded computer are signed ([`driver_file`]); `None` when none were given.
+    /// Signatures of the driver files of the recorded computer ([`driver_file`]); `None` if none were given.
     pub driver_files: Option<Vec<DriverFile>>,
-    /// How far packed files may expand.
+    /// Limits for unpacking.
     pub limits: Limits,
-    /// Which boot to read of a recording that holds several (a journal): a boot's id, or a number as `journalctl --list-boots`
-    /// counts, 0 the last and -1 the one before. `None` for the one that the other parts belong to, else the last.
+    /// Boot to read from a recording with several (a journal): a boot ID, or a number as in `journalctl --list-boots`,
+    /// 0 for the last and -1 for the one before. `None` for the boot that the other files belong to, otherwise the last
+    /// one.
     pub boot: Option<String>,
-    /// Takes batches of tables that are too much for memory; `None` where all stay there.
+    /// Destination for tables that exceed the memory budget; `None` to keep everything in memory.
     pub shelf: Option<Arc<dyn Shelf>>,
-    /// Called from time to time while reading, from any thread.
+    /// Called periodically while reading, from any thread.
     pub progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
 }
 
 impl Options {
-    /// Passes on how far reading has come.
+    /// Reports progress.
     pub fn report(&self, progress: Progress) {
         if let Some(report) = &self.progress {
             report(progress);

@@ -1,4 +1,4 @@
-//! What kind of file bytes are, told by the bytes and never by a name.
+//! Format detection from file content; file names are never used.
 
 use onoff_trace::named;
 
@@ -10,14 +10,14 @@ pub enum RecordingKind {
     EventTraceLog,
     /// Network capture, pcap or pcapng.
     NetworkCapture,
-    /// Linux: traces, logs and accounts of the service manager, in any combination.
+    /// Linux: traces, logs and service manager output, in any combination.
     Linux,
-    /// File operations as Process Monitor, strace and others record them.
+    /// File operations recorded by Process Monitor, strace and others.
     FileOperations,
 }
 
 impl RecordingKind {
-    /// What it is, in messages.
+    /// Description for messages, with its article.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -28,7 +28,7 @@ impl RecordingKind {
         }
     }
 
-    /// The commands that read it, in messages.
+    /// The commands that read it, for messages.
     #[must_use]
     pub const fn read_by(self) -> &'static str {
         match self {
@@ -39,25 +39,25 @@ impl RecordingKind {
         }
     }
 
-    /// The same, as what a file is.
+    /// As a [`KnownKind`].
     pub const fn known(self) -> KnownKind {
         KnownKind { is: self.as_str(), read_by: self.read_by(), instead: "" }
     }
 }
 
-/// What a file is.
+/// Description of a file format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownKind {
-    /// What it is, with its article: `a registry hive of Windows`.
+    /// Description with its article: `a registry hive of Windows`.
     pub is: &'static str,
-    /// The commands that read it; empty where none does.
+    /// The commands that read it; empty if none does.
     pub read_by: &'static str,
-    /// What to do where no command reads it, as a sentence; may be empty.
+    /// What to do if no command reads it, as a sentence; may be empty.
     pub instead: &'static str,
 }
 
 named! {
-    /// A packing that a recording may be shared in.
+    /// Compression and archive formats for shared recordings.
     #[derive(Hash)]
     pub enum Packing {
         /// XZ.
@@ -71,25 +71,25 @@ named! {
     }
 }
 
-/// What bytes are.
+/// Result of format detection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Content {
     /// A recording.
     Recording(RecordingKind),
-    /// Something packed.
+    /// A packed file.
     Packed(Packing),
-    /// Nothing at all, or zeros: an Event Trace Log that was reserved and never written looks like this.
+    /// No bytes, or only zeros, like an Event Trace Log that was preallocated and never written.
     Empty,
-    /// Something else.
+    /// Unknown format.
     Unknown,
 }
 
-/// Bytes that [`sniff`] looks at; more change nothing.
+/// Number of bytes [`sniff`] uses.
 pub const SNIFFED: usize = 0x58;
 
-/// Tells what `bytes`, the beginning of a file, are.
+/// Detects the format of a file from `bytes`, its beginning.
 ///
-/// An Event Trace Log begins with a buffer header (`WMI_BUFFER_HEADER`, 0x48 bytes) of type 4 whose first record is
+/// An Event Trace Log starts with a buffer header (`WMI_BUFFER_HEADER`, 0x48 bytes) of type 4, whose first record is
 /// the logfile header: marker 0xC001 or 0xC002 and hook 0.
 #[must_use]
 pub fn sniff(bytes: &[u8]) -> Content {
@@ -132,8 +132,8 @@ fn is_network_capture(bytes: &[u8]) -> bool {
 
 fn is_event_trace_log(bytes: &[u8]) -> bool {
     let Some(head) = bytes.first_chunk::<0x50>() else {
-        // Cut inside the first buffer header: the reader of the format says so better than this can.
-        // Records begin at multiples of 8, so buffers end there; a text with a byte order mark does not look so.
+        // Truncated within the first buffer header: accept it, because the ETL reader gives a better error. Records
+        // start at multiples of 8, so buffers end there; a text with a byte order mark does not match.
         return bytes.first().is_some_and(|low| low % 8 == 0) && plausible_buffer_size(bytes);
     };
     let record = &head[0x48..];
@@ -147,15 +147,15 @@ fn plausible_buffer_size(bytes: &[u8]) -> bool {
     bytes.first_chunk::<4>().is_some_and(|size| (0x48..=64 << 20).contains(&u32::from_le_bytes(*size)))
 }
 
-/// Bytes from a file's beginning that say what it is.
+/// Number of bytes at the start of a file that are examined to detect its format.
 pub const LOOKED_AT: usize = 64 << 10;
 
-/// Whether `bytes` are a tar archive.
+/// True if `bytes` are a tar archive.
 pub fn is_tar(bytes: &[u8]) -> bool {
     bytes.get(257..262) == Some(b"ustar")
 }
 
-/// The first bytes, for a message.
+/// The first bytes in hexadecimal, for messages.
 pub fn beginning(bytes: &[u8]) -> String {
     bytes.iter().take(SNIFFED.min(8)).map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ")
 }
@@ -173,11 +173,11 @@ mod tests {
     }
 
     #[test]
-    fn content_decides() {
+    fn detects_formats_from_content() {
         let log = event_trace_log();
         let recording = Content::Recording(RecordingKind::EventTraceLog);
         assert_eq!(sniff(&log), recording);
-        assert_eq!(sniff(&log[..0x30]), recording, "cut, but of this kind");
+        assert_eq!(sniff(&log[..0x30]), recording, "truncated");
         assert_eq!(sniff(b"\xFD7zXZ\0rest"), Content::Packed(Packing::Xz));
         assert_eq!(sniff(b"\x1F\x8B\x08rest"), Content::Packed(Packing::Gzip));
         assert_eq!(sniff(b"PK\x03\x04rest"), Content::Packed(Packing::Zip));

@@ -1,42 +1,42 @@
-//! Where what is unpacked goes: into memory, or wherever who opens files puts it.
+//! Destinations for unpacked content: memory, or a store provided by the caller.
 
 use std::fmt::Debug;
 use std::io;
 
 use crate::bytes::Bytes;
 
-/// Takes what a packed file unpacks to.
+/// A destination for the unpacked content of a file.
 pub trait Store: Debug + Send + Sync {
-    /// What was kept of an earlier unpacking of the same file.
+    /// The cached content of the same file, if it was unpacked before.
     fn find(&self) -> Option<Box<dyn Bytes>> {
         None
     }
 
-    /// A place for bytes that are about to come; `all` when they are all that the file unpacks to.
+    /// A sink for unpacked bytes; `all` if they are the entire content of the file.
     fn sink(&self, all: bool) -> Box<dyn Sink>;
 
-    /// Called from time to time: `done` of `total` packed bytes are unpacked.
+    /// Called periodically: `done` of `total` packed bytes are unpacked.
     fn progress(&self, done: u64, total: u64) {
         let _ = (done, total);
     }
 }
 
-/// Bytes on their way.
+/// Receives unpacked bytes.
 pub trait Sink {
-    /// Takes more.
+    /// Appends bytes.
     ///
     /// # Errors
-    /// There is no room.
+    /// There is no space left.
     fn push(&mut self, bytes: &[u8]) -> io::Result<()>;
 
-    /// All of them have come.
+    /// Returns the complete content.
     ///
     /// # Errors
-    /// They cannot be read back.
+    /// The content cannot be read back.
     fn finish(self: Box<Self>) -> io::Result<Box<dyn Bytes>>;
 }
 
-/// Holds everything.
+/// Stores everything in memory.
 #[derive(Debug)]
 pub struct Memory;
 

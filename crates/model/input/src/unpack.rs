@@ -1,4 +1,4 @@
-//! Undoing the packings that recordings are shared in, never further than allowed.
+//! Unpacks compressed files and archives within limits.
 
 use std::cell::Cell;
 use std::io::{self, Cursor, Read};
@@ -9,16 +9,16 @@ use crate::error::Error;
 use crate::sniff::{Content, LOOKED_AT, Packing, is_tar, sniff};
 use crate::store::{Sink, Store};
 
-/// How far packed files may expand.
+/// Limits for unpacking, against decompression bombs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Most bytes that one file may unpack to.
+    /// Maximum unpacked size of a file, bytes.
     pub unpacked_bytes: u64,
-    /// Most bytes that each packed byte may stand for, beyond [`Limits::free_bytes`].
+    /// Maximum ratio of unpacked to packed size, beyond [`Limits::free_bytes`].
     pub ratio: u64,
-    /// Bytes that any file may unpack to, however small it is.
+    /// Unpacked size allowed for any file regardless of the ratio, bytes.
     pub free_bytes: u64,
-    /// Most packings inside each other that are undone, e.g. 2 for an `.etl.xz` in a `.zip`.
+    /// Maximum nesting depth, e.g. 2 for an `.etl.xz` in a `.zip`.
     pub layers: usize,
 }
 
@@ -26,7 +26,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             unpacked_bytes: 8 << 30,
-            // A recording of an idle machine that was reserved and hardly used shrinks a few hundredfold.
+            // A preallocated recording of an idle machine compresses a few hundredfold.
             ratio: 400,
             free_bytes: 256 << 20,
             layers: 3,
@@ -40,59 +40,59 @@ impl Limits {
     }
 }
 
-// Decoders of the streaming formats may keep this much history.
+// Maximum history of the streaming decoders.
 const DICTIONARY_KIB: u32 = 256 << 10;
 
-/// What the first of what `bytes` unpack to is, `most` bytes of it; less where they are damaged, which their reader says.
-pub fn unpacked_beginning(packing: Packing, bytes: &[u8], most: usize) -> Vec<u8> {
+/// The first `most` unpacked bytes; fewer if the data is damaged, which its reader reports.
+pub fn unpack_beginning(packing: Packing, bytes: &[u8], most: usize) -> Vec<u8> {
     let done = Cell::new(0);
     let source = Source { rest: bytes, done: &done };
     let reader: Box<dyn Read> = match packing {
         Packing::Xz => Box::new(lzma_rust2::XzReader::new_mem_limit(source, true, DICTIONARY_KIB)),
         Packing::Gzip => Box::new(flate2::read::MultiGzDecoder::new(source)),
         Packing::Zstandard => Box::new(ZstandardFrames { rest: bytes, frame: None, done: &done, all: bytes.len() }),
-        // Its members are files.
+        // Members are separate files.
         Packing::Zip => return Vec::new(),
     };
     let mut beginning = Vec::new();
-    // What came before the damage is what there is.
+    // On damage, use the bytes before it.
     let _ = reader.take(most as u64).read_to_end(&mut beginning);
     beginning
 }
 
-/// What was inside a packed file.
+/// The content of a packed file.
 #[derive(Debug, Default)]
 pub struct Unpacked {
-    /// Names and bytes, in the archive's order.
+    /// Names and bytes, in archive order.
     pub files: Vec<(String, Box<dyn Bytes>)>,
-    /// Names of an archive's members that are no part of a recording.
-    pub passed_over: Vec<String>,
+    /// Names of the skipped archive members.
+    pub skipped: Vec<String>,
 }
 
 impl Unpacked {
     fn append(&mut self, inside: Self) {
         self.files.extend(inside.files);
-        self.passed_over.extend(inside.passed_over);
+        self.skipped.extend(inside.skipped);
     }
 }
 
-/// How far and where to something is unpacked, and what of an archive.
+/// How to unpack a file.
 #[derive(Clone, Copy)]
-pub struct Unpacking<'a> {
-    /// How far.
+pub struct UnpackOptions<'a> {
     pub limits: &'a Limits,
-    /// Where to.
+    /// Destination.
     pub store: &'a dyn Store,
-    /// Whether a member of an archive is of use, by its name and first bytes, that is neither a recording nor packed.
-    pub is_of_use: fn(&str, &[u8]) -> bool,
+    /// Decides from its name and first bytes whether an archive member that is neither a recording nor packed is
+    /// relevant.
+    pub is_relevant: fn(&str, &[u8]) -> bool,
 }
 
-/// Undoes all packings of `bytes`. An archive's members that are neither recordings, nor of use, nor packed, are passed over.
-pub fn unpack(name: &str, packing: Packing, bytes: &[u8], how: Unpacking<'_>) -> Result<Unpacked, Error> {
+/// Unpacks `bytes` recursively. Archive members that are neither recordings, nor relevant, nor packed are skipped.
+pub fn unpack(name: &str, packing: Packing, bytes: &[u8], how: UnpackOptions<'_>) -> Result<Unpacked, Error> {
     how.layer(name, packing, bytes, how.limits.layers)
 }
 
-impl Unpacking<'_> {
+impl UnpackOptions<'_> {
     fn layer(&self, name: &str, packing: Packing, bytes: &[u8], layers: usize) -> Result<Unpacked, Error> {
         if layers == 0 {
             return Err(Error::TooDeep { name: name.into(), limit: self.limits.layers });
@@ -119,7 +119,7 @@ impl Unpacking<'_> {
         };
         match sniff(inside.bytes()) {
             Content::Packed(packing) => self.layer(name, packing, inside.bytes(), layers - 1),
-            _ => Ok(Unpacked { files: vec![(name.to_owned(), inside)], passed_over: Vec::new() }),
+            _ => Ok(Unpacked { files: vec![(name.to_owned(), inside)], skipped: Vec::new() }),
         }
     }
 
@@ -157,11 +157,11 @@ impl Unpacking<'_> {
             let content = sniff(&head);
             match content {
                 Content::Empty => {
-                    unpacked.passed_over.push(member_name);
+                    unpacked.skipped.push(member_name);
                     continue;
                 }
-                Content::Unknown if !is_tar(&head) && !(self.is_of_use)(&member_name, &head) => {
-                    unpacked.passed_over.push(member_name);
+                Content::Unknown if !is_tar(&head) && !(self.is_relevant)(&member_name, &head) => {
+                    unpacked.skipped.push(member_name);
                     continue;
                 }
                 Content::Unknown | Content::Recording(_) | Content::Packed(_) => {}
@@ -219,10 +219,10 @@ impl Unpacking<'_> {
     }
 }
 
-/// Bytes that are unpacked at once.
+/// Bytes unpacked at a time.
 const BLOCK_BYTES: usize = 256 << 10;
 
-/// Copies to the end, adds what was copied to `length`, and calls `after_each` block.
+/// Copies everything, adds the number of bytes to `length`, and calls `after_each` after each block.
 fn copy(reader: &mut impl Read, sink: &mut dyn Sink, length: &mut u64, after_each: impl Fn()) -> io::Result<()> {
     let mut block = vec![0; BLOCK_BYTES];
     loop {
@@ -239,7 +239,7 @@ fn copy(reader: &mut impl Read, sink: &mut dyn Sink, length: &mut u64, after_eac
     }
 }
 
-/// Packed bytes, and how many of them were taken.
+/// Packed bytes, with the number consumed so far.
 struct Source<'a> {
     rest: &'a [u8],
     done: &'a Cell<usize>,
@@ -253,32 +253,32 @@ impl Read for Source<'_> {
     }
 }
 
-/// Most members of an archive: one with more is refused.
+/// Maximum number of archive members.
 const MAX_MEMBERS: usize = 1_000_000;
 
-/// What a tar archive holds.
+/// Members of a tar archive.
 pub struct TarMembers {
-    /// Names, and where their bytes are.
+    /// Names and byte ranges.
     pub members: Vec<(String, Range<usize>)>,
-    /// Whether it ends early or is damaged.
-    pub is_cut: bool,
+    /// True if the archive is truncated or damaged.
+    pub is_truncated: bool,
 }
 
-/// The regular files in a tar archive: names, with the archive's before them, and where their bytes are. Of an archive that is cut or damaged,
-/// those before the damage, and that there is some; its last may be cut.
+/// The regular files in a tar archive: names prefixed with the archive's name, and byte ranges. For a truncated or
+/// damaged archive, the members before the damage; the last one may be truncated.
 pub fn tar_members(name: &str, bytes: &[u8]) -> Result<TarMembers, Error> {
     let failed = |source| Error::Unpack { name: name.to_owned(), packing: "tar", offset: 0, source };
     let mut archive = tar::Archive::new(bytes);
-    let (mut members, mut is_cut) = (Vec::new(), false);
+    let (mut members, mut is_truncated) = (Vec::new(), false);
     for (entries, entry) in archive.entries().map_err(failed)?.enumerate() {
         if entries == MAX_MEMBERS {
             return Err(failed(io::Error::other(format!("more than {MAX_MEMBERS} members"))));
         }
         let entry = match entry {
             Ok(entry) => entry,
-            // A cut archive still holds what came before.
+            // A truncated archive still contains the members before the damage.
             Err(_) if entries > 0 => {
-                is_cut = true;
+                is_truncated = true;
                 break;
             }
             Err(source) => return Err(failed(source)),
@@ -290,25 +290,25 @@ pub fn tar_members(name: &str, bytes: &[u8]) -> Result<TarMembers, Error> {
         let from = usize::try_from(entry.raw_file_position()).unwrap_or(usize::MAX);
         let to = from.saturating_add(usize::try_from(entry.size()).unwrap_or(usize::MAX));
         if from <= bytes.len() {
-            is_cut |= to > bytes.len();
+            is_truncated |= to > bytes.len();
             members.push((format!("{name}/{path}"), from..to.min(bytes.len())));
         }
     }
-    Ok(TarMembers { members, is_cut })
+    Ok(TarMembers { members, is_truncated })
 }
 
-/// A Zstandard file may hold frame after frame, some of which are to be skipped; a decoder reads one.
+/// Reads all frames of a Zstandard file, some of which are skippable; the decoder reads only one.
 struct ZstandardFrames<'a> {
     rest: &'a [u8],
     frame: Option<ZstandardFrame<'a>>,
-    /// Bytes that were taken, of how many.
+    /// Number of bytes consumed, and total.
     done: &'a Cell<usize>,
     all: usize,
 }
 
 type ZstandardFrame<'a> = ruzstd::decoding::StreamingDecoder<Remainder<'a>, ruzstd::decoding::FrameDecoder>;
 
-/// What a frame's decoder has not read.
+/// The bytes a frame's decoder has not read yet.
 struct Remainder<'a>(&'a [u8]);
 
 impl Read for Remainder<'_> {

@@ -1,4 +1,4 @@
-//! Decodes all tables of a recording and prints what that took, as one line of JSON: for benchmarks.
+//! Benchmark: decodes all tables of a recording and prints the time and memory used as one line of JSON.
 //!
 //! ```text
 //! cargo run --release -p onoff-sources --example decode -- FILE…
@@ -13,7 +13,7 @@ use std::time::Instant;
 use onoff_files::{Options, open};
 use onoff_trace::{TableName, Tables, Trace};
 
-/// Decodes the tables that `ONOFF_TABLES` names (comma-separated), by default all but the generic events and the
+/// Decodes the tables named in `ONOFF_TABLES` (comma-separated); by default all except generic events and the
 /// inventory.
 fn main() -> ExitCode {
     let paths: Vec<PathBuf> = std::env::args_os().skip(1).map(Into::into).collect();
@@ -71,7 +71,7 @@ fn rows(trace: &Trace) -> String {
     .join(",")
 }
 
-/// The most memory this process held, file pages included; 0 where the system does not say.
+/// Peak memory of this process, including file pages; 0 if unknown.
 fn peak_memory_bytes() -> u64 {
     std::fs::read_to_string("/proc/self/status")
         .ok()

@@ -1,15 +1,15 @@
-//! Drivers' files from the recorded computer's disk: how they are signed.
+//! Signatures of driver files of the recorded computer.
 
 use goblin::pe::PE;
 use goblin::pe::options::ParseOptions;
 use memchr::memmem;
 use onoff_trace::DriverFile;
 
-/// Names in certificates that are made for tests: that of the driver kit's tools, and those of Microsoft's roots for tests.
+/// Names in test certificates: that of the Windows Driver Kit, and those of Microsoft's test root certificates.
 const TEST_CERTIFICATES: [&[u8]; 4] =
     [b"WDKTestCert", b"Microsoft Testing Root", b"Microsoft Testing PCA", b"Microsoft Test Root"];
 
-/// How a program of Windows is signed; `None` when the bytes are none.
+/// Signatures of a Windows program; `None` if the bytes are not one.
 #[must_use]
 pub fn driver_file(name: &str, bytes: &[u8]) -> Option<DriverFile> {
     let mut options = ParseOptions::default();

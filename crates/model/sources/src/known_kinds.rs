@@ -1,7 +1,8 @@
-//! What a file is that the reader who was asked does not read: every kind that some verb reads, and kinds of other programs that people take
-//! for recordings. Told by the first bytes; a name counts only for the parts of Linux recordings.
+//! Describes files that the current command does not read: every kind that some other command reads, and files of other
+//! programs that are often mistaken for recordings. Detection uses the first bytes; names matter only for parts of
+//! Linux recordings.
 //!
-//! The magics are those that the formats' own documents name, or that `file(1)` and the Library of Congress list.
+//! Magic numbers are from the format documentation, `file(1)` or the Library of Congress.
 
 use onoff_firmware_tables;
 use onoff_input::sniff::{Content, KnownKind, LOOKED_AT, RecordingKind, is_tar, sniff};
@@ -14,17 +15,16 @@ const fn foreign(is: &'static str, instead: &'static str) -> KnownKind {
     KnownKind { is, read_by: "", instead }
 }
 
-/// What `onoff firmware` reads.
+/// Read by `onoff firmware`.
 pub(crate) const FIRMWARE: KnownKind =
-    read("a table of firmware", "'onoff firmware' (or 'onoff boot RECORDING --firmware FILE')");
-const HIVE: KnownKind = read("a registry hive of Windows", "'onoff image'");
-const PREFETCH: KnownKind = read("a prefetch file of Windows", "'onoff prefetch'");
+    read("a firmware table", "'onoff firmware' (or 'onoff boot RECORDING --firmware FILE')");
+const HIVE: KnownKind = read("a Windows registry hive", "'onoff image'");
+const PREFETCH: KnownKind = read("a Windows prefetch file", "'onoff prefetch'");
 
-const RECORD_WINDOWS: &str =
-    "Record the boot as an Event Trace Log (.etl): 'onoff record boot --plan windows' shows how";
+const RECORD_WINDOWS: &str = "Record the boot as an Event Trace Log (.etl): see 'onoff record boot --plan windows'";
 
-/// Beginnings of files, and what they say.
-const BEGINNINGS: &[(&[u8], KnownKind)] = &[
+/// Magic numbers at the start of files.
+const MAGICS: &[(&[u8], KnownKind)] = &[
     (b"regf", HIVE),
     (b"MAM\x04", PREFETCH),
     (b"FPDT", FIRMWARE),
@@ -33,49 +33,46 @@ const BEGINNINGS: &[(&[u8], KnownKind)] = &[
     (b"ElfFile\0", foreign("a Windows event log (.evtx)", RECORD_WINDOWS)),
     (b"\x30\0\0\0LfLe", foreign("a Windows event log (.evt)", RECORD_WINDOWS)),
     (b"!FastSerialization", foreign("a trace converted by TraceEvent (.etlx)", "Take the .etl it was made from")),
-    (b"\x14\0\0\0!FastSerialization", foreign("a trace of .NET (.netperf or .etlx)", RECORD_WINDOWS)),
-    (b"Nettrace", foreign("a trace of .NET (.nettrace)", RECORD_WINDOWS)),
-    (
-        b"PERFILE2",
-        foreign("a recording of Linux perf (perf.data)", "Record with trace-cmd, or run 'onoff record boot'"),
-    ),
+    (b"\x14\0\0\0!FastSerialization", foreign("a .NET trace (.netperf or .etlx)", RECORD_WINDOWS)),
+    (b"Nettrace", foreign("a .NET trace (.nettrace)", RECORD_WINDOWS)),
+    (b"PERFILE2", foreign("a Linux perf recording (perf.data)", "Record with trace-cmd, or run 'onoff record boot'")),
     (b"\xC1\x1F\xFC\xC1", foreign("a CTF trace (LTTng)", "Record with trace-cmd, or run 'onoff record boot'")),
     (b"\xC1\xFC\x1F\xC1", foreign("a CTF trace (LTTng)", "Record with trace-cmd, or run 'onoff record boot'")),
     (b"MDMP", foreign("a minidump of a Windows program", RECORD_WINDOWS)),
-    (b"PAGEDU64", foreign("a memory dump of Windows", RECORD_WINDOWS)),
-    (b"PAGEDUMP", foreign("a memory dump of Windows", RECORD_WINDOWS)),
+    (b"PAGEDU64", foreign("a Windows memory dump", RECORD_WINDOWS)),
+    (b"PAGEDUMP", foreign("a Windows memory dump", RECORD_WINDOWS)),
     (b"vhdxfile", foreign("a virtual disk (VHDX)", "Mount it, then run 'onoff image' on the folder")),
     (b"conectix", foreign("a virtual disk (VHD)", "Mount it, then run 'onoff image' on the folder")),
     (b"QFI\xFB", foreign("a virtual disk (QCOW2)", "Mount it, then run 'onoff image' on the folder")),
     (b"KDMV", foreign("a virtual disk (VMDK)", "Mount it, then run 'onoff image' on the folder")),
     (b"MSWIM\0\0\0", foreign("a Windows image (.wim)", "Mount or extract it, then run 'onoff image' on the folder")),
     (b"MSCF", foreign("a cabinet file (.cab)", "Unpack it with cabextract or expand, and open the .etl in it")),
-    (b"7z\xBC\xAF\x27\x1C", foreign("a 7z archive", "Unpack it, and open what is in it")),
-    (b"Rar!\x1A\x07", foreign("a RAR archive", "Unpack it, and open what is in it")),
-    (b"BZh", foreign("a bzip2 file", "Unpack it with bzip2, and open what comes out")),
-    (b"\x04\x22\x4D\x18", foreign("an LZ4 file", "Unpack it with lz4, and open what comes out")),
+    (b"7z\xBC\xAF\x27\x1C", foreign("a 7z archive", "Unpack it, and open its contents")),
+    (b"Rar!\x1A\x07", foreign("a RAR archive", "Unpack it, and open its contents")),
+    (b"BZh", foreign("a bzip2 file", "Unpack it with bzip2, and open the result")),
+    (b"\x04\x22\x4D\x18", foreign("an LZ4 file", "Unpack it with lz4, and open the result")),
     (
         b"\x89PNG\r\n",
-        foreign("a picture (PNG)", "A chart of a boot can be read only as the SVG that 'systemd-analyze plot' writes"),
+        foreign("a picture (PNG)", "The only boot chart that can be read is the SVG written by 'systemd-analyze plot'"),
     ),
     (b"\xFF\xD8\xFF", foreign("a picture (JPEG)", "")),
     (b"GIF8", foreign("a picture (GIF)", "")),
     (b"%PDF-", foreign("a PDF", "")),
     (b"SQLite format 3\0", foreign("an SQLite database", "")),
-    (b"MZ", foreign("a program or library of Windows", "")),
-    (b"\x7FELF", foreign("a program of Linux", "")),
-    (b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", foreign("a compound file of Microsoft (.msi, .doc, .xls)", "")),
+    (b"MZ", foreign("a Windows program or library", "")),
+    (b"\x7FELF", foreign("a Linux program", "")),
+    (b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", foreign("a Microsoft compound file (.msi, .doc, .xls)", "")),
 ];
 
-/// What the start of texts says: the text must hold the words in its first 2 KiB.
+/// Words that identify text files if they occur in the first 2 KiB.
 const WORDS: &[(&str, KnownKind)] = &[
     (
         "<WpaProfileContainer",
-        foreign("a profile of Windows Performance Analyzer (.wpaProfile)", "Open the .etl it was made for"),
+        foreign("a Windows Performance Analyzer profile (.wpaProfile)", "Open the .etl it was made for"),
     ),
     (
         "<WindowsPerformanceAnalyzer",
-        foreign("a session of Windows Performance Analyzer (.wpa)", "Open the .etl it was made for"),
+        foreign("a Windows Performance Analyzer session (.wpa)", "Open the .etl it was made for"),
     ),
     (
         "<WindowsPerformanceRecorder",
@@ -85,49 +82,49 @@ const WORDS: &[(&str, KnownKind)] = &[
         "<instrumentationManifest",
         foreign("an instrumentation manifest (.man)", "Pass it with --manifest, next to a recording"),
     ),
-    ("\"traceEvents\"", foreign("a trace for Chrome's viewer", "Open the recording it was made from")),
-    (
-        "\"onoff\":",
-        foreign("an answer of onoff as JSON", "Open the recording it was made from; a baseline goes to --baseline"),
-    ),
-    ("<boot-summary", foreign("an answer of xperf as XML", "Open the .etl it was made from")),
-    ("BeginHeader", foreign("a text dump of xperf", "Open the .etl it was made from")),
+    ("\"traceEvents\"", foreign("a Chrome trace", "Open the recording it was made from")),
+    ("\"onoff\":", foreign("an onoff JSON report", "Open the original recording; pass a baseline with --baseline")),
+    ("<boot-summary", foreign("an xperf XML report", "Open the .etl it was made from")),
+    ("BeginHeader", foreign("an xperf text dump", "Open the .etl it was made from")),
     ("version = bootchart", foreign("the header of a bootchart", BOOTCHART)),
     ("title = Boot chart", foreign("the header of a bootchart", BOOTCHART)),
-    ("bootchart SVG file", foreign("a picture of systemd-bootchart (SVG)", BOOTCHART_PICTURE)),
-    ("bootchart svg file", foreign("a picture of bootchart (SVG)", BOOTCHART_PICTURE)),
-    ("<!DOCTYPE html", foreign("a page (HTML)", "Open the recording it was made from")),
-    ("<html", foreign("a page (HTML)", "Open the recording it was made from")),
+    ("bootchart SVG file", foreign("a systemd-bootchart picture (SVG)", BOOTCHART_PICTURE)),
+    ("bootchart svg file", foreign("a bootchart picture (SVG)", BOOTCHART_PICTURE)),
+    ("<!DOCTYPE html", foreign("an HTML page", "Open the recording it was made from")),
+    ("<html", foreign("an HTML page", "Open the recording it was made from")),
 ];
 
-const BOOTCHART: &str = "Give the archive that it is from (bootchart.tgz), or run 'onoff collect' on that computer";
+const BOOTCHART: &str = "Pass the archive it is from (bootchart.tgz), or run 'onoff collect' on that computer";
 
-const BOOTCHART_PICTURE: &str = "The picture has samples of who ran, not who was waited for: run 'onoff boot' or 'onoff collect' on that computer, or 'systemd-analyze plot'";
+const BOOTCHART_PICTURE: &str = "The picture shows which processes ran, not what the boot waited for: run 'onoff boot', 'onoff collect' or 'systemd-analyze plot' on that computer";
 
-/// Files of a bootchart's archive.
-const OF_BOOTCHART: [&str; 2] = ["proc_stat.log", "proc_ps.log"];
+/// Files in a bootchart archive.
+const BOOTCHART_FILES: [&str; 2] = ["proc_stat.log", "proc_ps.log"];
 
-/// Headers of a tar archive's members begin at multiples of this.
+/// Alignment of member headers in a tar archive.
 const TAR_BLOCK: usize = 512;
 
-/// Bytes of a text in which [`WORDS`] are looked for.
-const TEXT_LOOKED_AT: usize = 2048;
+/// Number of bytes of a text searched for [`WORDS`].
+const SEARCHED_TEXT_BYTES: usize = 2048;
 
-/// What a file called `name` with these bytes, or the first [`LOOKED_AT`] of them, is; `None` when that is not known.
+/// Describes the file `name` from its content, or from the first [`LOOKED_AT`] bytes; `None` if its format is unknown.
 #[must_use]
 pub fn known_kind(name: &str, bytes: &[u8]) -> Option<KnownKind> {
     let head = bytes.get(..LOOKED_AT).unwrap_or(bytes);
     match sniff(head) {
         Content::Recording(kind) => return Some(kind.known()),
-        // What is in it would have to be looked at.
+        // The content would have to be examined.
         Content::Packed(_) => return None,
         Content::Empty => {
             let is = if bytes.is_empty() { "empty" } else { "empty (only zero bytes)" };
-            return Some(foreign(is, "Was the recorder stopped before it wrote, or is the copy incomplete?"));
+            return Some(foreign(
+                is,
+                "The recorder may have been stopped before it wrote anything, or the copy is incomplete",
+            ));
         }
         Content::Unknown => {}
     }
-    if let Some((_, kind)) = BEGINNINGS.iter().find(|(magic, _)| head.starts_with(magic)) {
+    if let Some((_, kind)) = MAGICS.iter().find(|(magic, _)| head.starts_with(magic)) {
         return Some(*kind);
     }
     if head.get(4..8) == Some(b"SCCA") {
@@ -135,7 +132,7 @@ pub fn known_kind(name: &str, bytes: &[u8]) -> Option<KnownKind> {
     }
     if is_tar(head) {
         let blocks = || head.chunks(TAR_BLOCK);
-        let of_bootchart = OF_BOOTCHART.iter().any(|file| blocks().any(|block| block.starts_with(file.as_bytes())));
+        let of_bootchart = BOOTCHART_FILES.iter().any(|file| blocks().any(|block| block.starts_with(file.as_bytes())));
         return of_bootchart.then(|| RecordingKind::Linux.known());
     }
     if onoff_fileio::recognize(head).is_some() {
@@ -154,9 +151,9 @@ pub fn known_kind(name: &str, bytes: &[u8]) -> Option<KnownKind> {
     WORDS.iter().find(|(words, _)| text.contains(words)).map(|(_, kind)| *kind)
 }
 
-/// The beginning as text: UTF-8, or the UTF-16 that Windows writes.
+/// The beginning as text: UTF-8, or UTF-16 as written by Windows.
 fn text_of(head: &[u8]) -> String {
-    let head = head.get(..TEXT_LOOKED_AT).unwrap_or(head);
+    let head = head.get(..SEARCHED_TEXT_BYTES).unwrap_or(head);
     match head.strip_prefix(b"\xFF\xFE") {
         Some(wide) => {
             let units: Vec<u16> = wide.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect();
@@ -175,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_that_another_verb_reads_name_it() {
+    fn kinds_of_other_commands_name_the_command() {
         for (bytes, verb) in [
             (&b"regf\x01\0\0\0"[..], "onoff image"),
             (b"MAM\x04\0\0\0\0", "onoff prefetch"),
@@ -190,23 +187,23 @@ mod tests {
     }
 
     #[test]
-    fn foreign_kinds_are_named_and_anything_else_is_not() {
+    fn names_known_foreign_kinds_only() {
         assert_eq!(is(b"ElfFile\0\0\0"), "a Windows event log (.evtx)");
         let picture = b"<?xml version=\"1.0\" standalone=\"no\"?>\n<svg width=\"900px\" height=\"800px\">\n<!-- This file is a systemd-bootchart SVG file. -->\n";
-        assert_eq!(is(picture), "a picture of systemd-bootchart (SVG)");
+        assert_eq!(is(picture), "a systemd-bootchart picture (SVG)");
         assert!(known_kind("bootchart.svg", picture).unwrap().instead.contains("'onoff boot'"));
         assert_eq!(is(b""), "empty");
         assert_eq!(is(&[0; 100]), "empty (only zero bytes)");
         assert_eq!(
             is(b"<?xml version=\"1.0\"?>\n<WpaProfileContainer>"),
-            "a profile of Windows Performance Analyzer (.wpaProfile)"
+            "a Windows Performance Analyzer profile (.wpaProfile)"
         );
         let wide: Vec<u8> = b"\xFF\xFE"
             .iter()
             .copied()
             .chain("<?xml?><WpaProfileContainer".encode_utf16().flat_map(u16::to_le_bytes))
             .collect();
-        assert_eq!(is(&wide), "a profile of Windows Performance Analyzer (.wpaProfile)");
+        assert_eq!(is(&wide), "a Windows Performance Analyzer profile (.wpaProfile)");
         let mut bootchart = vec![0; 1024];
         bootchart[..6].copy_from_slice(b"header");
         bootchart[257..262].copy_from_slice(b"ustar");
@@ -219,8 +216,8 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_says_what_it_is_as_part_of_a_sentence() {
-        let all = BEGINNINGS.iter().map(|(_, kind)| kind).chain(WORDS.iter().map(|(_, kind)| kind));
+    fn descriptions_fit_into_a_sentence() {
+        let all = MAGICS.iter().map(|(_, kind)| kind).chain(WORDS.iter().map(|(_, kind)| kind));
         for kind in all {
             assert!(["a ", "an ", "the "].iter().any(|article| kind.is.starts_with(article)), "{kind:?}");
             assert!(!kind.instead.ends_with('.'), "{kind:?}");

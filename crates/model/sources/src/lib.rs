@@ -1,6 +1,6 @@
-//! One reader per recording kind, each filling the tables of the model.
+//! Readers for each kind of recording, which fill the tables of the model.
 //!
-//! It takes bytes, wherever they come from; the room `files` brings those of files, folders and streams.
+//! Input is bytes; the crate `onoff-files` provides those of files, folders and streams.
 //!
 //! ```
 //! use onoff_sources::{Files, files_from_bytes, Limits, Options, read_tables};
@@ -15,18 +15,18 @@
 //!
 //! # Design constraints
 //!
-//! * Opens no file, and builds for WebAssembly: bytes come in from the caller.
-//! * The kind of a file is told by its content, never by its name; the kinds are a registry (`registry.rs`).
-//! * Packed files are unpacked into memory, or into a [`Store`] that the caller brings, no further than [`Limits`] allows.
-//! * What no wanted table needs is not decoded.
-//! * An [`Error`] means that nothing can be said; everything else that goes wrong is a named loss of the trace.
+//! * Does not access files and builds for WebAssembly: the caller passes bytes.
+//! * File formats are detected by content, never by name; the kinds of recording are in a registry (`registry.rs`).
+//! * Packed files are unpacked into memory, or into a [`Store`] passed by the caller, within [`Limits`].
+//! * Only what the requested tables need is decoded.
+//! * An [`Error`] means that there is no result; all other problems are named losses of the trace.
 
 #![forbid(unsafe_code)]
 
 mod capture;
 mod driver_files;
-mod firmware_gathering;
-mod gathering;
+mod file_collector;
+mod firmware_collector;
 mod known_kinds;
 mod recordings;
 mod registry;
@@ -36,12 +36,12 @@ use onoff_trace::{Tables, Trace};
 
 pub use capture::read_capture;
 pub use driver_files::driver_file;
-pub use firmware_gathering::{FirmwareGathering, open_firmware_bytes};
-pub use gathering::{Gathering, files_from_bytes, refuse_at_first_look, unpacked_file};
+pub use file_collector::{FileCollector, files_from_bytes, reject_non_recording, unpacked_file};
+pub use firmware_collector::{FirmwareCollector, open_firmware_bytes};
 pub use known_kinds::known_kind;
 pub use onoff_etw::{KnownKernelEvent, KnownProvider, known_kernel_events, known_provider_events, known_providers};
 pub use onoff_firmware_tables::{GuidNames, parse_guid_names};
-pub use onoff_input::bytes::{Bytes, Shortened};
+pub use onoff_input::bytes::{Bytes, Truncation};
 pub use onoff_input::error::Error;
 pub use onoff_input::event_filter::{EventFilter, StreamEnd};
 pub use onoff_input::opened::{Files, SourceFile};
@@ -59,27 +59,27 @@ pub use onoff_windows::kernel_events::xperf_event_names;
 pub use recordings::{FileRole, Groups, file_role, group};
 pub use registry::tables_of;
 
-/// Reads files of any kind, captures too, into the wanted tables.
+/// Reads files of any kind, including captures, into the `wanted` tables.
 ///
 /// # Errors
-/// Files damaged beyond use: see [`Error`].
+/// Files that are too damaged: see [`Error`].
 pub fn read_tables(files: &Files, wanted: Tables, options: &Options) -> Result<Trace, Error> {
     let Some(source) = registry::source(files.kind()) else { return Err(Error::NoFile) };
     if let Some(asked) = options.boot.as_ref().filter(|_| files.kind() != RecordingKind::Linux) {
         return Err(Error::NoSuchBoot { asked: asked.clone(), boots: 0 });
     }
     let read = (source.read)(files, wanted, options);
-    // Said first: whatever else is wrong with what was read follows from it.
+    // Checked first, because any other error would be a consequence.
     files.check_complete()?;
     let mut trace = read?;
     trace.driver_files.clone_from(&options.driver_files);
     Ok(trace)
 }
 
-/// Reads a recording of an operating system into the wanted tables.
+/// Reads an operating-system recording into the `wanted` tables.
 ///
 /// # Errors
-/// As [`read_tables`]; also a capture, which is no such recording.
+/// As [`read_tables`]; also a capture, which is not an operating-system recording.
 pub fn open_files(files: &Files, wanted: Tables, options: &Options) -> Result<Trace, Error> {
     if files.kind() == RecordingKind::NetworkCapture {
         files.must_be(RecordingKind::EventTraceLog)?;

@@ -1,4 +1,4 @@
-//! Which files make one recording: told by their beginnings. The only rule there is for that; every front end asks it.
+//! Decides from their beginnings which files form one recording. All front ends use this one rule.
 
 use hashbrown::HashMap;
 use onoff_etl::{Input, LogfileHeader};
@@ -7,36 +7,36 @@ use crate::sections::sections;
 use onoff_input::error::Error;
 use onoff_input::opened::SourceFile;
 use onoff_input::sniff::{Content, LOOKED_AT, Packing, RecordingKind, is_tar, sniff};
-use onoff_input::unpack::unpacked_beginning;
+use onoff_input::unpack::unpack_beginning;
 use onoff_linux::{self, IDENTITY_BYTES, PartIdentity, Relation};
 
-/// What a file is to the recordings that it may be a part of.
+/// Role of a file in recordings.
 #[derive(Clone, Debug)]
 pub enum FileRole {
-    /// A log of Windows, which other logs may have been recorded with.
+    /// A Windows log, which may have been recorded together with others.
     Log(Box<LogfileHeader>),
     /// A part of a Linux recording, such as a kernel log.
     LinuxPart(Box<PartIdentity>),
-    /// A recording by itself, but files of it that are given together are read one after the other: a capture, file operations.
+    /// A recording on its own; several given together are read in sequence: captures, file operations.
     Series,
-    /// A recording by itself: an archive.
+    /// A recording on its own: an archive.
     Whole,
-    /// Nothing was written, or zeros only.
+    /// Empty, or only zeros.
     Empty,
-    /// No recording.
-    Nothing,
+    /// Not a recording.
+    Other,
 }
 
-/// Files put together to recordings, by their numbers.
+/// Files grouped into recordings, by index.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Groups {
-    /// The files of one recording each, in order.
+    /// The files of each recording, in order.
     pub recordings: Vec<Vec<usize>>,
-    /// Parts that only add to a recording, of which it is not known to which.
+    /// Parts that only add to a recording, where it is not known which one.
     pub unattributed: Vec<usize>,
 }
 
-/// What the file called `name` is; `bytes` is what it holds, packed or not.
+/// The role of the file `name` with the content `bytes`, packed or not.
 #[must_use]
 pub fn file_role(name: &str, bytes: &[u8]) -> FileRole {
     let packing = match sniff(bytes) {
@@ -47,7 +47,7 @@ pub fn file_role(name: &str, bytes: &[u8]) -> FileRole {
     let unpacked;
     let beginning = match packing {
         Some(packing) => {
-            unpacked = unpacked_beginning(packing, bytes, LOOKED_AT);
+            unpacked = unpack_beginning(packing, bytes, LOOKED_AT);
             &unpacked
         }
         None => bytes.get(..LOOKED_AT).unwrap_or(bytes),
@@ -56,7 +56,7 @@ pub fn file_role(name: &str, bytes: &[u8]) -> FileRole {
         Content::Recording(RecordingKind::EventTraceLog) => {
             match LogfileHeader::of_beginning(&Input { name, bytes: beginning }) {
                 Ok(header) => FileRole::Log(Box::new(header)),
-                // Its reader says what is wrong with it.
+                // Its reader reports what is wrong with it.
                 Err(_) => FileRole::Whole,
             }
         }
@@ -66,14 +66,14 @@ pub fn file_role(name: &str, bytes: &[u8]) -> FileRole {
         Content::Unknown if is_tar(beginning) => FileRole::Whole,
         Content::Unknown if onoff_fileio::recognize(beginning).is_some() => FileRole::Series,
         Content::Unknown => match onoff_linux::kind_of(name, beginning) {
-            // A report with many outputs may hold some of them.
-            None if packing.is_none() && holds_parts(bytes) => FileRole::LinuxPart(Box::new(PartIdentity::of_report())),
-            None => FileRole::Nothing,
+            // A report may contain outputs that are parts.
+            None if packing.is_none() && has_parts(bytes) => FileRole::LinuxPart(Box::new(PartIdentity::of_report())),
+            None => FileRole::Other,
             Some(kind) => {
                 let more;
                 let bytes = match packing {
                     Some(packing) => {
-                        more = unpacked_beginning(packing, bytes, IDENTITY_BYTES);
+                        more = unpack_beginning(packing, bytes, IDENTITY_BYTES);
                         &more
                     }
                     None => bytes,
@@ -84,30 +84,31 @@ pub fn file_role(name: &str, bytes: &[u8]) -> FileRole {
     }
 }
 
-/// Whether a file is a report (supportconfig) with an output that is part of a Linux recording.
-fn holds_parts(bytes: &[u8]) -> bool {
+/// True for a report (supportconfig) with an output that is part of a Linux recording.
+fn has_parts(bytes: &[u8]) -> bool {
     sections(bytes).into_iter().flatten().any(|section| {
         let output = bytes.get(section.range).unwrap_or_default();
         matches!(sniff(output), Content::Unknown) && onoff_linux::is_part(&section.name, output)
     })
 }
 
-/// Puts files together to recordings: logs of Windows that were recorded together, the parts of one Linux recording, and every other file that
-/// is a recording by itself. A part of Linux that could be of several recordings is of that which lies nearest to it by `names`.
+/// Groups files into recordings: Windows logs recorded together, the parts of one Linux recording, and every other file
+/// that is a recording on its own. A Linux part that fits several recordings belongs to the one nearest to it in the
+/// folder tree, by `names`.
 #[must_use]
 pub fn group(names: &[&str], roles: &[FileRole]) -> Groups {
     let mut recordings: Vec<Vec<usize>> = Vec::new();
     let mut logs: Vec<(usize, &LogfileHeader)> = Vec::new();
-    let mut parts: Vec<Item<'_>> = Vec::new();
+    let mut parts: Vec<LinuxFile<'_>> = Vec::new();
     for (at, role) in roles.iter().enumerate() {
         match role {
             FileRole::Log(header) => logs.push((at, header)),
             FileRole::LinuxPart(identity) => {
                 let name = names.get(at).copied().unwrap_or_default();
-                parts.push(Item { at, folders: folders(name), identity });
+                parts.push(LinuxFile { at, folders: folders(name), identity });
             }
             FileRole::Series | FileRole::Whole => recordings.push(vec![at]),
-            FileRole::Empty | FileRole::Nothing => {}
+            FileRole::Empty | FileRole::Other => {}
         }
     }
     recordings.extend(groups_of_logs(logs));
@@ -121,30 +122,30 @@ pub fn group(names: &[&str], roles: &[FileRole]) -> Groups {
     Groups { recordings, unattributed }
 }
 
-/// Folders that all is below of one machine, by the paths of files in them: what sosreport collected, and a copied file system.
-const OF_ONE_MACHINE: [&str; 2] = ["/sos_commands/", "/var/log/"];
+/// Folders whose whole tree belongs to one machine: the output of sosreport, and a copied file system.
+const SINGLE_MACHINE_FOLDERS: [&str; 2] = ["/sos_commands/", "/var/log/"];
 
-/// Refuses the members of an archive if they are of several recordings.
-pub(crate) fn refuse_several_members(members: &[SourceFile]) -> Result<(), Error> {
+/// Rejects the members of an archive if they belong to several recordings.
+pub(crate) fn require_single_in_archive(members: &[SourceFile]) -> Result<(), Error> {
     let names: Vec<&str> = members.iter().map(SourceFile::name).collect();
-    if names.len() < 2 || names.iter().any(|name| OF_ONE_MACHINE.iter().any(|folder| name.contains(folder))) {
+    if names.len() < 2 || names.iter().any(|name| SINGLE_MACHINE_FOLDERS.iter().any(|folder| name.contains(folder))) {
         return Ok(());
     }
     let roles: Vec<FileRole> = members.iter().map(|member| file_role(member.name(), member.bytes())).collect();
-    refuse_several(&names, &roles)
+    require_single(&names, &roles)
 }
 
-/// Refuses files of several recordings.
-pub(crate) fn refuse_several(names: &[&str], roles: &[FileRole]) -> Result<(), Error> {
+/// Rejects files of several recordings.
+pub(crate) fn require_single(names: &[&str], roles: &[FileRole]) -> Result<(), Error> {
     let groups = group(names, roles);
-    // Files of a capture follow each other, and an archive says itself what is in it.
-    let is_told_apart = |at: &usize| matches!(roles.get(*at), Some(FileRole::Log(_) | FileRole::LinuxPart(_)));
-    let mut told_apart = groups.recordings.iter().filter(|group| group.iter().any(is_told_apart));
+    // Captures may be split over several files, and an archive determines its own content.
+    let is_identifiable = |at: &usize| matches!(roles.get(*at), Some(FileRole::Log(_) | FileRole::LinuxPart(_)));
+    let mut identifiable = groups.recordings.iter().filter(|group| group.iter().any(is_identifiable));
     let first_of =
         |group: &Vec<usize>| group.first().and_then(|&at| names.get(at)).copied().unwrap_or_default().to_owned();
-    match (told_apart.next(), told_apart.next()) {
+    match (identifiable.next(), identifiable.next()) {
         (Some(first), Some(second)) => Err(Error::SeveralRecordings {
-            count: 2 + told_apart.count(),
+            count: 2 + identifiable.count(),
             first: first_of(first),
             second: first_of(second),
         }),
@@ -152,7 +153,7 @@ pub(crate) fn refuse_several(names: &[&str], roles: &[FileRole]) -> Result<(), E
     }
 }
 
-/// Logs that were recorded together, directly or by a log between them.
+/// Groups logs that were recorded together, directly or via another log.
 fn groups_of_logs(mut logs: Vec<(usize, &LogfileHeader)>) -> Vec<Vec<usize>> {
     logs.sort_by_key(|(_, header)| header.boot_filetime());
     let mut joined: Vec<usize> = (0..logs.len()).collect();
@@ -182,10 +183,10 @@ fn root(joined: &[usize], mut place: usize) -> usize {
     place
 }
 
-/// A part of Linux among files.
-struct Item<'r> {
+/// A Linux part.
+struct LinuxFile<'r> {
     at: usize,
-    /// The folders that it lies in, the outermost first.
+    /// The folders that contain it, outermost first.
     folders: Vec<&'r str>,
     identity: &'r PartIdentity,
 }
@@ -201,14 +202,14 @@ fn shared_folders(a: &[&str], b: &[&str]) -> usize {
     a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
-/// Parts of Linux by recording, and those of which it is not known.
-fn groups_of_parts(mut parts: Vec<Item<'_>>) -> (Vec<Vec<usize>>, Vec<usize>) {
+/// Groups Linux parts by recording; also returns those that fit several.
+fn groups_of_parts(mut parts: Vec<LinuxFile<'_>>) -> (Vec<Vec<usize>>, Vec<usize>) {
     parts.sort_by_key(|part| (part.identity.rank(), part.at));
-    let mut groups: Vec<Vec<&Item<'_>>> = Vec::new();
+    let mut groups: Vec<Vec<&LinuxFile<'_>>> = Vec::new();
     let mut by_key: HashMap<u64, Vec<usize>> = HashMap::new();
     let mut unattributed = Vec::new();
     for part in &parts {
-        let relation = |group: &[&Item<'_>]| {
+        let relation = |group: &[&LinuxFile<'_>]| {
             let mut known = Relation::Unknown;
             for member in group {
                 match part.identity.relation(member.identity) {
@@ -226,8 +227,8 @@ fn groups_of_parts(mut parts: Vec<Item<'_>>) -> (Vec<Vec<usize>>, Vec<usize>) {
         let is_same = |at: &usize| groups.get(*at).is_some_and(|group| relation(group) == Relation::Same);
         let mut possible: Vec<usize> = candidates.iter().copied().filter(is_same).collect();
         if possible.is_empty() {
-            // Of many recordings those are not compared line by line that share no line.
-            let is_apart = |(_, group): &(usize, &Vec<&Item<'_>>)| {
+            // With many recordings, those without a common line are not compared line by line.
+            let is_apart = |(_, group): &(usize, &Vec<&LinuxFile<'_>>)| {
                 groups.len() > MAX_COMPARED
                     && group.iter().any(|member| part.identity.is_apart_unless_shared(member.identity))
             };
@@ -265,14 +266,14 @@ fn groups_of_parts(mut parts: Vec<Item<'_>>) -> (Vec<Vec<usize>>, Vec<usize>) {
     (groups.into_iter().map(|group| group.into_iter().map(|part| part.at).collect()).collect(), unattributed)
 }
 
-/// Recordings that are looked at for what they share with a part. What more of them share is no evidence of any.
+/// Maximum number of recordings per key; a key shared by more is no evidence.
 const MAX_CANDIDATES: usize = 64;
 
-/// Recordings that a part is compared with in full.
+/// Maximum number of recordings a part is compared with in full.
 const MAX_COMPARED: usize = 256;
 
-/// The only one of the possible recordings, or the one that lies nearest.
-fn nearest(part: &Item<'_>, possible: &[usize], groups: &[Vec<&Item<'_>>]) -> Option<usize> {
+/// The only possible recording, or the nearest one.
+fn nearest(part: &LinuxFile<'_>, possible: &[usize], groups: &[Vec<&LinuxFile<'_>>]) -> Option<usize> {
     let distance = |at: usize| {
         let members = groups.get(at).into_iter().flatten();
         members.map(|member| shared_folders(&member.folders, &part.folders)).max().unwrap_or(0)
@@ -316,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn kernel_logs_of_several_computers_and_boots_are_several_recordings() {
+    fn groups_kernel_logs_by_computer_and_boot() {
         let files = [
             ("logs/a.txt", log("web1", 1)),
             ("logs/b.txt", log("web2", 2)),
@@ -325,13 +326,13 @@ mod tests {
         ];
         let expected = vec![vec!["logs/a.txt", "logs/uname"], vec!["logs/b.txt"], vec!["logs/b-again.txt"]];
         assert_eq!(recordings(&files), (expected, 0));
-        // The same log twice, one longer than the other, is of one boot.
+        // Two copies of a log, one of them longer, are of one boot.
         let longer = format!("{}[   60.000000] more\n", log("web1", 1));
         assert_eq!(recordings(&[("a", log("web1", 1)), ("b", longer)]).0.len(), 1);
     }
 
     #[test]
-    fn what_says_nothing_of_itself_is_of_the_recording_next_to_it_or_of_none() {
+    fn unidentified_parts_belong_to_nearest_recording() {
         let memory = || "MemTotal:        1969152 kB\n".to_owned();
         let files = [("a/dmesg", log("a", 1)), ("b/dmesg", log("b", 2)), ("b/meminfo", memory())];
         assert_eq!(recordings(&files), (vec![vec!["a/dmesg"], vec!["b/dmesg", "b/meminfo"]], 0));
@@ -341,10 +342,10 @@ mod tests {
     }
 
     #[test]
-    fn captures_and_empty_files_are_by_themselves() {
+    fn roles_of_captures_and_empty_files() {
         const CAPTURE: &[u8] = b"\xD4\xC3\xB2\xA1\x02\0\x04\0\0\0\0\0\0\0\0\0\0\0\x04\0\x01\0\0\0";
         let roles = [file_role("a", CAPTURE), file_role("b", b""), file_role("c", &[0; 200]), file_role("d", b"text")];
-        assert!(matches!(roles, [FileRole::Series, FileRole::Empty, FileRole::Empty, FileRole::Nothing]), "{roles:?}");
+        assert!(matches!(roles, [FileRole::Series, FileRole::Empty, FileRole::Empty, FileRole::Other]), "{roles:?}");
     }
 
     #[test]

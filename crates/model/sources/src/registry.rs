@@ -1,4 +1,4 @@
-//! The registry of source kinds: how each is recognized by what its files hold, which tables it can fill, and its reader.
+//! The registry of recording kinds: how each is recognized from content, the tables it can fill, and its reader.
 
 use onoff_trace::TableName;
 use onoff_trace::{Tables, Trace};
@@ -9,42 +9,40 @@ use onoff_input::opened::Files;
 use onoff_input::options::Options;
 use onoff_input::sniff::{Content, RecordingKind, sniff};
 
-/// What a file is to a kind of source.
+/// Result of recognizing a file as a kind of recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Recognized {
-    /// Nothing.
     No,
     /// A part that only adds to a recording.
     Part,
-    /// A recording, or a part that is one by itself.
+    /// A recording, or a part that is one on its own.
     Recording,
 }
 
-/// A kind of source.
+/// A kind of recording.
 #[derive(Debug)]
 pub(crate) struct Source {
-    /// Which.
     pub(crate) kind: RecordingKind,
-    /// What a file of this name with these bytes is to it. The name counts only where bytes cannot say, as for a file of one number.
+    /// Recognizes a file from its name and bytes. The name is used only where the bytes are not sufficient, e.g. for a
+    /// file with a single number.
     pub(crate) recognize: fn(&str, &[u8]) -> Recognized,
-    /// The tables that it can fill.
-    pub(crate) gives: Tables,
-    /// Its reader.
+    /// The tables it can fill.
+    pub(crate) tables: Tables,
     pub(crate) read: fn(&Files, Tables, &Options) -> Result<Trace, Error>,
 }
 
-/// Every kind of source, in the order in which they are tried.
+/// All kinds, in recognition order.
 pub(crate) const SOURCES: &[Source] = &[
     Source {
         kind: RecordingKind::EventTraceLog,
         recognize: |_, bytes| match sniff(bytes) {
-            // The reader of Event Trace Logs says what is wrong with an empty one.
+            // The reader of Event Trace Logs reports what is wrong with an empty one.
             Content::Recording(RecordingKind::EventTraceLog) | Content::Empty | Content::Packed(_) => {
                 Recognized::Recording
             }
             _ => Recognized::No,
         },
-        gives: Tables::of(&[
+        tables: Tables::of(&[
             TableName::Processes,
             TableName::Threads,
             TableName::Images,
@@ -75,7 +73,7 @@ pub(crate) const SOURCES: &[Source] = &[
             Content::Recording(RecordingKind::NetworkCapture) => Recognized::Recording,
             _ => Recognized::No,
         },
-        gives: Tables::of(&[TableName::NetworkTransfers, TableName::DhcpMessages, TableName::NameLookups]),
+        tables: Tables::of(&[TableName::NetworkTransfers, TableName::DhcpMessages, TableName::NameLookups]),
         read: |files, wanted, options| Ok(capture::tables(capture::read_capture(files, options)?, wanted)),
     },
     Source {
@@ -85,7 +83,7 @@ pub(crate) const SOURCES: &[Source] = &[
             Some(_) => Recognized::Part,
             None => Recognized::No,
         },
-        gives: Tables::of(&[
+        tables: Tables::of(&[
             TableName::Processes,
             TableName::Threads,
             TableName::ContextSwitches,
@@ -118,18 +116,17 @@ pub(crate) const SOURCES: &[Source] = &[
             Some(_) => Recognized::Recording,
             None => Recognized::No,
         },
-        gives: Tables::of(&[TableName::FileIos, TableName::Processes]),
+        tables: Tables::of(&[TableName::FileIos, TableName::Processes]),
         read: |files, wanted, _| onoff_file_operations::open(files, wanted),
     },
 ];
 
-/// The source of this kind.
 pub(crate) fn source(kind: RecordingKind) -> Option<&'static Source> {
     SOURCES.iter().find(|source| source.kind == kind)
 }
 
-/// The tables that recordings of a kind can fill.
+/// The tables that a kind of recording can fill.
 #[must_use]
 pub fn tables_of(kind: RecordingKind) -> Tables {
-    source(kind).map_or(Tables::NONE, |source| source.gives)
+    source(kind).map_or(Tables::NONE, |source| source.tables)
 }

@@ -1,4 +1,4 @@
-//! Reports that hold many outputs one after the other, each under its command: the files of supportconfig (SUSE).
+//! Splits reports with many command outputs, each under its command: the files of supportconfig (SUSE).
 //!
 //! ```text
 //! #==[ Command ]======================================#
@@ -8,30 +8,29 @@
 
 use std::ops::Range;
 
-/// How the line above each output begins.
+/// Start of the line above each output.
 const MARK: &[u8] = b"#==[ ";
 
-/// Sections of one file, at most: the largest reports hold some thousand.
+/// Maximum number of sections in a file: the largest reports have a few thousand.
 const MAX_SECTIONS: usize = 100_000;
 
-/// Bytes at the beginning in which a report has its first mark.
-const LOOKED_AT: usize = 4096;
+/// Number of bytes at the start of a report that contain its first mark.
+const HEAD_BYTES: usize = 4096;
 
-/// An output in a report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Section {
-    /// The command that printed it, or the file that it is of.
+    /// The command that printed it, or the file it was copied from.
     pub(crate) name: String,
-    /// Where its lines are.
+    /// Byte range of its lines.
     pub(crate) range: Range<usize>,
 }
 
-/// The outputs in `bytes`, if they are such a report.
+/// The sections of `bytes`; `None` if it is not a report.
 pub(crate) fn sections(bytes: &[u8]) -> Option<Vec<Section>> {
     let begins_line = |at: usize| at == 0 || bytes.get(at - 1) == Some(&b'\n');
     let marks = || memchr::memmem::find_iter(bytes, MARK).filter(|&at| begins_line(at));
-    // Whatever else a file is, and however large, is not searched for one.
-    let head = bytes.get(..LOOKED_AT).unwrap_or(bytes);
+    // Other files are rejected without searching all of their content.
+    let head = bytes.get(..HEAD_BYTES).unwrap_or(bytes);
     memchr::memmem::find_iter(head, MARK).find(|&at| begins_line(at))?;
     let line_end = |from: usize| bytes.get(from..).and_then(|rest| memchr::memchr(b'\n', rest)).map(|at| from + at + 1);
     let mut found = Vec::new();
@@ -51,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_output_is_found_under_its_command() {
+    fn finds_each_output_under_its_command() {
         let report = "=== Support Utilities ===\n\n#==[ Command ]======================================#\n# /usr/bin/dmesg -T\none\ntwo\n\n\
                       #==[ Log File ]====#\n# /var/log/messages - Last 500 Lines\nthree #==[ not a mark\n#==[ Command ]===#\n# empty\n";
         let found = sections(report.as_bytes()).unwrap();
@@ -68,17 +67,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_report_is_left_whole() {
+    fn other_files_have_no_sections() {
         for text in ["", "[    0.000000] Linux version\n", "x #==[ Command ]\n# y\n", "#==[", "#==[ Command ]"] {
             assert_eq!(sections(text.as_bytes()).unwrap_or_default(), [], "{text}");
         }
-        let late = format!("{}\n#==[ Command ]\n# x\ny\n", "a".repeat(LOOKED_AT));
+        let late = format!("{}\n#==[ Command ]\n# x\ny\n", "a".repeat(HEAD_BYTES));
         assert_eq!(sections(late.as_bytes()), None);
     }
 
     proptest::proptest! {
         #[test]
-        fn ranges_lie_inside_whatever_the_bytes(bytes: Vec<u8>) {
+        fn ranges_are_in_bounds(bytes: Vec<u8>) {
             let mut report = b"#==[ Command ]==#\n# x\n".to_vec();
             report.extend(&bytes);
             for section in sections(&report).unwrap_or_default() {

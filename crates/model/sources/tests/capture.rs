@@ -1,4 +1,4 @@
-//! Network captures whose truth is known, through every container and link layer, whole and broken.
+//! Network captures with known contents, in every container and link layer, intact and damaged.
 #![allow(clippy::unwrap_used)]
 
 use std::net::SocketAddr;
@@ -17,8 +17,8 @@ const CLIENT: [u8; 6] = [0x52, 0x54, 0, 0x77, 0, 1];
 const SERVER: [u8; 6] = [2, 0, 0, 0, 0, 1];
 
 fn read(files: &[&[u8]]) -> Result<Capture, Error> {
-    let held = files.iter().enumerate().map(|(at, bytes)| (format!("{at}.pcap"), bytes.to_vec()));
-    let files = files_from_bytes(held, &Limits::default())?;
+    let contents = files.iter().enumerate().map(|(at, bytes)| (format!("{at}.pcap"), bytes.to_vec()));
+    let files = files_from_bytes(contents, &Limits::default())?;
     read_capture(&files, &Options::default())
 }
 
@@ -41,7 +41,7 @@ fn transfer() -> TftpTransfer {
     }
 }
 
-fn played(transfer: &TftpTransfer, container: Container, link: Link, snap_length: usize) -> (Wrote, u64) {
+fn simulate(transfer: &TftpTransfer, container: Container, link: Link, snap_length: usize) -> (Wrote, u64) {
     let mut wrote = container.begin(link.number(), snap_length);
     let server = TftpServer { link, mac: SERVER };
     let end = server.play(transfer, START_NS, &mut wrote);
@@ -53,16 +53,16 @@ fn losses(capture: &Capture) -> Vec<&'static str> {
 }
 
 #[test]
-fn every_container_and_link_gives_the_same_transfer() {
+fn reads_same_transfer_from_every_container_and_link() {
     let mut ipv6 = transfer();
     ipv6.client = "[fd00::2]:1789".parse().unwrap();
     ipv6.server = "[fd00::1]:40000".parse().unwrap();
     for transfer in [transfer(), ipv6] {
         for container in Container::ALL {
             for link in Link::ALL {
-                // The second time cut: to headers and what TFTP says first.
+                // The second time truncated, to the headers and the start of TFTP packets.
                 for snap_length in [262_144, 120] {
-                    let (wrote, end) = played(&transfer, container, link, snap_length);
+                    let (wrote, end) = simulate(&transfer, container, link, snap_length);
                     let what = format!("{container:?} {link:?} {snap_length}");
                     let capture = read(&[&wrote.bytes]).unwrap();
                     let [found] = capture.transfers.as_slice() else {
@@ -74,13 +74,13 @@ fn every_container_and_link_gives_the_same_transfer() {
                     assert_eq!(found.counts.blocks, 101, "{what}");
                     assert_eq!(found.counts.acknowledgments, 27, "{what}");
                     assert_eq!(found.granted.as_ref().unwrap().window, Some(4), "{what}");
-                    // A tick of 2^-20 s is not quite a microsecond.
+                    // A tick of 2^-20 s is not exactly a microsecond.
                     let took = found.complete_ns.unwrap() - found.request_ns;
                     assert!((took - (end - START_NS) as i64).abs() <= 2_000, "{what}: {took}");
                     let turn = found.client_turn.median_ns.unwrap();
                     assert!((turn - 700_000).abs() <= 3_000, "{what}: {turn}");
-                    let tells = matches!(link, Link::Ethernet | Link::Vlan | Link::Cooked | Link::Cooked2);
-                    assert_eq!(found.client_mac.is_some(), tells, "{what}");
+                    let has_mac = matches!(link, Link::Ethernet | Link::Vlan | Link::Cooked | Link::Cooked2);
+                    assert_eq!(found.client_mac.is_some(), has_mac, "{what}");
                     let expected: &[&str] = if snap_length == 120 { &["frames_cut"] } else { &[] };
                     assert_eq!(losses(&capture), expected, "{what}");
                     assert_eq!(capture.snap_length, (snap_length == 120).then_some(120), "{what}");
@@ -91,10 +91,10 @@ fn every_container_and_link_gives_the_same_transfer() {
 }
 
 #[test]
-fn block_numbers_go_around_both_ways() {
+fn block_numbers_wrap_to_zero_and_one() {
     for (after_last, wraps) in [(0, 2), (1, 2)] {
         let transfer = TftpTransfer { bytes: 64 * 140_000 + 7, block_size: 64, window: 16, after_last, ..transfer() };
-        let (wrote, _) = played(&transfer, Container::Pcap, Link::Ethernet, 96);
+        let (wrote, _) = simulate(&transfer, Container::Pcap, Link::Ethernet, 96);
         let capture = read(&[&wrote.bytes]).unwrap();
         let found = &capture.transfers[0];
         assert_eq!(found.counts.blocks, 140_001);
@@ -106,9 +106,9 @@ fn block_numbers_go_around_both_ways() {
 }
 
 #[test]
-fn time_outs_are_lost_time() {
+fn measures_time_lost_to_timeouts() {
     let transfer = TftpTransfer { lost: vec![8, 40, 96], ..transfer() };
-    let (wrote, _) = played(&transfer, Container::Pcapng, Link::Ethernet, 65_536);
+    let (wrote, _) = simulate(&transfer, Container::Pcapng, Link::Ethernet, 65_536);
     let found = read(&[&wrote.bytes]).unwrap().transfers.remove(0);
     assert_eq!(found.timeout_count, 3);
     assert_eq!(found.timeout_ns, 3 * 1_000_000_000);
@@ -117,15 +117,15 @@ fn time_outs_are_lost_time() {
     let blocks: Vec<u64> = found.timeouts.iter().map(|timeout| timeout.block).collect();
     assert_eq!(blocks, [8, 40, 96]);
     assert!(found.timeouts.iter().all(|timeout| timeout.by_client));
-    // Turns are those of the other windows.
+    // Turnaround times are from the other windows.
     assert_eq!(found.client_turn.median_ns, Some(700_000));
     assert_eq!(found.client_turn.pauses, 0);
 }
 
 #[test]
-fn sorcerers_apprentice() {
+fn detects_sorcerers_apprentice_bug() {
     let transfer = TftpTransfer { window: 1, doubled_from: Some(30), ..transfer() };
-    let (wrote, _) = played(&transfer, Container::Pcap, Link::Ethernet, 65_536);
+    let (wrote, _) = simulate(&transfer, Container::Pcap, Link::Ethernet, 65_536);
     let found = read(&[&wrote.bytes]).unwrap().transfers.remove(0);
     let run = DoubledRun { first_block: 30, blocks: 72 };
     assert_eq!(found.doubled, Some(run));
@@ -134,7 +134,7 @@ fn sorcerers_apprentice() {
 }
 
 #[test]
-fn clients_side_by_side_are_kept_apart() {
+fn separates_concurrent_clients() {
     let mut frames: Vec<(u64, Vec<u8>)> = Vec::new();
     for client in 0..40_u8 {
         let transfer = TftpTransfer {
@@ -144,8 +144,8 @@ fn clients_side_by_side_are_kept_apart() {
             bytes: 10_000 * (u64::from(client) + 1),
             ..transfer()
         };
-        let (wrote, _) = played(&transfer, Container::Pcap, Link::Ethernet, 65_536);
-        // Frames of the little file, to be mixed by time.
+        let (wrote, _) = simulate(&transfer, Container::Pcap, Link::Ethernet, 65_536);
+        // Frames of the small file, to be mixed by time.
         let mut rest = &wrote.bytes[24..];
         while rest.len() >= 16 {
             let number = |at: usize| u32::from_le_bytes(rest[at..at + 4].try_into().unwrap());
@@ -172,7 +172,7 @@ fn clients_side_by_side_are_kept_apart() {
 }
 
 #[test]
-fn fragments_belong_to_their_block() {
+fn assigns_fragments_to_their_block() {
     for (client, server) in [("10.0.0.2:1789", "10.0.0.1:40000"), ("[fd00::2]:1789", "[fd00::1]:40000")] {
         let client: SocketAddr = client.parse().unwrap();
         let server: SocketAddr = server.parse().unwrap();
@@ -204,13 +204,13 @@ fn fragments_belong_to_their_block() {
         assert_eq!(found.counts.fragmented, 3);
         assert_eq!(found.counts.later_fragments, 2 + 2 + 1);
         assert!(capture.losses.is_empty(), "{:?}", capture.losses);
-        // The client answers the last fragment, not the first.
+        // The client responds to the last fragment, not the first.
         assert_eq!(found.client_turn.longest_ns, Some(10_000));
     }
 }
 
 #[test]
-fn a_download_over_http_with_a_window_that_closes() {
+fn measures_http_download_with_zero_window() {
     let client: SocketAddr = "10.0.0.2:50000".parse().unwrap();
     let server: SocketAddr = "10.0.0.1:80".parse().unwrap();
     let mut wrote = Container::Pcap.begin(1, 65_536);
@@ -224,7 +224,7 @@ fn a_download_over_http_with_a_window_that_closes() {
     let down = (server, client);
     let get = b"GET /grub.efi HTTP/1.1\r\nHost: boot.lan\r\nUser-Agent: UefiHttpBoot/1.0\r\n\r\n";
     let head = b"HTTP/1.1 200 OK\r\nContent-Length: 3000\r\n\r\n";
-    // Sequence numbers that go around in the middle.
+    // Sequence numbers that wrap around in the middle.
     let first = u32::MAX - 1_500;
     let body = first.wrapping_add(1 + head.len() as u32);
     put(0, tcp(up, (100, 0), syn, 8192, b""));
@@ -235,7 +235,7 @@ fn a_download_over_http_with_a_window_that_closes() {
     put(12, tcp(down, (body.wrapping_add(1000), 200), ack, 8192, &[7; 1000]));
     put(13, tcp(up, (200, body.wrapping_add(2000)), ack, 0, b""));
     put(63, tcp(up, (200, body.wrapping_add(2000)), ack, 8192, b""));
-    // Once more what has come, then the rest.
+    // A retransmission, then the rest.
     put(64, tcp(down, (body.wrapping_add(1000), 200), ack, 8192, &[7; 1000]));
     put(65, tcp(down, (body.wrapping_add(2000), 200), ack, 8192, &[7; 1000]));
     let capture = read(&[&wrote.bytes]).unwrap();
@@ -258,20 +258,20 @@ fn a_download_over_http_with_a_window_that_closes() {
 }
 
 #[test]
-fn questions_for_addresses_and_dropped_frames() {
+fn reads_address_probes_and_dropped_frames() {
     let mut wrote = Container::PcapngBigEndian.begin(1, 65_536);
     wrote.frame(START_NS, &arp_request(SERVER, [10, 0, 0, 1].into(), [10, 0, 0, 2].into()));
     wrote.dropped(17).dropped(20);
     let capture = read(&[&wrote.bytes]).unwrap();
     assert_eq!(capture.address_probes.len(), 1);
     assert_eq!(capture.address_probes[0].target.to_string(), "10.0.0.2");
-    // The second block tells the total.
+    // The second block contains the total.
     assert_eq!(capture.losses.count("frames_dropped_by_recorder"), 20);
 }
 
 #[test]
-fn parts_of_a_capture_are_put_in_order_and_overlaps_are_told() {
-    let (wrote, _) = played(&transfer(), Container::Pcap, Link::Ethernet, 65_536);
+fn orders_capture_files_and_reports_overlaps() {
+    let (wrote, _) = simulate(&transfer(), Container::Pcap, Link::Ethernet, 65_536);
     let header = &wrote.bytes[..24];
     // The first 40 frames, and the others.
     let mut at = 24;
@@ -291,9 +291,9 @@ fn parts_of_a_capture_are_put_in_order_and_overlaps_are_told() {
 }
 
 #[test]
-fn a_transfer_that_began_before_the_capture_is_told() {
-    let (wrote, _) = played(&transfer(), Container::Pcap, Link::Ethernet, 65_536);
-    // Without the request and its answer, the first two frames.
+fn reports_transfer_started_before_the_capture() {
+    let (wrote, _) = simulate(&transfer(), Container::Pcap, Link::Ethernet, 65_536);
+    // Without the first two frames, the request and its response.
     let mut at = 24;
     for _ in 0..2 {
         let length = u32::from_le_bytes(wrote.bytes[at + 8..at + 12].try_into().unwrap());
@@ -304,7 +304,7 @@ fn a_transfer_that_began_before_the_capture_is_told() {
     let [found] = capture.transfers.as_slice() else {
         panic!("{} transfers", capture.transfers.len());
     };
-    // The first window shows that it is a transfer; what follows is followed.
+    // The first window identifies it as a transfer, and the rest is tracked.
     assert!(found.under_way && found.file.is_empty());
     assert_eq!((found.outcome, found.counts.blocks, found.counts.missing_blocks), (Outcome::Complete, 97, 0));
     assert_eq!(capture.losses.count("transfers_without_begin"), 1);
@@ -313,7 +313,7 @@ fn a_transfer_that_began_before_the_capture_is_told() {
 }
 
 #[test]
-fn time_that_goes_back_is_told() {
+fn reports_backward_time() {
     let mut wrote = Container::Pcap.begin(1, 65_536);
     let server = TftpServer { link: Link::Ethernet, mac: SERVER };
     server.play(&transfer(), START_NS, &mut wrote);
@@ -324,9 +324,9 @@ fn time_that_goes_back_is_told() {
 }
 
 #[test]
-fn a_capture_cut_anywhere_gives_what_came_before() {
+fn reads_truncated_captures_up_to_the_end() {
     for container in Container::ALL {
-        let (wrote, _) = played(&transfer(), container, Link::Ethernet, 65_536);
+        let (wrote, _) = simulate(&transfer(), container, Link::Ethernet, 65_536);
         let whole = read(&[&wrote.bytes]).unwrap();
         let mut last = 0;
         for length in (0..wrote.bytes.len()).step_by(331) {
@@ -334,8 +334,8 @@ fn a_capture_cut_anywhere_gives_what_came_before() {
                 Ok(capture) => {
                     assert!(capture.frames >= last && capture.frames <= whole.frames);
                     last = capture.frames;
-                    let told: Vec<&str> = losses(&capture);
-                    assert!(told.is_empty() || told == ["capture_cut"], "{container:?} {length}: {told:?}");
+                    let counters: Vec<&str> = losses(&capture);
+                    assert!(counters.is_empty() || counters == ["capture_cut"], "{container:?} {length}: {counters:?}");
                 }
                 Err(error) => assert!(length < 28, "{container:?} {length}: {error}"),
             }
@@ -344,9 +344,9 @@ fn a_capture_cut_anywhere_gives_what_came_before() {
 }
 
 #[test]
-fn a_damaged_block_is_stepped_over() {
-    let (mut wrote, _) = played(&transfer(), Container::Pcapng, Link::Ethernet, 65_536);
-    // The captured length of the third frame's block says more than the block holds.
+fn skips_damaged_block() {
+    let (mut wrote, _) = simulate(&transfer(), Container::Pcapng, Link::Ethernet, 65_536);
+    // The captured length in the third frame's block exceeds the block.
     let mut at = 28 + 32;
     for _ in 0..2 {
         at += u32::from_le_bytes(wrote.bytes[at + 4..at + 8].try_into().unwrap()) as usize;
@@ -358,12 +358,12 @@ fn a_damaged_block_is_stepped_over() {
 }
 
 #[test]
-fn other_kinds_of_recordings_are_named() {
+fn rejects_files_that_are_not_captures() {
     let Err(Error::NotARecording { .. }) = read(&[b"GET / HTTP/1.1\r\n"]) else {
-        panic!("text is no capture");
+        panic!("text is not a capture");
     };
     let Err(Error::CaptureHeader { bytes: 9, .. }) = read(&[b"\xD4\xC3\xB2\xA1\x02\0\x04\0\0"]) else {
-        panic!("a header cut short");
+        panic!("a truncated header is an error");
     };
 }
 
@@ -371,12 +371,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn flipped_bytes_are_read_or_refused(
+    fn corrupted_bytes_do_not_panic(
         kind in 0_usize..4,
         flips in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..12),
     ) {
         let transfer = TftpTransfer { bytes: 9_000, ..transfer() };
-        let (mut wrote, _) = played(&transfer, Container::ALL[kind], Link::Ethernet, 200);
+        let (mut wrote, _) = simulate(&transfer, Container::ALL[kind], Link::Ethernet, 200);
         for (at, value) in flips {
             let at = at.index(wrote.bytes.len());
             wrote.bytes[at] = value;

@@ -1,4 +1,4 @@
-//! Packets inside what links put around them: whatever stands before the packet, the boot comes out the same.
+//! Encapsulated packets: the boot is the same regardless of the headers before the packet.
 #![allow(clippy::unwrap_used)]
 
 use onoff_netboot::Capture;
@@ -21,8 +21,8 @@ fn read(link: u16, frames: &[(u64, Vec<u8>)]) -> Result<Capture, Error> {
     read_capture(&files, &Options::default())
 }
 
-/// What the frames tell, without their lengths and stations, which not every link shows.
-fn told(capture: &Capture) -> String {
+/// Summary of a capture without frame lengths and MAC addresses, which not every link has.
+fn summary(capture: &Capture) -> String {
     let transfers: Vec<String> = capture
         .transfers
         .iter()
@@ -36,7 +36,7 @@ fn told(capture: &Capture) -> String {
     format!("{transfers:?} {dhcp:?}")
 }
 
-/// The frames of a whole boot, Ethernet's, of which each is wrapped anew: its addresses, the kind of its packet and the packet.
+/// Ethernet frames of a whole boot, each re-encapsulated by `wrap` from its addresses, EtherType and packet.
 fn wrapped(frames: &[(u64, Vec<u8>)], wrap: impl Fn(&[u8], &[u8], &[u8]) -> Vec<u8>) -> Vec<(u64, Vec<u8>)> {
     frames.iter().map(|(unix_ns, frame)| (*unix_ns, wrap(&frame[..12], &frame[12..14], &frame[14..]))).collect()
 }
@@ -44,22 +44,22 @@ fn wrapped(frames: &[(u64, Vec<u8>)], wrap: impl Fn(&[u8], &[u8], &[u8]) -> Vec<
 fn boot() -> Vec<(u64, Vec<u8>)> {
     let made = outcomes().into_iter().find(|made| made.reason == "system_started").unwrap();
     let frames = frames_of(&made.bytes);
-    // All of it is IPv4, which every link carries.
+    // Only IPv4, which every link supports.
     frames.into_iter().filter(|(_, frame)| frame[12..14] == [8, 0]).collect()
 }
 
-/// The protocol of PPP for IPv4, whole and compressed.
+/// PPP protocol number of IPv4.
 const PPP_IPV4: [u8; 2] = [0, 0x21];
 
 #[test]
-fn every_encapsulation_that_is_read_gives_the_same_boot() {
+fn reads_same_boot_from_every_supported_encapsulation() {
     let frames = boot();
     let plain = read(ETHERNET, &frames).unwrap();
     assert!(plain.transfers.len() > 1 && plain.losses.is_empty(), "{:?}", plain.losses);
-    let plain = told(&plain);
+    let plain = summary(&plain);
     let pppoe =
         |packet: &[u8]| [&[0x11, 0, 0, 1][..], &(packet.len() as u16 + 2).to_be_bytes(), &PPP_IPV4, packet].concat();
-    // A data frame to the network: the access point, the sender, the receiver.
+    // A data frame to the network: access point, sender, receiver.
     let wireless = |addresses: &[u8], kind: &[u8], packet: &[u8]| {
         let head = [&[0x08, 0x01, 0, 0][..], &[2; 6], &addresses[6..12], &addresses[..6], &[0, 0]].concat();
         [&head, &SNAP[..], kind, packet].concat()
@@ -98,13 +98,13 @@ fn every_encapsulation_that_is_read_gives_the_same_boot() {
     ];
     for (name, link, wrap) in cases {
         let capture = read(link, &wrapped(&frames, wrap)).unwrap();
-        assert_eq!(told(&capture), plain, "{name}");
+        assert_eq!(summary(&capture), plain, "{name}");
         assert_eq!(capture.losses.count("frames_malformed"), 0, "{name}");
     }
 }
 
 #[test]
-fn what_is_not_read_is_counted_and_said() {
+fn counts_unsupported_encapsulations() {
     let frames = boot();
     let count = frames.len() as u64;
     type Wrap<'w> = &'w dyn Fn(&[u8], &[u8], &[u8]) -> Vec<u8>;
@@ -114,7 +114,7 @@ fn what_is_not_read_is_counted_and_said() {
         let rows: Vec<(&str, u64)> = capture.losses.iter().map(|loss| (loss.counter, loss.count)).collect();
         rows
     };
-    // MPLS around Ethernet, an encrypted wireless frame, a protocol of PPP that is no IP, a link type of no network.
+    // Ethernet inside MPLS, an encrypted wireless frame, a PPP protocol other than IP, an unsupported link type.
     let inner =
         |to: &[u8], kind: &[u8], packet: &[u8]| [to, &[0x88, 0x47, 0, 1, 1, 64, 0, 0, 0, 0], to, kind, packet].concat();
     assert_eq!(lost(ETHERNET, &inner), [("encapsulation_not_read", count)]);

@@ -1,4 +1,4 @@
-//! Events one by one: all of them, in order, with names, and only those that were asked for.
+//! Event streams: completeness, order, names, filters and parallel output.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
@@ -15,12 +15,12 @@ fn samples() -> Option<PathBuf> {
     onoff_testkit::real::samples("etl")
 }
 
-/// The recording of the demo.
+/// The demo recording.
 fn demo() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../samples/slow-boot.etl")
 }
 
-/// Gives every chosen event to `visit` and counts them.
+/// Visits and counts the selected events.
 fn stream(path: &Path, filter: &EventFilter, mut visit: impl FnMut(&DescribedEvent<'_>)) -> u64 {
     let options = Options::default();
     let files = onoff_files::open_all(&[path.to_owned()], &Limits::default()).unwrap();
@@ -38,7 +38,7 @@ fn patterns(texts: &[&str]) -> Vec<Pattern> {
 }
 
 #[test]
-fn every_event_of_every_sample_comes_once_and_in_order() {
+fn visits_all_events_once_in_order() {
     let Some(folder) = samples() else { return };
     let table = std::fs::read_to_string(folder.join("SOURCES.md")).unwrap();
     let mut files = 0;
@@ -61,11 +61,11 @@ fn every_event_of_every_sample_comes_once_and_in_order() {
         assert_eq!(shown, events, "{name}");
         files += 1;
     }
-    assert!(files >= 20, "the table was read: {files}");
+    assert!(files >= 20, "too few samples in the table: {files}");
 }
 
 #[test]
-fn a_shutdown_names_the_sixty_processes_that_exit() {
+fn names_the_60_processes_that_exit_in_a_shutdown() {
     let Some(folder) = samples() else { return };
     let filter = EventFilter { events: patterns(&["p-end"]), ..EventFilter::default() };
     let mut named = 0;
@@ -77,7 +77,7 @@ fn a_shutdown_names_the_sixty_processes_that_exit() {
 }
 
 #[test]
-fn files_are_named_before_the_end_of_the_recording_tells_their_names() {
+fn names_files_before_their_name_records() {
     let filter = EventFilter { events: patterns(&["DiskRead"]), ..EventFilter::default() };
     let (mut keyed, mut named) = (0, 0);
     let shown = stream(&demo(), &filter, |event| {
@@ -90,7 +90,7 @@ fn files_are_named_before_the_end_of_the_recording_tells_their_names() {
 }
 
 #[test]
-fn filters_choose_by_provider_event_process_and_time() {
+fn filters_by_provider_event_process_and_time() {
     let by = |filter: EventFilter| {
         let mut names = BTreeSet::new();
         let shown = stream(&demo(), &filter, |event| {
@@ -109,7 +109,7 @@ fn filters_choose_by_provider_event_process_and_time() {
     assert_eq!(names.into_iter().collect::<Vec<_>>(), ["Thread CSwitch"]);
     assert_eq!(by(EventFilter { events: patterns(&["cswitch"]), ..EventFilter::default() }).0, switches);
 
-    // A process is one of those an event is about: it starts in the name of another.
+    // An event matches if it is about the process; a start event belongs to another process.
     let filter = EventFilter {
         events: patterns(&["P-Start"]),
         processes: patterns(&["explorer.exe"]),
@@ -125,7 +125,7 @@ fn filters_choose_by_provider_event_process_and_time() {
 }
 
 #[test]
-fn a_visitor_that_has_seen_enough_gets_no_more() {
+fn stops_when_visitor_breaks() {
     let options = Options::default();
     let files = onoff_files::open_all(&[demo()], &Limits::default()).unwrap();
     let stream = EventStream::open(&files, &options).unwrap();
@@ -135,64 +135,64 @@ fn a_visitor_that_has_seen_enough_gets_no_more() {
     assert_eq!(end.outcome, ControlFlow::Break(0));
 }
 
-/// All that is known of an event.
-struct Everything;
+/// Writes everything known about an event.
+struct FullText;
 
-impl EventWriter for Everything {
+impl EventWriter for FullText {
     fn event(&mut self, event: &DescribedEvent<'_>, text: &mut Vec<u8>) {
         let who = (event.pid, event.tid, event.pid.and_then(|pid| event.directory.process(pid)));
         writeln!(text, "{} {} {who:?} {:?} {:?}", event.time_ns, event.name, event.fields, event.derived).unwrap();
     }
 }
 
-/// The text of `filter`'s events by `threads`, how many they are, and of how many kinds the losses are.
-fn side_by_side(path: &Path, filter: &EventFilter, threads: usize, stretch: u64) -> (Vec<u8>, u64, usize) {
+/// Text of the events selected by `filter` with `threads` threads, their number, and the number of kinds of losses.
+fn parallel(path: &Path, filter: &EventFilter, threads: usize, batch: u64) -> (Vec<u8>, u64, usize) {
     let options = Options::default();
     let files = onoff_files::open_all(&[path.to_owned()], &Limits::default()).unwrap();
     let stream = EventStream::open(&files, &options).unwrap();
-    let writers = (0..threads).map(|_| Box::new(Everything) as Box<dyn EventWriter>).collect();
+    let writers = (0..threads).map(|_| Box::new(FullText) as Box<dyn EventWriter>).collect();
     let mut text = Vec::new();
-    let end = stream.for_each_side_by_side(filter, &options, writers, stretch, |part| {
+    let end = stream.for_each_side_by_side(filter, &options, writers, batch, |part| {
         text.extend_from_slice(part);
         ControlFlow::<Infallible>::Continue(())
     });
     (text, end.shown, end.losses.iter().count())
 }
 
-fn one_by_one(path: &Path, filter: &EventFilter) -> (Vec<u8>, u64, usize) {
+fn sequential(path: &Path, filter: &EventFilter) -> (Vec<u8>, u64, usize) {
     let options = Options::default();
     let files = onoff_files::open_all(&[path.to_owned()], &Limits::default()).unwrap();
     let mut text = Vec::new();
     let end = EventStream::open(&files, &options).unwrap().for_each(filter, &options, |event| {
-        Everything.event(event, &mut text);
+        FullText.event(event, &mut text);
         ControlFlow::<Infallible>::Continue(())
     });
     (text, end.shown, end.losses.iter().count())
 }
 
 #[test]
-fn texts_made_side_by_side_are_those_made_one_by_one() {
+fn parallel_text_equals_sequential_text() {
     let some = EventFilter { from_ns: Some(8_000_000_000), until_ns: Some(14_000_000_001), ..EventFilter::default() };
     let of_one = EventFilter { processes: patterns(&["explorer.exe"]), ..EventFilter::default() };
     let none = EventFilter { events: patterns(&["NoSuchEvent"]), ..EventFilter::default() };
-    for (filter, least) in [(EventFilter::default(), 40_000), (some, 1_000), (of_one, 1_000), (none, 0)] {
-        let expected = one_by_one(&demo(), &filter);
-        assert!(expected.1 >= least, "{}", expected.1);
-        for (threads, stretch) in [(1, 1_000), (2, 1 << 20), (2, 1), (3, 997), (7, 4_096)] {
-            assert!(side_by_side(&demo(), &filter, threads, stretch) == expected, "{threads} threads, {stretch} each");
+    for (filter, min_events) in [(EventFilter::default(), 40_000), (some, 1_000), (of_one, 1_000), (none, 0)] {
+        let expected = sequential(&demo(), &filter);
+        assert!(expected.1 >= min_events, "{}", expected.1);
+        for (threads, batch) in [(1, 1_000), (2, 1 << 20), (2, 1), (3, 997), (7, 4_096)] {
+            assert!(parallel(&demo(), &filter, threads, batch) == expected, "{threads} threads, {batch} each");
         }
     }
 }
 
 #[test]
-fn so_are_those_of_every_sample() {
+fn parallel_text_equals_sequential_text_for_samples() {
     let Some(folder) = samples() else { return };
     let mut compared = 0;
     for file in std::fs::read_dir(folder).unwrap() {
         let path = file.unwrap().path();
         if path.extension().is_some_and(|extension| extension == "etl") {
             let filter = EventFilter::default();
-            assert!(side_by_side(&path, &filter, 3, 501) == one_by_one(&path, &filter), "{}", path.display());
+            assert!(parallel(&path, &filter, 3, 501) == sequential(&path, &filter), "{}", path.display());
             compared += 1;
         }
     }
@@ -200,10 +200,10 @@ fn so_are_those_of_every_sample() {
 }
 
 #[test]
-fn who_has_enough_of_texts_gets_no_more() {
+fn parallel_stream_stops_when_consumer_breaks() {
     let options = Options::default();
     let files = onoff_files::open_all(&[demo()], &Limits::default()).unwrap();
-    let writers = (0..3).map(|_| Box::new(Everything) as Box<dyn EventWriter>).collect();
+    let writers = (0..3).map(|_| Box::new(FullText) as Box<dyn EventWriter>).collect();
     let mut parts = 0;
     let filter = EventFilter::default();
     let stream = EventStream::open(&files, &options).unwrap();

@@ -1,4 +1,4 @@
-//! Firmware tables in every form that they are handed over in: each form tells the same.
+//! Firmware tables in every supported format: all formats give the same result.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
@@ -11,7 +11,7 @@ use onoff_trace::firmware::{
     FirmwareCheckpoints, FirmwareFaultKind, FirmwareForm, FirmwareRecording, FirmwareResume, FirmwareSuspend,
 };
 
-/// Table 2 of the paper on PXE performance, the network boot, ns.
+/// Table 2 of the paper on PXE performance (network boot), ns.
 const TIMES: [u64; 5] = [21_000_000, 7_037_000_000, 20_246_000_000, 40_363_000_000, 40_365_000_000];
 
 fn times() -> FirmwareCheckpoints {
@@ -43,7 +43,7 @@ fn of_bytes(bytes: &[u8]) -> FirmwareRecording {
     open_firmware_bytes("input", bytes, &Limits::default()).unwrap()
 }
 
-/// The text of `acpidump`, its lines set in by `indent`.
+/// `acpidump` output with lines indented by `indent`.
 fn acpidump(tables: &[(&str, &[u8])], indent: &str) -> String {
     let mut text = String::new();
     for (name, bytes) in tables {
@@ -60,7 +60,7 @@ fn acpidump(tables: &[(&str, &[u8])], indent: &str) -> String {
 }
 
 #[test]
-fn tables_one_after_the_other() {
+fn reads_concatenated_tables() {
     let recording = of_bytes(&[fbpt(TIMES), s3pt()].concat());
     assert_eq!(recording.checkpoints, Some(times()));
     assert_eq!((recording.resume, recording.suspend), (Some(RESUME), Some(SUSPEND)));
@@ -69,7 +69,7 @@ fn tables_one_after_the_other() {
 }
 
 #[test]
-fn acpidump_text_of_several_tables_also_as_windows_shells_write_it() {
+fn reads_acpidump_text_in_utf8_and_utf16() {
     let facp = [0x46; 40];
     let tables: [(&str, &[u8]); 3] = [("FACP", &facp), ("FBPT", &fbpt(TIMES)), ("S3PT", &s3pt())];
     for indent in ["", "    "] {
@@ -87,7 +87,7 @@ fn acpidump_text_of_several_tables_also_as_windows_shells_write_it() {
 }
 
 #[test]
-fn an_acpidump_with_a_line_missing_says_where() {
+fn reports_missing_acpidump_line() {
     let text = acpidump(&[("FBPT", &fbpt(TIMES))], "");
     let without: Vec<&str> = text.lines().enumerate().filter(|(at, _)| *at != 2).map(|(_, line)| line).collect();
     let recording = of_bytes(without.join("\n").as_bytes());
@@ -98,7 +98,7 @@ fn an_acpidump_with_a_line_missing_says_where() {
 }
 
 #[test]
-fn the_files_that_linux_shows() {
+fn reads_linux_sysfs_files() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("fpdt");
     for (file, value) in [
@@ -131,7 +131,7 @@ fn the_files_that_linux_shows() {
 }
 
 #[test]
-fn a_folder_is_searched_and_the_same_boot_told_twice_is_no_fault() {
+fn searches_folders_and_accepts_duplicate_boots() {
     let folder = tempfile::tempdir().unwrap();
     let deep = folder.path().join("a/b");
     fs::create_dir_all(&deep).unwrap();
@@ -151,7 +151,7 @@ fn a_folder_is_searched_and_the_same_boot_told_twice_is_no_fault() {
     assert_eq!(recording.inputs.len(), 3);
     assert_eq!(recording.checkpoints, Some(times()));
     assert_eq!(recording.faults, []);
-    // Another boot beside it is named and left out.
+    // Another boot next to it is reported and ignored.
     fs::write(deep.join("OTHER"), fbpt([1, 2, 3, 4, 5])).unwrap();
     let recording = open(folder.path());
     assert_eq!(recording.checkpoints, Some(times()));
@@ -166,7 +166,7 @@ fn packed_tables_are_unpacked() {
 }
 
 #[test]
-fn any_cut_and_any_changed_byte_is_answered_or_refused() {
+fn truncation_and_corruption_do_not_panic() {
     let text = acpidump(&[("FBPT", &fbpt(TIMES)), ("S3PT", &s3pt())], "");
     let xml = r#"<FpdtParserData><Fbpt><GuidQwordEvent PerformanceRecordType="0x1013" RecordLength="0x2A" Revision="0x1">
         <ProgressID Value="0x3" /><ApicID Value="0x0" /><Timestamp RawValue="0x48EC508E" />
@@ -185,7 +185,7 @@ fn any_cut_and_any_changed_byte_is_answered_or_refused() {
 }
 
 #[test]
-fn xml_that_breaks_off_tells_what_is_lost() {
+fn reads_truncated_xml() {
     let Some(folder) = samples("fpdt") else {
         return;
     };
@@ -194,13 +194,13 @@ fn xml_that_breaks_off_tells_what_is_lost() {
     assert_eq!(whole.events.len(), 837);
     assert_eq!(whole.faults, []);
     let events: u64 = whole.tables[0].records.iter().filter(|row| row.number != "0x0002").map(|row| row.count).sum();
-    assert_eq!(events, 837 + 1, "the document also lists the pointer of the FPDT");
+    assert_eq!(events, 837 + 1, "the document also lists the FPDT pointer");
     let half = of_bytes(&xml[..xml.len() / 2]);
     assert!((300..500).contains(&half.events.len()), "{}", half.events.len());
 }
 
 #[test]
-fn what_holds_no_tables_is_refused_by_name() {
+fn rejects_files_without_tables() {
     let error = open_firmware_bytes("notes.txt", b"FPDT is a table", &Limits::default()).unwrap_err();
     assert!(matches!(error, Error::NotFirmware { .. }));
     assert!(error.to_string().starts_with("notes.txt: "), "{error}");

@@ -1,5 +1,5 @@
-//! Rows of every table of every real recording, against what is stored. One command writes them anew, to be reviewed as a diff:
-//! `ONOFF_WRITE_GOLDEN=1 cargo test -p onoff-sources golden` (or `make golden`).
+//! Compares row counts of every table of every real recording with the stored ones. To rewrite them for review as a
+//! diff: `ONOFF_WRITE_GOLDEN=1 cargo test -p onoff-sources golden` (or `make golden`).
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use onoff_trace::{Tables, Trace};
 
 const STORED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden_rows.txt");
 
-/// Folders of the samples with recordings that the readers take.
+/// Sample folders with recordings that can be read.
 const FOLDERS: [&str; 4] = ["etl", "fpdt", "linux", "netboot"];
 
 fn files_below(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -39,7 +39,7 @@ fn describe(trace: &Trace, lines: &mut String) {
 }
 
 #[test]
-fn every_sample_has_the_rows_that_are_stored() {
+fn row_counts_match_the_stored_ones() {
     let mut lines = String::new();
     let mut read = 0;
     for folder in FOLDERS {
@@ -49,7 +49,7 @@ fn every_sample_has_the_rows_that_are_stored() {
         for path in paths {
             let name = path.strip_prefix(&root).unwrap().display().to_string().replace('\\', "/");
             let options = Options::default();
-            // Notes, logs and other readers' output lie between the recordings.
+            // The folders also contain notes, logs and other readers' output.
             let Ok(files) = onoff_files::open_all(std::slice::from_ref(&path), &options.limits) else { continue };
             let Ok(trace) = read_tables(&files, Tables::all(), &options) else {
                 writeln!(lines, "{folder}/{name}: not read").unwrap();
@@ -65,7 +65,7 @@ fn every_sample_has_the_rows_that_are_stored() {
         std::fs::write(STORED, &lines).unwrap();
     }
     let stored = std::fs::read_to_string(STORED).unwrap_or_default().replace("\r\n", "\n");
-    let differs = stored.lines().zip(lines.lines()).find(|(stored, now)| stored != now);
-    assert_eq!(stored.lines().count(), lines.lines().count(), "lines; first that differs: {differs:?}");
-    assert_eq!(differs, None, "stored and now");
+    let difference = stored.lines().zip(lines.lines()).find(|(stored, now)| stored != now);
+    assert_eq!(stored.lines().count(), lines.lines().count(), "number of lines; first difference: {difference:?}");
+    assert_eq!(difference, None, "first difference (stored, now)");
 }

@@ -1,6 +1,6 @@
-//! Linux recordings: those of the lab, and any bytes.
+//! Linux recordings from the lab, and arbitrary bytes.
 //!
-//! Counts were taken with grep from the traces' text, lengths from `systemd-analyze time` and from the lab's own clocks.
+//! Expected counts are from grep on the traces' text, durations from `systemd-analyze time` and the lab's own clocks.
 
 #![allow(clippy::unwrap_used, reason = "a recording that cannot be read fails the test")]
 
@@ -37,10 +37,10 @@ fn member(sample: &str, name: &str) -> Option<Vec<u8>> {
             return Some(bytes);
         }
     }
-    panic!("{sample} holds no {name}");
+    panic!("{sample} has no {name}");
 }
 
-fn held(files: &[(&str, &[u8])]) -> Result<Trace, Error> {
+fn read_bytes(files: &[(&str, &[u8])]) -> Result<Trace, Error> {
     let files = files.iter().map(|(name, bytes)| ((*name).to_owned(), bytes.to_vec()));
     let files = files_from_bytes(files, &Limits::default())?;
     open_files(&files, Tables::all(), &Options::default())
@@ -50,11 +50,11 @@ fn value(trace: &Trace, name: &str) -> Option<i64> {
     let name = trace.strings.find(name)?;
     let mut rows = trace.milestones.iter().filter(|row| row.name == name);
     let value = rows.next()?.value;
-    assert!(rows.next().is_none(), "told twice");
+    assert!(rows.next().is_none(), "found twice");
     value
 }
 
-/// Names, begins and lengths of the activities of one kind, ms.
+/// Names and durations (ms) of the activities of one kind.
 fn activities(trace: &Trace, kind: ActivityKind) -> Vec<(&str, i64)> {
     trace
         .activities
@@ -68,16 +68,16 @@ fn activities(trace: &Trace, kind: ActivityKind) -> Vec<(&str, i64)> {
 }
 
 #[test]
-fn a_boots_events_become_rows() {
+fn converts_boot_events_to_rows() {
     let Some(trace) = sample("boot-1") else {
         return;
     };
     assert_eq!(trace.recorder, "ftrace");
     assert_eq!(trace.context_switches.len(), 19_912);
     assert_eq!(trace.ready_threads.len(), 10_571 + 398);
-    // Issued requests without those private to the driver.
+    // Issued requests, except those private to the driver.
     assert_eq!(trace.disk_ios.len(), 1754 - 24);
-    // Completions with `R` and `RM`, and those with `RA` and `RAM`.
+    // Completions with `R` and `RM`, and with `RA` and `RAM`.
     let reads = |flags| {
         trace.disk_ios.iter().filter(|row| row.operation == DiskOperation::Read && row.irp_flags == flags).count()
     };
@@ -86,7 +86,7 @@ fn a_boots_events_become_rows() {
     assert_eq!(count(DeviceOperationKind::Initcall), 729);
     assert_eq!(count(DeviceOperationKind::ModuleLoad), 68);
     assert_eq!(count(DeviceOperationKind::Probe), 32);
-    // Nine modules have no initialization function; none of all was under way at the end.
+    // Nine modules have no initialization function; all had finished at the end.
     let rows = || trace.device_operations.iter();
     let modules = rows().filter(|row| row.kind == DeviceOperationKind::ModuleLoad);
     let at_once = modules.filter(|row| row.end_ns == Some(row.start_ns));
@@ -97,39 +97,39 @@ fn a_boots_events_become_rows() {
     assert_eq!(trace.system.os_build_text, "6.1.0-50-amd64");
     assert_eq!(trace.system.memory_bytes, 1_969_152 * 1024);
     assert_eq!(trace.system.processors, 2);
-    // `aesni_intel` was loaded by thread 252; the trace shows another function's name for its initialization.
+    // `aesni_intel` was loaded by thread 252; the trace contains another function's name for its initialization.
     let aesni = trace.device_operations.iter().find(|row| trace.text(row.description) == "aesni_intel").unwrap();
     assert_eq!((trace.text(aesni.driver), aesni.tid), ("aesni_init", Some(252)));
-    // 26.799968 to 30.841709 in the text.
+    // 26.799968 to 30.841709 in the trace's text.
     let length_ns = aesni.end_ns.unwrap() - aesni.start_ns;
     assert!(length_ns.abs_diff(4_041_741_000) <= 1000);
 }
 
 #[test]
-fn the_kernel_logs_clock_is_brought_onto_the_axis() {
+fn converts_kernel_log_clock_to_axis() {
     let Some(trace) = sample("boot-1") else {
         return;
     };
     let log = trace.clock_conversions.iter().find(|clock| clock.from == "kernel log").unwrap();
-    // Most functions of the later boot were logged 43.477 ms (median) before the trace's time of their call.
+    // Most functions late in the boot were logged 43.477 ms (median) before the trace's time of their call.
     assert!(log.offset_ns.abs_diff(43_477_000) < 10_000, "{log:?}");
-    // `Run /init` is stamped 6.183958 in the log.
+    // `Run /init` has the time 6.183958 in the log.
     let name = trace.strings.find(milestone::INITRD_BEGIN).unwrap();
     let init = trace.milestones.iter().find(|row| row.name == name).unwrap();
     assert!(init.time_ns.abs_diff(6_183_958_000 + 43_477_000) < 10_000);
 }
 
 #[test]
-fn text_and_file_of_one_trace_give_the_same_rows() {
+fn trace_text_and_trace_file_give_same_rows() {
     for (sample, name) in [("boot-1", "boot.trace"), ("boot-2", "boot.trace"), ("suspend-s3", "sleep.trace")] {
         let (Some(text), Some(data)) = (member(sample, &format!("{name}.txt")), member(sample, &format!("{name}.dat")))
         else {
             return;
         };
         let clock = ("trace_clock", &b"local [mono]\n"[..]);
-        let text = held(&[("trace.txt", &text), clock]).unwrap();
-        let data = held(&[("trace.dat", &data), clock]).unwrap();
-        // Text has rounded microseconds: of rows in the same order, times differ by half of one.
+        let text = read_bytes(&[("trace.txt", &text), clock]).unwrap();
+        let data = read_bytes(&[("trace.dat", &data), clock]).unwrap();
+        // Text has rounded microseconds, so times of corresponding rows differ by up to half a microsecond.
         let near = |a: i64, b: i64| a.abs_diff(b) <= 500;
         let switches = |trace: &Trace, cpu| -> Vec<ContextSwitch> {
             let rows = trace.context_switches.iter();
@@ -151,7 +151,7 @@ fn text_and_file_of_one_trace_give_the_same_rows() {
             assert_eq!(a.len(), b.len(), "{sample}");
             for (a, b) in a.iter().zip(&b) {
                 assert!(near(a.time_ns, b.time_ns), "{sample}: {a:?} {b:?}");
-                // Text has whole microseconds, so that records of two processors may change places.
+                // Text has whole microseconds, so records of two processors may be swapped.
                 let a = ReadyThread { time_ns: b.time_ns, after_switches: b.after_switches, ..*a };
                 assert_eq!(a, *b, "{sample}");
             }
@@ -184,22 +184,22 @@ fn text_and_file_of_one_trace_give_the_same_rows() {
     }
 }
 
-/// Results were counted with grep in the trace's text: -13 says that runtime power management is off for the device, 1 that it
-/// was awake. Steps whose beginning was not recorded are no rows.
+/// Expected results are from grep on the trace's text: -13 means that runtime power management is off for the device, 1
+/// that it was awake. Steps without a recorded start have no row.
 #[test]
-fn devices_that_sleep_while_the_system_works_are_requests_of_their_own() {
+fn reads_runtime_power_management_requests() {
     let (Some(trace), Some(text)) = (sample("boot-1"), member("boot-1", "boot.trace.txt")) else {
         return;
     };
     let text = String::from_utf8(text).unwrap();
-    let told = |word: &str| text.matches(word).count();
+    let occurrences = |word: &str| text.matches(word).count();
     let rows = |kind: PowerRequestKind| trace.power_requests.iter().filter(move |it| it.kind == kind);
     for (kind, begin) in [
         (PowerRequestKind::RuntimeSuspend, " rpm_suspend: "),
         (PowerRequestKind::RuntimeResume, " rpm_resume: "),
         (PowerRequestKind::RuntimeIdle, " rpm_idle: "),
     ] {
-        assert_eq!(rows(kind).count(), told(begin), "{begin}");
+        assert_eq!(rows(kind).count(), occurrences(begin), "{begin}");
         assert!(rows(kind).all(|row| row.end_ns >= Some(row.start_ns)), "{begin}");
     }
     let off = Some((-13_i32).cast_unsigned());
@@ -210,7 +210,7 @@ fn devices_that_sleep_while_the_system_works_are_requests_of_their_own() {
 }
 
 #[test]
-fn firmwares_own_table_counts_before_the_loaders_variables() {
+fn firmware_table_takes_precedence_over_loader_variables() {
     let Some(trace) = sample("boot-fpdt") else {
         return;
     };
@@ -225,13 +225,13 @@ fn firmwares_own_table_counts_before_the_loaders_variables() {
 }
 
 #[test]
-fn a_suspend_is_a_cycle_of_phases_with_its_sleep() {
+fn reads_suspend_phases_and_sleep() {
     let Some(trace) = sample("suspend-s3") else {
         return;
     };
     assert_eq!(activities(&trace, ActivityKind::PowerTransition), [("mem", 1523)]);
     let phases = activities(&trace, ActivityKind::PowerPhase);
-    // From the trace's text, begin to end.
+    // From the trace's text.
     assert_eq!(
         phases,
         [
@@ -254,11 +254,11 @@ fn a_suspend_is_a_cycle_of_phases_with_its_sleep() {
             (power_phase::THAW_PROCESSES, 37),
         ]
     );
-    // The boot clock gained 20.772585 s on the monotonic one between the readings before and after; the kernel says
-    // `Timekeeping suspended for 20.772 seconds`.
+    // Between the readings before and after, the boot clock gained 20.772585 s on the monotonic clock; the kernel
+    // logged `Timekeeping suspended for 20.772 seconds`.
     let slept = value(&trace, milestone::WAKE).unwrap();
     assert!(slept.abs_diff(20_772_000_000) < 1_000_000, "{slept}");
-    // 17 and 1 of them of devices' own power management.
+    // 17 and 1 are runtime power management.
     assert_eq!(trace.power_requests.len(), 830 + 17 + 1);
     let count = |kind| {
         let rows = trace.power_requests.iter();
@@ -278,7 +278,7 @@ fn a_suspend_is_a_cycle_of_phases_with_its_sleep() {
 }
 
 #[test]
-fn a_hibernation_takes_from_the_log_what_the_trace_lacks() {
+fn completes_hibernation_from_kernel_log() {
     let Some(trace) = sample("hibernate-s4") else {
         return;
     };
@@ -286,12 +286,12 @@ fn a_hibernation_takes_from_the_log_what_the_trace_lacks() {
     assert_eq!(names[..3], [power_phase::SYNC_FILE_SYSTEMS, power_phase::FREEZE_PROCESSES, power_phase::CREATE_IMAGE]);
     assert_eq!(value(&trace, milestone::POWER_HIBERNATE_PAGES), Some(94_948));
     let slept = value(&trace, milestone::WAKE).unwrap();
-    // `Timekeeping suspended for 73.211 seconds`, in which the image was written, the machine off, and the image read.
+    // `Timekeeping suspended for 73.211 seconds`: writing the image, power off, and reading the image.
     assert!(slept.abs_diff(73_211_000_000) < 2_000_000, "{slept}");
 }
 
 #[test]
-fn the_last_programs_steps_come_from_the_kernels_log() {
+fn reads_shutdown_steps_from_kernel_log() {
     let Some(trace) = sample("shutdown-slowstop") else {
         return;
     };
@@ -308,8 +308,8 @@ fn the_last_programs_steps_come_from_the_kernels_log() {
 }
 
 #[test]
-fn interrupts_and_soft_interrupts_are_followed_on_each_processor() {
-    let trace = held(&[(
+fn tracks_interrupts_and_softirqs_per_processor() {
+    let trace = read_bytes(&[(
         "trace",
         b"# tracer: nop
           a-10  [000] d.h1.  1.000010: irq_handler_entry: irq=19 name=ahci
@@ -342,13 +342,13 @@ fn interrupts_and_soft_interrupts_are_followed_on_each_processor() {
     let flags: Vec<u8> = trace.ready_threads.iter().map(|row| row.flags).collect();
     assert_eq!(flags, [1, 0]);
     assert_eq!(trace.losses.count("trace_clock_unknown"), 1);
-    // Whoever recorded it can say.
+    // The recorder can state the clock.
     let heading = b"# tracer: nop\n# trace_clock: mono\n   a-10  [000] ..s1.  1.000060: sched_waking: comm=a pid=10 prio=120 target_cpu=000\n";
-    assert_eq!(held(&[("trace", heading)]).unwrap().losses.count("trace_clock_unknown"), 0);
+    assert_eq!(read_bytes(&[("trace", heading)]).unwrap().losses.count("trace_clock_unknown"), 0);
 }
 
 #[test]
-fn a_zip_of_a_folder_is_the_folder() {
+fn zip_and_tar_of_a_folder_give_same_rows() {
     let Some(folder) = samples("linux") else {
         return;
     };
@@ -366,7 +366,7 @@ fn a_zip_of_a_folder_is_the_folder() {
         }
     }
     let bytes = zip.finish().unwrap().into_inner();
-    let from_zip = held(&[("x.zip", &bytes)]).unwrap();
+    let from_zip = read_bytes(&[("x.zip", &bytes)]).unwrap();
     let from_tar = open(&[path], Tables::all(), &onoff_files::Options::default()).unwrap();
     let about = |trace: &Trace| {
         let losses = trace.losses.iter();
@@ -382,17 +382,17 @@ fn a_zip_of_a_folder_is_the_folder() {
 }
 
 #[test]
-fn a_part_that_only_adds_is_no_recording() {
-    let refused = held(&[("cmdline", b"root=/dev/vda\n")]);
-    // Alone it is read for what it is worth; beside another kind of recording it is refused.
+fn rejects_supplementary_part_with_other_recording() {
+    let refused = read_bytes(&[("cmdline", b"root=/dev/vda\n")]);
+    // Accepted on its own, but rejected next to another kind of recording.
     assert!(refused.is_ok());
     let capture = b"\x4D\x3C\xB2\xA1\x02\0\x04\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
-    let mixed = held(&[("a.pcap", capture), ("cmdline", b"root=/dev/vda\n")]);
+    let mixed = read_bytes(&[("a.pcap", capture), ("cmdline", b"root=/dev/vda\n")]);
     assert!(matches!(mixed, Err(Error::NotARecording { .. })), "{mixed:?}");
 }
 
 #[test]
-fn a_folder_is_searched_and_what_is_no_part_is_counted() {
+fn searches_folders_and_counts_skipped_files() {
     let folder = tempfile::tempdir().unwrap();
     let inside = folder.path().join("deeper");
     std::fs::create_dir(&inside).unwrap();
@@ -410,7 +410,7 @@ fn a_folder_is_searched_and_what_is_no_part_is_counted() {
     assert!(matches!(refused, Err(Error::NoRecordingInside { .. })));
 }
 
-/// How each kind of part begins.
+/// Beginning of each kind of part.
 const BEGINNINGS: &[(&str, &[u8])] = &[
     ("trace", b"# tracer: nop\n  a-1 [000] d..2. 1.5: sched_switch: "),
     ("trace", b"  a-1 [000] 1.5: suspend_resume: "),
@@ -435,7 +435,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn any_bytes_are_read_or_refused(
+    fn arbitrary_bytes_do_not_panic(
         parts in prop::collection::vec(
             (0..BEGINNINGS.len(), prop::collection::vec(any::<u8>(), 0..200), ".{0,80}"),
             1..4,
@@ -452,14 +452,14 @@ proptest! {
             .iter()
             .map(|(name, bytes)| (*name, bytes.as_slice()))
             .collect();
-        if let Ok(trace) = held(&parts) {
+        if let Ok(trace) = read_bytes(&parts) {
             prop_assert_eq!(trace.system.kind, SystemKind::Linux);
         }
     }
 }
 
 #[test]
-fn functions_of_the_early_boot_end_although_the_clock_moves_in_ticks() {
+fn pairs_early_initcalls_despite_coarse_clock() {
     let Some(trace) = sample("boot-2") else {
         return;
     };
@@ -467,7 +467,8 @@ fn functions_of_the_early_boot_end_although_the_clock_moves_in_ticks() {
         let row = trace.device_operations.iter().find(|row| trace.text(row.driver) == name).unwrap();
         (row.start_ns, row.end_ns)
     };
-    // The trace has the end of the first 20 lines after its begin, and the end of the second before its begin.
+    // In the trace, the end of the first function is 20 lines after its begin, and the end of the second precedes its
+    // begin.
     assert_eq!(call("e820__register_nvs_regions"), (1_056_000_000, Some(1_060_000_000)));
     assert_eq!(call("inet_frag_wq_init"), (1_056_000_000, Some(1_056_000_000)));
     let unfinished = trace.device_operations.iter().filter(|row| row.end_ns.is_none()).count();
@@ -475,7 +476,7 @@ fn functions_of_the_early_boot_end_although_the_clock_moves_in_ticks() {
 }
 
 #[test]
-fn the_firmware_s_times_are_read_as_linux_shows_them() {
+fn reads_firmware_times_from_sysfs() {
     let folder = tempfile::tempdir().unwrap();
     let boot = folder.path().join("fpdt/boot");
     std::fs::create_dir_all(&boot).unwrap();

@@ -1,4 +1,4 @@
-//! Call stacks of files of trace-cmd: whose they are, what their functions are called, what is counted.
+//! Call stacks in trace-cmd files: owners, function names, and losses.
 
 use onoff_sources::{Limits, Options, files_from_bytes, open_files};
 use onoff_testkit::linux::{At, TraceData};
@@ -40,7 +40,7 @@ fn losses(trace: &Trace) -> Vec<(&str, u64)> {
     trace.losses.iter().map(|loss| (loss.counter, loss.count)).collect()
 }
 
-/// Thread 70 sleeps from 1 to 3 ms, and reads a disk at 4 ms.
+/// Thread 70 sleeps from 1 to 3 ms, and reads from a disk at 4 ms.
 fn sleeper() -> TraceData {
     let at = |time_ns, tid| At::new(time_ns, 0, tid);
     TraceData::new()
@@ -53,7 +53,7 @@ fn sleeper() -> TraceData {
 }
 
 #[test]
-fn a_stack_is_of_the_event_before_it_and_that_of_a_wait_has_the_time_of_its_end() {
+fn stacks_belong_to_previous_event_and_wait_stacks_to_the_end_of_the_wait() {
     let trace = read(&sleeper());
     let waited = [&SCHEDULE[..], &[SLEEP]].concat();
     assert_eq!(
@@ -66,7 +66,7 @@ fn a_stack_is_of_the_event_before_it_and_that_of_a_wait_has_the_time_of_its_end(
     );
     let issued = trace.disk_ios.get(0).unwrap();
     assert_eq!((issued.issue_ns, issued.tid), (Some(4_000_000), Some(70)));
-    // Only what stacks hold is a row, and the tracer's own functions are in no stack.
+    // Only functions in stacks have rows, and the tracer's own functions are in no stack.
     let functions: Vec<_> = trace.methods.iter().map(|row| (trace.text(row.name), trace.text(row.module))).collect();
     let expected = ["__schedule", "schedule", "do_nanosleep", "blk_mq_start_request"].map(|name| (name, "[kernel]"));
     assert_eq!(functions, [&expected[..], &[("ext4_read", "[ext4]")]].concat());
@@ -76,23 +76,23 @@ fn a_stack_is_of_the_event_before_it_and_that_of_a_wait_has_the_time_of_its_end(
 }
 
 #[test]
-fn a_trace_without_stacks_has_none() {
+fn trace_without_stacks_has_none() {
     let trace = read(&TraceData::new().kallsyms(KALLSYMS).switch(At::new(1, 0, 70), ("a", 1), (0, "swapper/0")));
     assert!(trace.stacks.is_empty() && trace.methods.is_empty() && trace.images.is_empty());
 }
 
 #[test]
-fn a_stack_is_given_to_no_other_event() {
+fn stacks_without_event_are_counted() {
     let at = |time_ns, tid| At::new(time_ns, 0, tid);
     let interrupt = at(2_000, 70).in_interrupt();
     let data = TraceData::new()
         .kallsyms(KALLSYMS)
-        // An interrupt between an event and its stack has an event and a stack of its own.
+        // An interrupt between an event and its stack, with its own event and stack.
         .waking(at(1_000, 70), (71, "other"))
         .waking(interrupt, (72, "third"))
         .kernel_stack(At { time_ns: 2_100, ..interrupt }, &[SLEEP])
         .kernel_stack(at(2_200, 70), &[READ])
-        // A second stack of one event, one of a thread that recorded nothing there, and one on another processor.
+        // A second stack of one event, one of a thread without an event there, and one on another processor.
         .kernel_stack(at(2_300, 70), &[SLEEP])
         .kernel_stack(at(2_400, 99), &[SLEEP])
         .kernel_stack(At::new(2_500, 1, 70), &[SLEEP]);
@@ -102,22 +102,22 @@ fn a_stack_is_given_to_no_other_event() {
 }
 
 #[test]
-fn a_wait_that_does_not_end_keeps_its_stack_where_it_began() {
+fn unfinished_wait_keeps_stack_at_its_start() {
     let at = |time_ns, tid| At::new(time_ns, 0, tid);
     let data = TraceData::new()
         .kallsyms(KALLSYMS)
         .switch(at(1_000, 70), ("a", 1), (71, "b"))
         .kernel_stack(at(1_001, 70), &[SLEEP])
-        // Events were lost: the thread leaves again without having come back.
+        // Events were lost: the thread is switched out twice in a row.
         .switch(at(2_000, 70), ("a", 1), (0, "swapper/0"))
         .kernel_stack(at(2_001, 70), &[READ]);
     assert_eq!(stacks(&read(&data)), [(1_000, 70, 70, &[SLEEP][..]), (2_000, 70, 70, &[READ])]);
 }
 
 #[test]
-fn addresses_that_the_list_does_not_have_are_counted_and_named_by_nothing() {
+fn unlisted_addresses_are_counted_and_unnamed() {
     let at = |time_ns| At::new(time_ns, 0, 70);
-    // One byte behind the end of the kernel's code, and the module's data.
+    // One byte past the end of the kernel's code, and the module's data.
     let outside = [0xffff_ffff_8100_0700, 0xffff_ffff_c000_0100];
     let data = TraceData::new().kallsyms(KALLSYMS).waking(at(1_000), (71, "other")).kernel_stack(at(1_100), &outside);
     let trace = read(&data);
@@ -127,7 +127,7 @@ fn addresses_that_the_list_does_not_have_are_counted_and_named_by_nothing() {
 }
 
 #[test]
-fn a_list_without_addresses_names_nothing_and_says_why() {
+fn hidden_addresses_are_reported() {
     let hidden: String =
         KALLSYMS.lines().map(|line| format!("{}{}\n", "0".repeat(16), line.get(16..).unwrap_or_default())).collect();
     let trace = read(&sleeper().kallsyms(&hidden));
@@ -137,7 +137,7 @@ fn a_list_without_addresses_names_nothing_and_says_why() {
 }
 
 #[test]
-fn stacks_of_processes_follow_those_of_the_kernel_and_say_whose_thread_it_is() {
+fn user_stacks_follow_kernel_stacks_and_identify_the_process() {
     let at = |time_ns, tid| At::new(time_ns, 0, tid);
     let data = TraceData::new()
         .kallsyms(KALLSYMS)
@@ -169,7 +169,7 @@ fn stacks_of_processes_follow_those_of_the_kernel_and_say_whose_thread_it_is() {
 
 proptest::proptest! {
     #[test]
-    fn any_damage_is_read_or_refused(at in 0_usize..1 << 16, byte: u8, cut in 0_usize..1 << 16) {
+    fn corruption_does_not_panic(at in 0_usize..1 << 16, byte: u8, cut in 0_usize..1 << 16) {
         let mut bytes = sleeper().user_stack(At::new(6_000_000, 0, 70), 70, &[0x5010]).process_map(70, "a", &[(1, 2, "b")]).bytes();
         let length = bytes.len();
         bytes[at % length] = byte;

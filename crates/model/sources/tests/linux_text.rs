@@ -1,4 +1,4 @@
-//! What people have at hand of Linux without a trace: logs as text, in every form, and what systemd's tools print.
+//! Linux recordings without a trace: logs as text in every format, and the output of systemd's tools.
 #![allow(clippy::unwrap_used)]
 
 use std::path::PathBuf;
@@ -7,8 +7,8 @@ use onoff_sources::{Limits, Options, files_from_bytes, open_files};
 use onoff_trace::{DeviceOperationKind, ServiceChange, ServiceOutcome, TableName, Tables, Trace, milestone};
 
 fn read(files: &[(&str, &[u8])]) -> Trace {
-    let held = files.iter().map(|(name, bytes)| ((*name).to_owned(), bytes.to_vec()));
-    let files = files_from_bytes(held, &Limits::default()).unwrap();
+    let contents = files.iter().map(|(name, bytes)| ((*name).to_owned(), bytes.to_vec()));
+    let files = files_from_bytes(contents, &Limits::default()).unwrap();
     open_files(&files, Tables::all(), &Options::default()).unwrap()
 }
 
@@ -16,7 +16,7 @@ fn read_text(text: &str) -> Trace {
     read(&[("log", text.as_bytes())])
 }
 
-/// Times of the milestones of that name, ms, by the record that tells them.
+/// Times of the milestones with that name, ms, by record.
 fn times(trace: &Trace, name: &str) -> Vec<(String, i64)> {
     let name = trace.strings.find(name);
     let rows = trace.milestones.iter().filter(|row| Some(row.name) == name);
@@ -31,7 +31,7 @@ fn count(trace: &Trace, counter: &str) -> u64 {
     trace.losses.iter().find(|loss| loss.counter == counter).map_or(0, |loss| loss.count)
 }
 
-/// Starts of units: name, begin and end, ms.
+/// Starts of units: name, start and end, ms.
 fn starts(trace: &Trace) -> Vec<(String, i64, Option<i64>)> {
     let rows = trace.service_transitions.iter().filter(|row| row.kind == ServiceChange::Start);
     rows.map(|row| (trace.text(row.service).to_owned(), row.start_ns / 1_000_000, row.end_ns.map(|ns| ns / 1_000_000)))
@@ -55,28 +55,28 @@ const STARTED: &str = "Startup finished in 5.179s (firmware) + 269ms (loader) + 
                        (userspace) = 49.361s.";
 
 #[test]
-fn a_systemd_in_the_initial_file_system_is_a_part_by_itself() {
-    // As dracut's systems write it: the kernel's log says "Run /init", systemd in it has the second part.
+fn separates_systemd_in_initramfs() {
+    // As logged with dracut: the kernel log has "Run /init", and systemd starts inside it.
     let text = "[    0.000000] host kernel: Linux version 6.1\n[    4.700000] host kernel: Run /init as init process\n\
          [    4.858000] host systemd[1]: systemd 252 running in system mode (+PAM)\n\
          [    4.859000] host systemd[1]: Detected architecture x86-64.\n[    4.860000] host systemd[1]: Running in initrd.\n\
          [   16.058000] host systemd[1]: systemd 252 running in system mode (+PAM)\n\
          [   16.060000] host systemd[1]: Starting a.service - A...\n[   20.060000] host systemd[1]: Started a.service - A.\n";
-    // Cut off before the start was finished: by the manager's first words in each part.
+    // Truncated before startup finished: times are from the manager's first messages in each part.
     let trace = read_text(text);
     let initrd = times(&trace, milestone::INITRD_BEGIN);
     assert!(initrd.contains(&("journal".to_owned(), 4858)), "{initrd:?}");
     assert_eq!(times(&trace, milestone::USER_SPACE_BEGIN), [("journal".to_owned(), 16_058)]);
     assert_eq!(ms(&trace, milestone::STARTUP_FINISHED), None);
     assert_eq!(starts(&trace), [("a.service".to_owned(), 16_060, Some(20_060))]);
-    // Finished: as systemd says it itself.
+    // Finished: times are from systemd itself.
     let trace = read_text(&format!("{text}[   43.913000] host systemd[1]: {STARTED}\n"));
     assert_eq!(ms(&trace, milestone::STARTUP_FINISHED), Some(43_913));
     assert_eq!((ms(&trace, milestone::FIRMWARE), ms(&trace, milestone::BOOT_MANAGER)), (Some(-5448), Some(-269)));
 }
 
 #[test]
-fn systemd_speaks_in_the_kernels_log_too() {
+fn reads_systemd_messages_in_kernel_log() {
     let text = "[    0.000000] Linux version 6.1\n[    2.000000] systemd[1]: systemd 252 running in system mode\n\
          [    2.100000] systemd[1]: Detected virtualization qemu.\n[    2.200000] systemd[1]: Starting Journal Service...\n\
          [    3.200000] systemd[1]: Started Journal Service.\n[    9.000000] systemd[1]: Reached target Multi-User System.\n\
@@ -91,7 +91,7 @@ fn systemd_speaks_in_the_kernels_log_too() {
 }
 
 #[test]
-fn a_unit_that_never_ends_is_unfinished() {
+fn unit_without_end_is_unfinished() {
     let trace = read_text(
         "[    0.000000] host kernel: Linux version 6.1\n[    3.000000] host systemd[1]: Starting hung.service - H...\n\
          [    4.000000] host systemd[1]: Reached target basic.target - Basic System.\n[   60.000000] host cron[77]: x\n",
@@ -102,7 +102,7 @@ fn a_unit_that_never_ends_is_unfinished() {
 }
 
 #[test]
-fn a_start_without_an_end_is_over_once_systemd_says_that_everything_is() {
+fn starts_without_end_are_dropped_after_startup_finished() {
     let text = "[    0.000000] host kernel: Linux version 6.1\n\
          [    3.000000] host systemd[1]: Expecting device dev-sda1.device - /dev/sda1...\n\
          [    4.000000] host systemd[1]: Starting slow.service - S...\n[    8.000000] host systemd[1]: Started slow.service - S.\n";
@@ -115,17 +115,17 @@ fn a_start_without_an_end_is_over_once_systemd_says_that_everything_is() {
     let trace = read_text(&format!("{text}{finished}{later}"));
     assert_eq!(starts(&trace), [slow.clone(), later_start.clone()]);
     assert_eq!(count(&trace, "unit_ends_not_said"), 1);
-    // Without systemd's own word the start may still be under way.
+    // Without systemd's message, the start may still be in progress.
     let trace = read_text(&format!("{text}{later}"));
     assert_eq!(starts(&trace), [device.clone(), slow.clone(), later_start.clone()]);
     assert_eq!(count(&trace, "unit_ends_not_said"), 0);
-    // A user's service manager speaks for itself only.
+    // A user's service manager does not count.
     let users = finished.replace("systemd[1]", "systemd[812]");
     assert_eq!(starts(&read_text(&format!("{text}{users}{later}"))), [device, slow, later_start]);
 }
 
 #[test]
-fn the_last_unit_of_an_initial_file_system_ends_where_the_next_service_manager_begins() {
+fn switch_root_unit_ends_with_the_initramfs() {
     let text = |switches: &str| {
         format!(
             "[    0.000000] host kernel: Linux version 6.1\n\
@@ -138,18 +138,18 @@ fn the_last_unit_of_an_initial_file_system_ends_where_the_next_service_manager_b
     let after = ("a.service".to_owned(), 16_060, Some(20_060));
     let expected = ("initrd-switch-root.service".to_owned(), 15_000, Some(16_058));
     assert_eq!(starts(&read_text(&text("initrd-switch-root.service - Switch Root"))), [expected, after.clone()]);
-    // With systemd's own account of the start, which the next service manager's late first words do not move.
+    // With systemd's own times, which are not affected by the late first messages of the next service manager.
     let finished = "[   30.000000] host systemd[1]: Startup finished in 4.858s (kernel) + 10.900s (initrd) + 14.242s (userspace) = 30s.\n";
     let by_account = read_text(&(text("initrd-switch-root.service - Switch Root") + finished));
     assert_eq!(starts(&by_account)[0], ("initrd-switch-root.service".to_owned(), 15_000, Some(15_758)));
-    // Another unit may go on: the next service manager takes it over.
+    // Another unit may continue under the next service manager.
     let goes_on = ("plymouth-start.service".to_owned(), 15_000, None);
     assert_eq!(starts(&read_text(&text("plymouth-start.service - P"))), [goes_on, after]);
 }
 
 #[test]
-fn a_device_that_fails_to_resume_gives_up_no_sleep() {
-    // As kernel 3.15 wrote it on a machine whose USB devices were gone after the sleep.
+fn failed_resume_does_not_abort_a_sleep() {
+    // As logged by kernel 3.15 on a machine whose USB devices were gone after the sleep.
     let log = |failure: &str| {
         format!(
             "[  134.319057] PM: Syncing filesystems ... done.\n[  134.441256] PM: Preparing system for freeze sleep\n\
@@ -170,10 +170,10 @@ fn a_device_that_fails_to_resume_gives_up_no_sleep() {
 }
 
 #[test]
-fn what_journalctl_explains_between_messages_is_no_message() {
+fn ignores_journalctl_explanations() {
     let plain = "Jul 28 20:33:00 host kernel: Linux version 6.1\nJul 28 20:33:22 host systemd[1]: Starting a.service - A...\n\
                  Jul 28 20:33:25 host systemd[1]: Started a.service - A.\n";
-    // As systemd 246 and later write it, and as earlier ones do.
+    // As written by systemd 246 and later, and by earlier versions.
     for sign in ["░░", "--"] {
         let explanation: String =
             ["Subject: A start job", "Defined-By: systemd", "Support: https://lists", "", "The job identifier is 7."]
@@ -191,7 +191,7 @@ fn what_journalctl_explains_between_messages_is_no_message() {
 }
 
 #[test]
-fn an_archive_of_bootchart_is_a_boot_with_its_processes() {
+fn reads_bootchart_archive() {
     let stat = |pid: u32, name: &str, start: u32| {
         format!("{pid} ({name}) S 1 1 1 0 -1 4194560 272 0 15 0 0 98 0 0 20 0 1 0 {start} 3227648 594\n")
     };
@@ -208,13 +208,14 @@ fn an_archive_of_bootchart_is_a_boot_with_its_processes() {
     assert_eq!(trace.duration_ns / 1_000_000, 13_010);
     let udevd = trace.processes.iter().find(|row| row.pid == 700).unwrap();
     assert_eq!((trace.text(udevd.image), udevd.start_ns), ("udevd", Some(12_700_000_000)));
-    // What is in no table is said, and nothing is passed over unsaid.
+    // Data that is in no table is counted, and no file is skipped.
     assert_eq!((count(&trace, "bootchart_use_left_out"), count(&trace, "files_passed_over")), (2, 0));
 }
 
 #[test]
-fn an_initialization_function_ends_with_its_line_whatever_the_kernel_says_it_took() {
-    // The kernel keeps one start for all calls: of the outer one it says the time since the inner one began.
+fn initcall_ends_at_its_message_time() {
+    // The kernel stores one start time for all calls, so for the outer one it logs the time since the start of the
+    // inner one.
     let trace = read_text(
         "[    0.000000] Linux version 6.1\n[    1.000000] calling  outer+0x0/0x10 [a] @ 10\n\
          [    3.250000] calling  inner+0x0/0x10 [b] @ 11\n[    3.260000] initcall inner+0x0/0x10 [b] returned 0 after 9000 usecs\n\
@@ -231,17 +232,17 @@ fn an_initialization_function_ends_with_its_line_whatever_the_kernel_says_it_too
 }
 
 #[test]
-fn old_kernels_start_the_first_program_when_their_memory_is_freed() {
+fn old_kernels_start_init_when_freeing_memory() {
     let old = "[    0.000000] Linux version 3.10.0\n[    1.500000] Freeing unused kernel memory: 1234K\n";
     assert_eq!(ms(&read_text(old), milestone::USER_SPACE_BEGIN), Some(1500));
     let unpacked = "[    0.000000] Linux version 3.10.0\n[    0.700000] Trying to unpack rootfs image as initramfs...\n\
                     [    1.500000] Freeing unused kernel memory: 1234K\n";
     assert_eq!(ms(&read_text(unpacked), milestone::INITRD_BEGIN), Some(1500));
-    // On ARM in other words; what the initial file system's archive took is freed before, and is another line.
+    // ARM uses other words. The memory of the initramfs archive is freed before that, in another message.
     let of_arm = "[    0.000000] Linux version 2.6.36\n[    7.588744] Freeing initrd memory: 412K\n\
                   [    9.091765] Freeing init memory: 200K\n";
     assert_eq!(ms(&read_text(of_arm), milestone::USER_SPACE_BEGIN), Some(9091));
-    // A kernel that names the program says it better.
+    // A kernel that logs the program is more precise.
     let named = "[    0.000000] Linux version 6.1.0\n[    1.500000] Freeing unused kernel image (initmem) memory: 1K\n\
                  [    1.600000] Run /sbin/init as init process\n";
     assert_eq!(times(&read_text(named), milestone::USER_SPACE_BEGIN).len(), 1);
@@ -249,7 +250,7 @@ fn old_kernels_start_the_first_program_when_their_memory_is_freed() {
 }
 
 #[test]
-fn dates_in_a_kernel_log_count_from_its_first_line() {
+fn kernel_log_dates_are_relative_to_first_line() {
     let trace = read_text(
         "[Sun Nov 22 09:04:00 2026] Linux version 6.1\n[Sun Nov 22 09:04:03 2026] Run /sbin/init as init process\n",
     );
@@ -258,7 +259,7 @@ fn dates_in_a_kernel_log_count_from_its_first_line() {
 }
 
 #[test]
-fn a_serial_console_begins_with_firmware_and_loader() {
+fn serial_console_starts_with_firmware_and_loader() {
     let mut text = String::new();
     for line in 0..200 {
         text += &format!("BdsDxe: loading Boot{line:04} \"UEFI\"\r\n");
@@ -269,7 +270,7 @@ fn a_serial_console_begins_with_firmware_and_loader() {
 }
 
 #[test]
-fn lines_of_a_loader_with_a_clock_of_its_own_are_no_part_of_the_kernels_log() {
+fn excludes_loader_lines_with_another_clock() {
     let loader = "[0000.125] [TegraBoot] (version 00.00.2018.01-l4t-8728f3cb)\n[0000.446] RamCode = 0\n\
                   [0003.120] Loading kernel-bootctrl from partition\nU-Boot 2016.07 (Jan 01 2020 - 00:00:00 +0000)\nStarting kernel ...\n\n";
     let kernel = "[    0.000000] Linux version 4.9.140-tegra\n[    1.800000] Freeing unused kernel memory: 7040K\n\
@@ -284,7 +285,7 @@ fn lines_of_a_loader_with_a_clock_of_its_own_are_no_part_of_the_kernels_log() {
 }
 
 #[test]
-fn what_systemd_analyze_prints_is_read() {
+fn reads_systemd_analyze_output() {
     let trace = read_text(
         "Startup finished in 4.940s (firmware) + 419ms (loader) + 11.743s (kernel) + 19.713s (userspace) = 36.817s \n\
          graphical.target reached after 19.416s in userspace.\n",
@@ -296,7 +297,7 @@ fn what_systemd_analyze_prints_is_read() {
 }
 
 #[test]
-fn json_in_any_frame_says_the_same() {
+fn reads_every_json_framing() {
     let entries = [
         r#"{"__CURSOR":"s=1","__REALTIME_TIMESTAMP":"1000","__MONOTONIC_TIMESTAMP":"1000000","_BOOT_ID":"000000000000000000000000000000aa","_PID":"1","SYSLOG_IDENTIFIER":"systemd","MESSAGE":"Starting a.service - {A}..."}"#,
         r#"{"__CURSOR":"s=2","__REALTIME_TIMESTAMP":"2000","__MONOTONIC_TIMESTAMP":"2000000","_BOOT_ID":"000000000000000000000000000000aa","_PID":"1","SYSLOG_IDENTIFIER":"systemd","MESSAGE":"Started a.service - {\"A\"}."}"#,
@@ -318,14 +319,14 @@ fn json_in_any_frame_says_the_same() {
 }
 
 #[test]
-fn a_real_boot_says_the_same_in_every_form() {
+fn real_boot_is_the_same_in_every_format() {
     let Some(export) = member("boot-1", "journal.export") else {
         return;
     };
     let text = member("boot-1", "journal-mono.txt").unwrap();
     let exact = read(&[("journal.export", &export)]);
     let lines = read(&[("journal.txt", &text)]);
-    // `systemd-analyze time` of that boot.
+    // `systemd-analyze time` of the same boot.
     let analyzed = read(&[("time", &member("boot-1", "analyze-time.txt").unwrap())]);
     for name in [milestone::FIRMWARE, milestone::BOOT_MANAGER, milestone::USER_SPACE_BEGIN, milestone::STARTUP_FINISHED]
     {
@@ -341,13 +342,13 @@ fn a_real_boot_says_the_same_in_every_form() {
             unit == other && start.abs_diff(*from) <= 50 && end.zip(*until).is_some_and(|(a, b)| a.abs_diff(b) <= 50)
         })
     });
-    // While journald starts, lines have the time at which it got them, not that at which they were sent.
+    // While journald starts, its messages have the time of receipt, not the time they were sent.
     let near = near.count();
     assert!(near * 10 >= exact.len() * 6, "{near} of {} within 50 ms, {} by lines", exact.len(), lines.len());
 }
 
 #[test]
-fn the_critical_chain_alone_has_the_times_of_the_units_properties() {
+fn critical_chain_matches_unit_properties() {
     let mut compared = 0;
     for archive in ["boot-1", "boot-2", "boot-fpdt"] {
         let Some(chain) = member(archive, "lab/critical-chain.txt") else {
@@ -366,7 +367,7 @@ fn the_critical_chain_alone_has_the_times_of_the_units_properties() {
             assert!((known_end.unwrap() - user_space_ms - end.unwrap()).abs() <= 2, "{archive}: {unit} ends");
             compared += 1;
         }
-        // Beside the properties it adds nothing.
+        // With the properties, it adds nothing.
         let both = read(&[("units.txt", &units), ("manager.txt", &manager), ("critical-chain.txt", &chain)]);
         assert_eq!(starts(&both), properties);
         assert_eq!(both.service_dependencies.len(), whole.service_dependencies.len());
@@ -375,8 +376,8 @@ fn the_critical_chain_alone_has_the_times_of_the_units_properties() {
 }
 
 #[test]
-fn lines_of_the_kernels_log_and_of_the_journal_are_events_in_the_order_of_time_each_once() {
-    // The journal keeps the kernel's lines too: where the kernel's own log is there, they are not told twice.
+fn log_lines_are_events_in_time_order_without_duplicates() {
+    // The journal contains the kernel's messages too; they must not be duplicated if the kernel log is present.
     let kernel = "[    0.000000] Linux version 6.1\n[    2.500000] usb 1-1: new device\n";
     let journal = "_BOOT_ID=0123456789abcdef0123456789abcdef\n__REALTIME_TIMESTAMP=1700000002000000\n__MONOTONIC_TIMESTAMP=2000000\n_TRANSPORT=stdout\nSYSLOG_IDENTIFIER=cron\n_PID=7\nMESSAGE=<b>ready</b>\n\n\
                    _BOOT_ID=0123456789abcdef0123456789abcdef\n__REALTIME_TIMESTAMP=1700000002500000\n__MONOTONIC_TIMESTAMP=2500000\n_TRANSPORT=kernel\nSYSLOG_IDENTIFIER=kernel\n_SOURCE_MONOTONIC_TIMESTAMP=2500000\nMESSAGE=usb 1-1: new device\n\n";
@@ -399,9 +400,9 @@ fn lines_of_the_kernels_log_and_of_the_journal_are_events_in_the_order_of_time_e
         line("kernel log", "", "usb 1-1: new device", 2_500),
     ];
     assert_eq!(lines, expected);
-    // Whoever does not ask for events gets none.
-    let held = files.iter().map(|(name, bytes)| ((*name).to_owned(), bytes.to_vec()));
-    let held = files_from_bytes(held, &Limits::default()).unwrap();
-    let other = open_files(&held, Tables::of(&[TableName::Milestones]), &Options::default()).unwrap();
+    // Events are only read on request.
+    let contents = files.iter().map(|(name, bytes)| ((*name).to_owned(), bytes.to_vec()));
+    let contents = files_from_bytes(contents, &Limits::default()).unwrap();
+    let other = open_files(&contents, Tables::of(&[TableName::Milestones]), &Options::default()).unwrap();
     assert!(other.events.is_empty() && other.event_fields.is_empty());
 }

@@ -1,4 +1,4 @@
-//! Units and the manager's times of real Linux recordings, against what `systemd-analyze` printed on the same machine.
+//! Compares units and manager times of real Linux recordings with `systemd-analyze` output from the same machine.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use onoff_files::open;
 use onoff_sources::{Limits, Options, files_from_bytes};
 use onoff_trace::{ServiceChange, Tables, Trace, milestone};
 
-/// Every recording, and whether it has unit properties: `systemctl show '*'`.
+/// The recordings, and whether they contain unit properties (`systemctl show '*'`).
 const RECORDINGS: [(&str, bool); 6] = [
     ("boot-1", true),
     ("boot-2", true),
@@ -25,7 +25,7 @@ fn recordings() -> Vec<(&'static str, bool, std::path::PathBuf)> {
     RECORDINGS.into_iter().map(|(name, units)| (name, units, folder.join(format!("{name}.tar.xz")))).collect()
 }
 
-/// The file of the recording whose name ends so.
+/// The file of the recording whose name ends with `ending`.
 fn bytes_of(path: &Path, ending: &str) -> Vec<u8> {
     let mut packed = Vec::new();
     let mut reader = lzma_rust2::XzReader::new(std::fs::File::open(path).unwrap(), true);
@@ -46,7 +46,7 @@ fn text_of(path: &Path, ending: &str) -> String {
     String::from_utf8(bytes_of(path, ending)).unwrap()
 }
 
-/// `1min 26.294s` as ms.
+/// Parses a duration such as `1min 26.294s`, in ms.
 fn ms(text: &str) -> i64 {
     text.split_whitespace()
         .map(|part| {
@@ -71,7 +71,7 @@ fn time_of(trace: &Trace, name: &str) -> Option<(i64, Option<i64>)> {
 }
 
 #[test]
-fn the_parts_of_the_start_are_those_of_systemd_analyze() {
+fn startup_times_match_systemd_analyze() {
     for (name, _, path) in recordings() {
         let trace = open(std::slice::from_ref(&path), Tables::all(), &onoff_files::Options::default()).unwrap();
         let text = text_of(&path, "analyze-time.txt");
@@ -95,7 +95,7 @@ fn the_parts_of_the_start_are_those_of_systemd_analyze() {
 }
 
 #[test]
-fn every_line_of_blame_is_a_row() {
+fn matches_systemd_analyze_blame() {
     for (name, units, path) in recordings() {
         let trace = open(std::slice::from_ref(&path), Tables::all(), &onoff_files::Options::default()).unwrap();
         let text = text_of(&path, "blame.txt");
@@ -112,7 +112,7 @@ fn every_line_of_blame_is_a_row() {
             .service_transitions
             .iter()
             .filter(|row| row.kind == ServiceChange::Start)
-            // What was started by the time blame was asked.
+            // Units started before blame ran.
             .filter(|row| row.start_ns <= finished)
             .filter_map(|row| {
                 let took = row.end_ns? - row.start_ns;
@@ -123,7 +123,7 @@ fn every_line_of_blame_is_a_row() {
             assert_eq!(found, expected, "{name}");
             continue;
         }
-        // Without properties blame itself gives the lengths of what the journal tells of; a device is told by nobody.
+        // Without properties, durations are from blame for the units in the journal; the device is not in it.
         let missing: Vec<&str> = expected
             .iter()
             .filter(|&(unit, took)| found.get(unit) != Some(took))
@@ -135,11 +135,12 @@ fn every_line_of_blame_is_a_row() {
     }
 }
 
-/// The manager's own times are the truth; without them a start's begin and end come from messages, its length from blame.
+/// The manager's own times are exact. Without them, start and end of a unit are from messages and its duration is from
+/// blame.
 #[test]
-fn blame_corrects_what_messages_tell_late() {
+fn blame_corrects_late_messages() {
     for (name, _, path) in recordings().into_iter().filter(|&(_, units, _)| units) {
-        let held = |files: Vec<(String, Vec<u8>)>| {
+        let read_bytes = |files: Vec<(String, Vec<u8>)>| {
             let files = files_from_bytes(files, &Limits::default()).unwrap();
             onoff_sources::open_files(&files, Tables::all(), &Options::default()).unwrap()
         };
@@ -147,20 +148,20 @@ fn blame_corrects_what_messages_tell_late() {
         let blame = ("blame".to_owned(), bytes_of(&path, "blame.txt"));
         let true_times =
             starts(&open(std::slice::from_ref(&path), Tables::all(), &onoff_files::Options::default()).unwrap());
-        // Sums of what begins and ends are off by, ns.
-        let off = |trace: &Trace| -> i64 {
-            let told = starts(trace);
-            let both = true_times.iter().filter_map(|(unit, times)| Some((times, told.get(unit)?)));
+        // Sum of the errors of starts and ends, ns.
+        let error_ns = |trace: &Trace| -> i64 {
+            let by_messages = starts(trace);
+            let both = true_times.iter().filter_map(|(unit, times)| Some((times, by_messages.get(unit)?)));
             both.map(|(a, b)| (a.0 - b.0).abs() + (a.1 - b.1).abs()).sum()
         };
-        let without = off(&held(vec![journal()]));
-        let with = off(&held(vec![journal(), blame]));
+        let without = error_ns(&read_bytes(vec![journal()]));
+        let with = error_ns(&read_bytes(vec![journal(), blame]));
         assert!(with < without, "{name}: {with} {without}");
     }
 }
 
 #[test]
-fn what_is_no_line_of_blame_is_counted() {
+fn counts_unreadable_blame_lines() {
     let list = "  9.1s a.service\n".repeat(8) + "\nand others\n";
     let journal = "__CURSOR=s=1\n__REALTIME_TIMESTAMP=1\n__MONOTONIC_TIMESTAMP=1\n\n";
     let files = [("blame.txt", list.as_str()), ("journal.export", journal)]
@@ -175,7 +176,7 @@ fn what_is_no_line_of_blame_is_counted() {
     assert_eq!(counted("blamed_units_unplaced"), Some((1, Some("a.service".to_owned()))));
 }
 
-/// Begin and end of the first start of every unit that took a while, ns.
+/// Start and end of the first start of every unit that took at least 1 ms, ns.
 fn starts(trace: &Trace) -> BTreeMap<String, (i64, i64)> {
     let rows = trace.service_transitions.iter();
     rows.filter(|row| row.kind == ServiceChange::Start)
@@ -188,7 +189,7 @@ fn starts(trace: &Trace) -> BTreeMap<String, (i64, i64)> {
 }
 
 #[test]
-fn a_journal_alone_gives_the_same_times_nearly() {
+fn journal_alone_gives_similar_times() {
     for (name, units, path) in recordings() {
         let all = open(std::slice::from_ref(&path), Tables::all(), &onoff_files::Options::default()).unwrap();
         let journal = bytes_of(&path, "lab/journal.export");
@@ -198,8 +199,8 @@ fn a_journal_alone_gives_the_same_times_nearly() {
         assert_eq!(alone.boots[0].id, all.boots[0].id, "{name}");
         for milestone in [milestone::USER_SPACE_BEGIN, milestone::STARTUP_FINISHED] {
             let (alone, all) = (time_of(&alone, milestone), time_of(&all, milestone));
-            // This one was shut down as soon as it was up: systemd had not said yet that the start was finished. What it said
-            // when it began itself stands in, and comes late.
+            // This computer was shut down as soon as it was up, before systemd logged the end of startup. Its first
+            // message is used instead, and is late.
             if name == "shutdown-slowstop" {
                 let late_ns = alone.zip(all).map(|((alone, _), (all, _))| alone - all);
                 let begin = milestone == milestone::USER_SPACE_BEGIN;
@@ -215,7 +216,7 @@ fn a_journal_alone_gives_the_same_times_nearly() {
         if !units {
             continue;
         }
-        // Of every service that took a tenth of a second, both times, to what a busy manager takes to write a line.
+        // Both times of every service that took at least 100 ms, with a tolerance for a busy manager's logging delay.
         let rows = |trace: &Trace| -> BTreeMap<String, (i64, i64)> {
             trace
                 .service_transitions

@@ -1,4 +1,4 @@
-//! Logs whose lines have the time of the wall clock only: `journalctl > file`, `kern.log`, syslog; alone and next to exact times.
+//! Logs with wall-clock times only (`journalctl > file`, `kern.log`, syslog), alone and next to exact times.
 #![allow(clippy::unwrap_used)]
 
 use std::fmt::Write as _;
@@ -7,8 +7,8 @@ use onoff_sources::{Limits, Options, files_from_bytes, open_files};
 use onoff_trace::{ActivityKind, DeviceOperationKind, ServiceChange, TableName, Tables, Trace, milestone, power_phase};
 
 fn read(files: &[(&str, &str)]) -> Trace {
-    let held = files.iter().map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec()));
-    let files = files_from_bytes(held, &Limits::default()).unwrap();
+    let contents = files.iter().map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec()));
+    let files = files_from_bytes(contents, &Limits::default()).unwrap();
     open_files(&files, Tables::all(), &Options::default()).unwrap()
 }
 
@@ -16,8 +16,8 @@ fn count(trace: &Trace, counter: &str) -> u64 {
     trace.losses.iter().find(|loss| loss.counter == counter).map_or(0, |loss| loss.count)
 }
 
-/// Seconds after the kernel's start, who says it, and what. A boot with a sleep of an hour, one that a device refuses, and one from which the
-/// computer never comes back. Nobody reads the kernel's messages while tasks are frozen.
+/// Seconds after the kernel's start, sender, message. A boot with a sleep of an hour, one aborted by a device, and one
+/// without a resume. The kernel's messages are not read while tasks are frozen.
 const SLEEPS: &[(u32, &str, &str)] = &[
     (0, "kernel", "Linux version 6.12.38+deb13-amd64 (debian-kernel@lists.debian.org) #1 SMP"),
     (0, "kernel", "DMI: LENOVO 20XW/20XW, BIOS N32ET91W 1.67 01/11/2024"),
@@ -43,8 +43,8 @@ const SLEEPS: &[(u32, &str, &str)] = &[
     (9000, "kernel", "PM: suspend entry (deep)"),
 ];
 
-/// The forms of the lines: how `journalctl` writes them by itself and with `-o short-iso`, Debian 13's kern.log, and classic syslog.
-const FORMS: [&str; 4] = ["journalctl", "short-iso", "kern.log", "syslog"];
+/// The line formats: `journalctl` by default and with `-o short-iso`, Debian 13's kern.log, and classic syslog.
+const FORMATS: [&str; 4] = ["journalctl", "short-iso", "kern.log", "syslog"];
 
 fn line(form: &str, second: u32, who: &str, what: &str) -> String {
     let (hour, minute, second) = (9 + second / 3600, second / 60 % 60, second % 60);
@@ -64,7 +64,7 @@ fn log(form: &str, lines: &[(u32, &str, &str)]) -> String {
     text
 }
 
-/// Begin and end of the sleeps, s.
+/// Start and end of the sleeps, s.
 fn sleeps(trace: &Trace) -> Vec<(i64, Option<i64>)> {
     let rows = trace.activities.iter().filter(|row| row.kind == ActivityKind::PowerTransition);
     rows.map(|row| (row.start_ns / 1_000_000_000, row.end_ns.map(|ns| ns / 1_000_000_000))).collect()
@@ -77,11 +77,11 @@ fn milestones(trace: &Trace, name: &str) -> Vec<(String, i64)> {
 }
 
 #[test]
-fn sleeps_initcalls_and_the_machine_are_read_from_every_form() {
-    for form in FORMS {
+fn reads_sleeps_initcalls_and_machine_from_every_format() {
+    for form in FORMATS {
         let trace = read(&[("log", &log(form, SLEEPS))]);
         assert_eq!(sleeps(&trace), [(600, Some(4203)), (5000, Some(5001)), (9000, None)], "{form}");
-        // Once the machine slept; the second sleep was refused.
+        // The machine slept once; the second sleep was aborted.
         assert_eq!(milestones(&trace, milestone::SLEEP).len(), 1, "{form}");
         let refused = milestones(&trace, milestone::POWER_REFUSED);
         assert_eq!(
@@ -89,7 +89,7 @@ fn sleeps_initcalls_and_the_machine_are_read_from_every_form() {
             [("Some devices failed to suspend, or early wake event detected".to_owned(), 5_001_000)],
             "{form}"
         );
-        // What lies between two lines of a sleep is not how long anything took.
+        // The time between two messages of a sleep is not a duration.
         let phases: Vec<_> = trace.activities.iter().filter(|row| row.kind == ActivityKind::PowerPhase).collect();
         assert!(phases.iter().all(|row| row.end_ns.unwrap() - row.start_ns < 1_000_000_000), "{form}");
         assert!(phases.iter().any(|row| trace.text(row.name) == power_phase::SYNC_FILE_SYSTEMS), "{form}");
@@ -107,8 +107,8 @@ fn sleeps_initcalls_and_the_machine_are_read_from_every_form() {
 }
 
 #[test]
-fn who_quotes_the_kernel_does_not_sleep() {
-    for form in FORMS {
+fn ignores_kernel_messages_from_other_senders() {
+    for form in FORMATS {
         let lines = [
             (0, "kernel", "Linux version 6.12.38"),
             (4, "kernel", "Run /init as init process"),
@@ -121,8 +121,8 @@ fn who_quotes_the_kernel_does_not_sleep() {
 }
 
 #[test]
-fn next_to_the_kernels_own_times_those_of_receipt_are_not_mixed_in() {
-    // rsyslog keeps the kernel's times, which stand still in a sleep; one line lost its own.
+fn kernel_times_are_not_mixed_with_receipt_times() {
+    // rsyslog keeps the kernel's times, which do not advance during a sleep; one line lost its time.
     let text = "Nov  2 09:00:05 laptop kernel: [    0.000000] Linux version 6.1.0\n\
                 Nov  2 09:00:05 laptop kernel: [    4.900000] Run /init as init process\n\
                 Nov  2 09:10:00 laptop kernel: [  600.000000] PM: suspend entry (deep)\n\
@@ -169,7 +169,7 @@ fn properties() -> String {
     text
 }
 
-/// The syslog of the same boot: rsyslog began to run 13 s after the kernel, and gives what it finds that time. `kernel` is said by nobody.
+/// The syslog of the same boot. rsyslog starts 13 s after the kernel and gives earlier messages that time.
 fn syslog(name: impl Fn(&str) -> String) -> String {
     let mut text = String::new();
     for (unit, second) in UNITS {
@@ -192,7 +192,7 @@ fn starts(trace: &Trace) -> Vec<(String, i64)> {
 }
 
 #[test]
-fn a_syslog_next_to_the_units_properties_adds_no_start_and_moves_no_target() {
+fn syslog_does_not_duplicate_unit_properties() {
     let exact = read(&[("units.txt", &properties())]);
     let named: fn(&str) -> String = |unit| format!("{unit} - The unit {unit}");
     let described: fn(&str) -> String = |unit| format!("The unit {unit}");
@@ -205,8 +205,8 @@ fn a_syslog_next_to_the_units_properties_adds_no_start_and_moves_no_target() {
 }
 
 #[test]
-fn a_restart_that_only_the_syslog_knows_stays() {
-    // The properties have the last start of a unit: the one before is in the log alone.
+fn keeps_restart_found_only_in_syslog() {
+    // The properties contain only the last start of a unit; the earlier one is only in the log.
     let mut text = syslog(|unit| format!("{unit} - The unit {unit}"));
     text.push_str(&line("syslog", 400, "systemd[1]", "Starting e.service - The unit e.service..."));
     text.push_str(&line("syslog", 401, "systemd[1]", "Started e.service - The unit e.service."));
@@ -219,7 +219,7 @@ fn a_restart_that_only_the_syslog_knows_stays() {
 }
 
 #[test]
-fn a_syslog_is_left_out_next_to_a_journal_with_its_own_times() {
+fn ignores_syslog_next_to_exact_journal() {
     let mut journal = "[    0.000000] laptop kernel: Linux version 6.1\n".to_owned();
     for (unit, second) in UNITS {
         writeln!(journal, "[   {second:2}.250000] laptop systemd[1]: Starting {unit} - The unit {unit}...").unwrap();
@@ -232,13 +232,13 @@ fn a_syslog_is_left_out_next_to_a_journal_with_its_own_times() {
     assert_eq!(milestones(&both, milestone::TARGET_REACHED), milestones(&exact, milestone::TARGET_REACHED));
     assert_eq!(both.boots.len(), exact.boots.len());
     assert_eq!(count(&both, "journal_texts_left_out"), 1);
-    // By itself it is read.
+    // Alone, it is read.
     let alone = read(&[("syslog", &syslog(|unit| format!("{unit} - The unit {unit}")))]);
     assert_eq!(starts(&alone).len(), UNITS.len() + 1);
     assert!(alone.wanted.contains(TableName::Milestones));
 }
 
-/// The kernel's log of one boot of a computer with that name.
+/// The kernel log of one boot of the computer `host`.
 fn kernel_log(host: &str, boot: u32) -> String {
     let line =
         |second: u32| format!("[{second:5}.{:06}] line {second}\n", (second * 7919 + boot * 104_729) % 1_000_000);
@@ -253,22 +253,19 @@ fn kernel_log(host: &str, boot: u32) -> String {
 }
 
 #[test]
-fn files_of_several_recordings_are_refused_whoever_opens_them() {
+fn rejects_files_of_several_recordings() {
     let refused = |files: &[(&str, &str)]| {
-        let held = files.iter().map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec()));
-        files_from_bytes(held, &Limits::default()).err().map(|error| error.to_string())
+        let contents = files.iter().map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec()));
+        files_from_bytes(contents, &Limits::default()).err().map(|error| error.to_string())
     };
     let (web1, web2, again) = (kernel_log("web1", 1), kernel_log("web2", 2), kernel_log("web1", 3));
-    assert_eq!(
-        refused(&[("a", &web1), ("b", &web2)]).unwrap(),
-        "these are 2 recordings (a, b), and one is read at a time"
-    );
+    assert_eq!(refused(&[("a", &web1), ("b", &web2)]).unwrap(), "these are 2 recordings (a, b); pass one at a time");
     assert_eq!(
         refused(&[("a", &web1), ("b", &web2), ("c", &again)]).unwrap(),
-        "these are 3 recordings (a, b, ...), and one is read at a time"
+        "these are 3 recordings (a, b, ...); pass one at a time"
     );
     assert_eq!(refused(&[("a", &web1), ("b", &format!("{web1}[   90.000000] more\n"))]), None);
-    // So are those in an archive.
+    // The same in an archive.
     let archive = |members: &[(&str, &str)]| {
         let mut tar = tar::Builder::new(Vec::new());
         for (name, text) in members {
@@ -282,7 +279,7 @@ fn files_of_several_recordings_are_refused_whoever_opens_them() {
     let error = archive(&[("web1/dmesg", &web1), ("web2/dmesg", &web2)]).unwrap_err().to_string();
     assert!(error.starts_with("these are 2 recordings"), "{error}");
     assert_eq!(archive(&[("web1/dmesg", &web1), ("web1/uname", "Linux web1 6.1.0 x\n")]).unwrap().iter().count(), 2);
-    // A copied file system holds the kernel's logs of earlier boots: the last is read.
+    // A copied file system contains kernel logs of earlier boots; the last one is read.
     let files = archive(&[("web1/var/log/dmesg", &again), ("web1/var/log/dmesg.0", &web1)]).unwrap();
     let trace = open_files(&files, Tables::all(), &Options::default()).unwrap();
     assert_eq!(sleeps(&trace), [(63, None)]);

@@ -1,7 +1,6 @@
-//! Every integration test of this crate in one program: linking is what costs, and each program is linked anew.
+//! All integration tests in one binary, to link only once.
 #![allow(clippy::unwrap_used)]
 
-mod both_ways;
 mod capture;
 mod encapsulations;
 mod event_stream;
@@ -16,4 +15,5 @@ mod opening;
 mod packet_events;
 mod samples;
 mod simulated;
+mod tables_match_events;
 mod trackers;

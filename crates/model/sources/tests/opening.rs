@@ -1,4 +1,4 @@
-//! Recordings as they are shared: packed, renamed, damaged, or something else altogether.
+//! Opening shared recordings: packed, renamed, damaged, or something else.
 
 #![allow(clippy::unwrap_used)]
 
@@ -63,7 +63,7 @@ fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
 }
 
 #[test]
-fn packings_are_told_by_content_and_undone() {
+fn unpacks_files_by_content() {
     let plain = recording();
     for packed in [gzip(&plain), xz(&plain), zstd(&plain), archive(&[("a.etl", &plain)])] {
         let trace = read(vec![("misnamed.txt", packed.clone())]).unwrap();
@@ -73,7 +73,7 @@ fn packings_are_told_by_content_and_undone() {
 }
 
 #[test]
-fn several_streams_in_one_file_follow_each_other() {
+fn reads_concatenated_streams() {
     let plain = recording();
     let (first, second) = plain.split_at(plain.len() / 2);
     for halves in [[gzip(first), gzip(second)], [zstd(first), zstd(second)], [xz(first), xz(second)]] {
@@ -87,9 +87,9 @@ fn several_streams_in_one_file_follow_each_other() {
 }
 
 #[test]
-fn an_archive_gives_its_recordings_and_leaves_the_rest() {
+fn reads_recordings_in_archive_and_skips_the_rest() {
     let plain = recording();
-    // One computer runs no two sessions of a name at a time.
+    // A computer cannot run two sessions with the same name.
     let other = recording_of(Session { logger_name: "UserTrace".to_owned(), ..Session::windows_10(2) });
     let packed = archive(&[
         ("readme.txt", b"how to read this"),
@@ -101,7 +101,8 @@ fn an_archive_gives_its_recordings_and_leaves_the_rest() {
     let names: Vec<&str> = files.iter().map(|file| file.name()).collect();
     assert_eq!(names, ["boot.zip/kernel.etl.xz", "boot.zip/user.etl"]);
 
-    // Whatever follows the last buffer: the log is a copy, or of another computer, and its events are not to be counted twice.
+    // The bytes after the last buffer do not matter: the log is a copy, or from another computer, and its events must
+    // not count twice.
     let copy = [plain.as_slice(), &[0; 16]].concat();
     let several = archive(&[("a.etl", &plain), ("b.etl", &copy)]);
     assert!(matches!(read(vec![("boots.zip", several)]), Err(Error::SeveralRecordings { count: 2, .. })));
@@ -111,7 +112,7 @@ fn an_archive_gives_its_recordings_and_leaves_the_rest() {
 }
 
 #[test]
-fn expansion_is_bounded() {
+fn limits_unpacked_size() {
     let bomb = gzip(&vec![0; 64 << 20]);
     let limits = Limits { unpacked_bytes: 16 << 20, ..Limits::default() };
     let refused = files_from_bytes([("bomb.gz".to_owned(), bomb.clone())], &limits);
@@ -130,7 +131,7 @@ fn expansion_is_bounded() {
 }
 
 #[test]
-fn damage_is_an_error_that_names_the_file() {
+fn damage_error_names_the_file() {
     let plain = recording();
     for packed in [gzip(&plain), xz(&plain), zstd(&plain), archive(&[("a.etl", &plain)])] {
         let cut = packed[..packed.len() / 2].to_vec();
@@ -140,14 +141,14 @@ fn damage_is_an_error_that_names_the_file() {
 }
 
 #[test]
-fn what_is_no_recording_says_so() {
+fn rejects_files_that_are_not_recordings() {
     for bytes in [
         b"#!/bin/sh\necho not a recording of anything at all, however long the text may be, and it is long enough\n"
             .to_vec(),
         vec![0xFF; 4096],
     ] {
         let message = read(vec![("script.etl", bytes)]).unwrap_err().to_string();
-        assert!(message.starts_with("script.etl: byte offset 0"), "{message}");
+        assert!(message.starts_with("script.etl: unknown format"), "{message}");
     }
     for empty in [Vec::new(), vec![0; 70_000]] {
         let message = read(vec![("empty.etl", empty)]).unwrap_err().to_string();
@@ -164,38 +165,38 @@ fn what_is_no_recording_says_so() {
 }
 
 #[test]
-fn a_mapped_file_reads_like_a_held_one() {
+fn mapped_file_reads_like_bytes_in_memory() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("boot.etl");
     std::fs::write(&path, recording()).unwrap();
     let mapped = open(std::slice::from_ref(&path), Tables::all(), &onoff_files::Options::default()).unwrap();
-    let held = read(vec![("boot.etl", recording())]).unwrap();
-    assert_eq!(marks(&mapped), marks(&held));
-    assert_eq!(mapped.inventory, held.inventory);
+    let from_memory = read(vec![("boot.etl", recording())]).unwrap();
+    assert_eq!(marks(&mapped), marks(&from_memory));
+    assert_eq!(mapped.inventory, from_memory.inventory);
 }
 
-/// Any damage gives a result with its losses or an error, never a panic.
+/// Damaged input gives a result with losses, or an error, but never a panic.
 #[test]
-fn damaged_recordings_are_survived() {
+fn damaged_recordings_do_not_panic() {
     let text = include_str!("../../../support/simulator/scenarios/table-7-slow-service-in-group.toml");
     let scenario = onoff_simulator::Scenario::from_toml(text).unwrap();
     let whole = scenario.simulate().unwrap().files.remove(0);
     let wanted = Tables::all();
-    let survive = |bytes: Vec<u8>| {
+    let read_damaged = |bytes: Vec<u8>| {
         let Ok(files) = files_from_bytes([("damaged.etl".to_owned(), bytes)], &Limits::default()) else {
             return;
         };
-        // Either is fine; what counts is to come back.
+        // Both outcomes are fine; it must return.
         let _ = open_files(&files, wanted, &Options::default());
     };
-    // A multiplicative congruential generator: the same damage on every run.
+    // A linear congruential generator, for the same damage in every run.
     let mut state = 88_172_645_463_325_252u64;
     let mut random = |below: usize| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) as usize % below
     };
     for _ in 0..12 {
-        survive(whole[..random(whole.len())].to_vec());
+        read_damaged(whole[..random(whole.len())].to_vec());
     }
     for _ in 0..24 {
         let mut bytes = whole.clone();
@@ -203,7 +204,7 @@ fn damaged_recordings_are_survived() {
             let place = random(bytes.len());
             bytes[place] ^= 1 << random(8);
         }
-        survive(bytes);
+        read_damaged(bytes);
     }
     for _ in 0..12 {
         let mut bytes = whole.clone();
@@ -211,12 +212,12 @@ fn damaged_recordings_are_survived() {
         for byte in &mut bytes[start..start + 4096] {
             *byte = random(256) as u8;
         }
-        survive(bytes);
+        read_damaged(bytes);
     }
 }
 
 #[test]
-fn an_interrupted_recording_is_read_to_its_end() {
+fn reads_interrupted_recording() {
     let session = Session::windows_10(1);
     let start = session.start_ticks;
     let mut builder = EtlBuilder::new(session);
@@ -231,7 +232,7 @@ fn an_interrupted_recording_is_read_to_its_end() {
 
 #[cfg(unix)]
 #[test]
-fn a_file_that_becomes_shorter_is_an_error_and_one_that_grows_or_is_replaced_is_none() {
+fn only_truncation_of_an_open_file_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("boot.etl");
     let session = Session::windows_10(1);
@@ -253,7 +254,7 @@ fn a_file_that_becomes_shorter_is_an_error_and_one_that_grows_or_is_replaced_is_
     let truncate = |length| std::fs::File::options().write(true).open(&path).unwrap().set_len(length).unwrap();
     for length in [0, 100, 4096, 200_000, bytes.len() as u64 - 1] {
         let message = read(&|| truncate(length)).unwrap_err().to_string();
-        let expected = format!("became shorter while it was read ({} bytes before, {length} now)", bytes.len());
+        let expected = format!("was truncated while it was read (from {} to {length} bytes)", bytes.len());
         assert!(message.contains("boot.etl: ") && message.contains(&expected), "{message}");
         std::fs::write(&path, &bytes).unwrap();
     }
@@ -272,16 +273,16 @@ fn a_file_that_becomes_shorter_is_an_error_and_one_that_grows_or_is_replaced_is_
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_device_without_end_is_refused_at_the_first_look() {
-    for (device, what) in [("/dev/zero", "are zeros"), ("/dev/urandom", "are of no known kind; they begin with ")] {
+fn rejects_endless_devices_early() {
+    for (device, what) in [("/dev/zero", "are zeros"), ("/dev/urandom", "are in an unknown format, starting with ")] {
         let message = onoff_files::open_all(&[device.into()], &Limits::default()).unwrap_err().to_string();
-        assert!(message.starts_with(&format!("{device}: no recording: the first 65536 bytes ")), "{message}");
+        assert!(message.starts_with(&format!("{device}: not a recording: the first 65536 bytes ")), "{message}");
         assert!(message.contains(what), "{message}");
     }
 }
 
 #[test]
-fn a_processor_count_that_no_machine_has_is_not_believed() {
+fn ignores_impossible_processor_count() {
     let of = |processors: u32, buffers: u32| {
         let session = Session { processors, ..Session::windows_10(processors.min(buffers)) };
         let start = session.start_ticks;
@@ -290,7 +291,7 @@ fn a_processor_count_that_no_machine_has_is_not_believed() {
             builder.push(cpu as u16, &kernel::mark(start + u64::from(cpu) + 10, "mark"));
         }
         let mut bytes = builder.finish();
-        // The logfile header: behind the buffer's header and the record's.
+        // The logfile header follows the buffer header and the record header.
         let stated = buffers.to_le_bytes();
         let at = 0x48 + 32 + 0x0C;
         assert_eq!(bytes[at..at + 4], stated);
@@ -307,7 +308,7 @@ fn a_processor_count_that_no_machine_has_is_not_believed() {
 }
 
 #[test]
-fn a_pointer_size_that_no_machine_has_is_not_known() {
+fn ignores_impossible_pointer_size() {
     let of = |size: u32| {
         let mut bytes = EtlBuilder::new(Session::windows_10(1)).finish();
         let at = 0x48 + 32 + 0x2C;
@@ -322,11 +323,11 @@ fn a_pointer_size_that_no_machine_has_is_not_known() {
 }
 
 #[test]
-fn unpacking_says_how_far_it_has_come_by_packed_bytes() {
+fn unpacking_reports_progress_in_packed_bytes() {
     use std::sync::{Arc, Mutex};
 
     let mut plain = recording();
-    // Bytes that do not shrink, behind the recording.
+    // Incompressible bytes after the recording.
     let mut state = 1_u64;
     plain.extend((0..3_000_000).map(|_| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -336,17 +337,20 @@ fn unpacking_says_how_far_it_has_come_by_packed_bytes() {
     for (name, packed) in [("a.xz", xz(&plain)), ("a.gz", gzip(&plain))] {
         let path = folder.path().join(name);
         std::fs::write(&path, &packed).unwrap();
-        let said: Arc<Mutex<Vec<(u64, u64)>>> = Arc::default();
-        let listener = Arc::clone(&said);
+        let reports: Arc<Mutex<Vec<(u64, u64)>>> = Arc::default();
+        let listener = Arc::clone(&reports);
         let options = onoff_files::Options {
             progress: Some(Arc::new(move |it| listener.lock().unwrap().push((it.done_bytes, it.total_bytes)))),
             ..onoff_files::Options::default()
         };
         onoff_files::open_all_with_progress(&[path], &options).unwrap();
-        let said = said.lock().unwrap();
+        let reports = reports.lock().unwrap();
         let total = packed.len() as u64;
-        assert!(said.len() > 5 && said.iter().all(|&(done, of)| of == total && done <= total), "{name}: {said:?}");
-        assert!(said[0].0 < total / 4 && said.windows(2).all(|two| two[0].0 <= two[1].0), "{name}: {said:?}");
-        assert!(said.last().unwrap().0 > total / 10 * 9, "{name}: {said:?}");
+        assert!(
+            reports.len() > 5 && reports.iter().all(|&(done, of)| of == total && done <= total),
+            "{name}: {reports:?}"
+        );
+        assert!(reports[0].0 < total / 4 && reports.windows(2).all(|two| two[0].0 <= two[1].0), "{name}: {reports:?}");
+        assert!(reports.last().unwrap().0 > total / 10 * 9, "{name}: {reports:?}");
     }
 }

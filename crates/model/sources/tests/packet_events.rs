@@ -1,4 +1,4 @@
-//! Packets in event trace logs: whatever a capture file tells, the same packets logged by Windows must tell.
+//! Packets in event trace logs: the same packets give the same result as from a capture file.
 #![allow(clippy::unwrap_used)]
 
 use onoff_netboot::Capture;
@@ -12,8 +12,8 @@ fn read(name: &str, bytes: &[u8]) -> Result<Capture, Error> {
     read_capture(&files, &Options::default())
 }
 
-/// What a capture tells, without what only its container does.
-fn told(mut capture: Capture) -> String {
+/// Debug text of a capture without container-specific parts.
+fn summary(mut capture: Capture) -> String {
     capture.files.clear();
     let stations: std::collections::BTreeMap<_, _> =
         capture.stations.drain().map(|(mac, seen)| (mac.to_string(), seen)).collect();
@@ -27,44 +27,44 @@ fn losses(capture: &Capture) -> Vec<&'static str> {
 }
 
 #[test]
-fn every_outcome_comes_out_the_same() {
+fn every_outcome_is_the_same_as_from_a_capture() {
     for made in outcomes() {
-        let plain = told(read("a.pcapng", &made.bytes).unwrap());
+        let plain = summary(read("a.pcapng", &made.bytes).unwrap());
         let frames = frames_of(&made.bytes);
         for log in [PacketLog::Whole, PacketLog::Fragments(50), PacketLog::Switch, PacketLog::Monitor(60_000)] {
             let trace = read("a.etl", &event_trace(&frames, log)).unwrap();
             assert_eq!(trace.files[0].container, "etl");
-            assert_eq!(told(trace), plain, "{}, {log:?}", made.name);
+            assert_eq!(summary(trace), plain, "{}, {log:?}", made.name);
         }
     }
 }
 
 #[test]
-fn real_captures_come_out_the_same() {
+fn real_capture_is_the_same_from_events() {
     let Some(samples) = onoff_testkit::real::samples("netboot") else {
         return;
     };
-    // The others are cut to 96 bytes, and the capture filter does not say how long a packet was.
+    // The others are truncated to 96 bytes, and the capture filter does not record the original size of a packet.
     let name = "spicy-tftp_rrq.pcap";
     let bytes = std::fs::read(samples.join(name)).unwrap();
     let frames = frames_of(&bytes);
     let plain = read(name, &bytes).unwrap();
     assert_eq!(plain.transfers.len(), 1);
-    let plain = told(Capture { snap_length: None, ..plain });
+    let plain = summary(Capture { snap_length: None, ..plain });
     for log in [PacketLog::Fragments(200), PacketLog::Monitor(60_000)] {
-        assert_eq!(told(read("a.etl", &event_trace(&frames, log)).unwrap()), plain, "{log:?}");
+        assert_eq!(summary(read("a.etl", &event_trace(&frames, log)).unwrap()), plain, "{log:?}");
     }
 }
 
 #[test]
-fn what_was_cut_or_lost_is_counted() {
+fn counts_truncated_and_lost_packets() {
     let made = outcomes().swap_remove(0);
     let frames = frames_of(&made.bytes);
     let cut = read("a.etl", &event_trace(&frames, PacketLog::Monitor(60))).unwrap();
     assert_eq!((cut.frames, cut.snap_length), (frames.len() as u64, Some(60)));
     assert!(losses(&cut).contains(&"frames_cut"));
 
-    // A last fragment without its first, a first without its last, and a packet that Windows dropped.
+    // A last fragment without a first one, a first one without a last one, and a packet dropped by Windows.
     let filter = uuid::uuid!("2ed6006e-4729-4609-b423-3ee7bcd678ef");
     let monitor = uuid::uuid!("4d4f80d9-c8bd-4d73-bb5b-19c90402c5ac");
     let mut trace = EtlBuilder::new(Session::windows_10(1));
@@ -91,15 +91,15 @@ fn what_was_cut_or_lost_is_counted() {
 }
 
 #[test]
-fn a_recording_without_packets_is_refused_and_says_what_to_record() {
+fn rejects_recording_without_packets_with_advice() {
     let error = read("boot.etl", &event_trace(&[], PacketLog::Whole)).unwrap_err();
-    assert!(error.to_string().starts_with("boot.etl: holds no packets ("), "{error}");
+    assert!(error.to_string().starts_with("boot.etl: no packets ("), "{error}");
     assert!(error.to_string().contains("pktmon start"), "{error}");
 }
 
 proptest! {
     #[test]
-    fn any_payload_is_a_packet_or_counted(
+    fn arbitrary_payloads_do_not_panic(
         payload in proptest::collection::vec(any::<u8>(), 0..120),
         id in prop_oneof![Just(1001_u16), Just(1003), Just(160), Just(170)],
         keyword in any::<u64>(),

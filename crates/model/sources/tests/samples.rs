@@ -1,4 +1,4 @@
-//! Real recordings, where the folder of samples is there: `ONOFF_SAMPLES`, or `shared/samples` beside the workspace.
+//! Real recordings, if the samples folder is available: `ONOFF_SAMPLES`, or `shared/samples` next to the workspace.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
@@ -25,7 +25,7 @@ fn read(path: PathBuf, wanted: Tables) -> Trace {
         .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// File names, numbers of events and of processors from the table in SOURCES.md.
+/// File names, event counts and processor counts from the table in SOURCES.md.
 fn listed(folder: &Path) -> Vec<(String, u64, u32)> {
     let text = std::fs::read_to_string(folder.join("SOURCES.md")).unwrap();
     text.lines()
@@ -40,10 +40,10 @@ fn listed(folder: &Path) -> Vec<(String, u64, u32)> {
 }
 
 #[test]
-fn the_inventory_counts_every_event() {
+fn inventory_counts_every_event() {
     let Some(folder) = samples() else { return };
     let listed = listed(&folder);
-    assert!(listed.len() >= 20, "the table was read: {}", listed.len());
+    assert!(listed.len() >= 20, "too few samples in the table: {}", listed.len());
     for (name, events, processors) in listed {
         let trace = read(sample(&folder, &name), Tables::of(&[TableName::Inventory]));
         let inventory = trace.inventory.unwrap();
@@ -58,7 +58,7 @@ fn the_inventory_counts_every_event() {
 }
 
 #[test]
-fn a_shutdown_names_the_sixty_processes_that_exit() {
+fn names_the_60_processes_that_exit_in_a_shutdown() {
     let Some(folder) = samples() else { return };
     let trace = read(
         sample(&folder, "ShutdownPerfDiagLogger.etl"),
@@ -79,7 +79,7 @@ fn a_shutdown_names_the_sixty_processes_that_exit() {
     assert_eq!(trace.losses.count("short_payload"), 0);
 }
 
-/// The per-kind counts at the end of a baseline of another reader.
+/// The counts per kind at the end of another reader's baseline.
 fn baseline(folder: &Path, name: &str) -> BTreeMap<String, u64> {
     let text = std::fs::read_to_string(folder.join("baseline").join(name)).unwrap();
     text.lines()
@@ -90,7 +90,7 @@ fn baseline(folder: &Path, name: &str) -> BTreeMap<String, u64> {
         .collect()
 }
 
-/// Samples that the baseline leaves out: of the idle thread, outside of interrupts and deferred procedure calls.
+/// Number of samples that the baseline ignores: those of the idle thread outside interrupts and DPCs.
 fn idle_samples(folder: &Path, name: &str) -> usize {
     let files = onoff_files::open_all(&[sample(folder, &format!("{name}.etl"))], &Limits::default()).unwrap();
     let recording = onoff_etl::Recording::open(&files.inputs()).unwrap();
@@ -106,7 +106,7 @@ fn idle_samples(folder: &Path, name: &str) -> usize {
 }
 
 #[test]
-fn tables_hold_what_another_reader_counts() {
+fn table_sizes_match_another_reader() {
     let Some(folder) = samples() else { return };
     for name in ["net.4.5.2.x64", "net.4.5.x86-2016"] {
         let counts = baseline(&folder, &format!("{name}.baseline.txt"));
@@ -143,14 +143,14 @@ fn tables_hold_what_another_reader_counts() {
 }
 
 #[test]
-fn modules_carry_their_symbol_identity() {
+fn modules_have_symbol_identities() {
     let Some(folder) = samples() else { return };
     let trace = read(sample(&folder, "net.4.5.2.x64.etl"), Tables::of(&[TableName::Images]));
     let identity = |base: u64| {
         let image = trace.images.iter().find(|image| image.base == base);
         image.map(|image| (trace.text(image.pdb_name), trace.text(image.pdb_id)))
     };
-    // The baseline shows the beginning of some of them: base, first digits of the GUID, age, name.
+    // The baseline contains the beginning of some of them: base, first digits of the GUID, age, name.
     let text = std::fs::read_to_string(folder.join("baseline/net.4.5.2.x64.baseline.txt")).unwrap();
     let mut compared = 0;
     for line in text.lines().filter(|line| line.contains("DbgID_RSDS PID=")) {
@@ -175,7 +175,7 @@ fn modules_carry_their_symbol_identity() {
 }
 
 #[test]
-fn keyed_stacks_get_their_frames() {
+fn resolves_keyed_stacks() {
     let Some(folder) = samples() else { return };
     let trace = read(sample(&folder, "net.4.5.2.x64.etl"), Tables::of(&[TableName::Stacks]));
     assert!(trace.stacks.len() > 1000);
@@ -186,7 +186,7 @@ fn keyed_stacks_get_their_frames() {
 }
 
 #[test]
-fn process_events_of_the_provider_serve_without_the_kernel_logger() {
+fn reads_processes_from_provider_events() {
     let Some(folder) = samples() else { return };
     let trace = read(sample(&folder, "Process.etl"), Tables::all().without(TableName::Events));
     let inventory = trace.inventory.as_ref().unwrap();
@@ -208,7 +208,7 @@ fn process_events_of_the_provider_serve_without_the_kernel_logger() {
 }
 
 #[test]
-fn generic_events_carry_their_fields() {
+fn generic_events_have_fields() {
     let Some(folder) = samples() else { return };
     let trace = read(sample(&folder, "HTTP_Server.etl"), Tables::of(&[TableName::Events]));
     assert_eq!(trace.events.len(), 2041);
@@ -219,7 +219,7 @@ fn generic_events_carry_their_fields() {
 }
 
 #[test]
-fn a_manifest_explains_the_events_of_its_provider_before_the_catalog_does() {
+fn manifest_takes_precedence_over_catalog() {
     let Some(folder) = samples() else { return };
     let paths = [sample(&folder, "HTTP_Server.etl")];
     let wanted = Tables::of(&[TableName::Events]);
@@ -246,7 +246,7 @@ fn a_manifest_explains_the_events_of_its_provider_before_the_catalog_does() {
 }
 
 #[test]
-fn classic_process_and_image_logs_of_every_version_and_width() {
+fn reads_classic_logs_of_every_version_and_width() {
     let Some(folder) = samples() else { return };
     let mut files = 0;
     for entry in std::fs::read_dir(folder.join("sawbuck")).unwrap() {
@@ -256,13 +256,13 @@ fn classic_process_and_image_logs_of_every_version_and_width() {
         assert_eq!(trace.losses.count("short_payload"), 0, "{name}");
         assert_eq!(trace.losses.count("bad_record"), 0, "{name}");
         files += 1;
-        // A 32-bit program replayed the 64-bit layouts: their own headers say that pointers have 4 bytes.
+        // A 32-bit program replayed the 64-bit layouts: the headers state a pointer size of 4 bytes.
         if name.contains("_64_") {
             continue;
         }
         let images: Vec<&str> = trace.processes.iter().map(|process| trace.text(process.image)).collect();
         if name.contains("process") {
-            // Some begin with the processes that were there.
+            // Some start with the existing processes.
             let there = ["Idle", "System", "smss.exe"];
             assert_eq!(images.last(), Some(&"notepad.exe"), "{name}");
             assert!(images.len() == 1 || images[..3] == there, "{name}: {images:?}");
@@ -277,10 +277,10 @@ fn classic_process_and_image_logs_of_every_version_and_width() {
 }
 
 #[test]
-fn methods_of_dotnet_are_those_that_the_runtime_listed() {
+fn dotnet_methods_match_the_rundown() {
     let Some(folder) = samples() else { return };
-    // 290 methods were loaded during the recording, and 288 of them unloaded; the rundown at the end lists 16,702, those two among
-    // them.
+    // 290 methods were loaded during the recording, and 288 of them were unloaded; the rundown at the end lists 16,702
+    // including the remaining two.
     let trace = read(sample(&folder, "net.4.5.2.x64.etl"), Tables::of(&[TableName::Methods]));
     let loaded = trace.methods.iter().filter(|row| row.start_ns.is_some());
     assert_eq!(loaded.count(), 290);

@@ -1,4 +1,4 @@
-//! Simulated boots: what is read is what was played, to the tick of the clock.
+//! Compares what is read from simulated boots with what happened in them, to the clock tick.
 
 #![allow(clippy::unwrap_used)]
 
@@ -12,8 +12,8 @@ use onoff_simulator::{Scenario, Truth};
 use onoff_sources::{Limits, Options, Progress, files_from_bytes, open_files};
 use onoff_trace::{ActivityKind, DevicePhase, DiskOperation, ServiceOutcome, TableName, Tables, Trace, milestone};
 
-/// Every boot that plays in a moment: its name, what really happened, and what was read of it.
-fn played() -> Vec<(String, Truth, Trace)> {
+/// Every scenario that simulates quickly: name, what happened, and what was read.
+fn simulated() -> Vec<(String, Truth, Trace)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/simulator/scenarios");
     let mut scenarios: Vec<PathBuf> = std::fs::read_dir(folder)
         .unwrap()
@@ -23,38 +23,38 @@ fn played() -> Vec<(String, Truth, Trace)> {
         .collect();
     scenarios.sort();
     assert!(scenarios.len() >= 5);
-    let mut played = Vec::new();
+    let mut simulated = Vec::new();
     for path in scenarios {
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
         let text = std::fs::read_to_string(&path).unwrap();
         let mut scenario = Scenario::from_toml(&text).unwrap();
-        // A clock that goes on in steps shows no time exactly.
+        // With a coarse clock, times are not exact.
         if !scenario.boots() || scenario.recording.clock_step.is_some() {
             continue;
         }
-        played.push(play(name.clone(), &scenario));
-        // The same as a pair that was never merged: the kernel's events in one file, the providers' in another.
+        simulated.push(simulate(name.clone(), &scenario));
+        // The same as two files that were not merged: kernel events in one, provider events in the other.
         scenario.recording.split = !scenario.recording.split;
-        played.push(play(format!("{name}, split otherwise"), &scenario));
+        simulated.push(simulate(format!("{name}, split otherwise"), &scenario));
     }
-    played
+    simulated
 }
 
-fn play(name: String, scenario: &Scenario) -> (String, Truth, Trace) {
-    let played = scenario.simulate().unwrap();
+fn simulate(name: String, scenario: &Scenario) -> (String, Truth, Trace) {
+    let simulated = scenario.simulate().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let paths: Vec<PathBuf> =
-        (0..played.files.len()).map(|number| folder.path().join(format!("{number}.etl"))).collect();
-    for (path, bytes) in paths.iter().zip(&played.files) {
+        (0..simulated.files.len()).map(|number| folder.path().join(format!("{number}.etl"))).collect();
+    for (path, bytes) in paths.iter().zip(&simulated.files) {
         std::fs::write(path, bytes).unwrap();
     }
     let trace = open(&paths, Tables::all(), &onoff_files::Options::default()).unwrap();
-    (name, played.truth, trace)
+    (name, simulated.truth, trace)
 }
 
 #[test]
-fn what_is_read_is_what_was_played() {
-    for (name, truth, trace) in played() {
+fn reads_what_was_simulated() {
+    for (name, truth, trace) in simulated() {
         counts(&name, &truth, &trace);
         processes(&name, &truth, &trace);
         services(&name, &truth, &trace);
@@ -110,16 +110,16 @@ fn processes(name: &str, truth: &Truth, trace: &Trace) {
 
 fn services(name: &str, truth: &Truth, trace: &Trace) {
     assert_eq!(trace.service_transitions.len(), truth.services.len(), "{name}");
-    for (read, played) in trace.service_transitions.iter().zip(&truth.services) {
+    for (read, simulated) in trace.service_transitions.iter().zip(&truth.services) {
         let service = trace.text(read.service);
-        assert_eq!(service, played.name, "{name}");
-        assert_eq!(trace.text(read.group), played.group, "{name}: {service}");
-        assert_eq!(read.start_ns, played.start_ns, "{name}: {service}");
-        assert_eq!(read.checkpoint_ns, Some(played.checkpoint_ns), "{name}: {service}");
-        assert_eq!(read.load_ns, Some(played.load_ns), "{name}: {service}");
-        assert_eq!(read.end_ns, Some(played.end_ns), "{name}: {service}");
-        assert_eq!(trace.text(read.container), played.container, "{name}: {service}");
-        assert_eq!(read.container_pid, Some(played.container_pid), "{name}: {service}");
+        assert_eq!(service, simulated.name, "{name}");
+        assert_eq!(trace.text(read.group), simulated.group, "{name}: {service}");
+        assert_eq!(read.start_ns, simulated.start_ns, "{name}: {service}");
+        assert_eq!(read.checkpoint_ns, Some(simulated.checkpoint_ns), "{name}: {service}");
+        assert_eq!(read.load_ns, Some(simulated.load_ns), "{name}: {service}");
+        assert_eq!(read.end_ns, Some(simulated.end_ns), "{name}: {service}");
+        assert_eq!(trace.text(read.container), simulated.container, "{name}: {service}");
+        assert_eq!(read.container_pid, Some(simulated.container_pid), "{name}: {service}");
         assert_eq!(read.outcome, ServiceOutcome::Completed, "{name}: {service}");
         assert!(read.automatic, "{name}: {service}");
     }
@@ -128,13 +128,13 @@ fn services(name: &str, truth: &Truth, trace: &Trace) {
 fn devices(name: &str, truth: &Truth, trace: &Trace) {
     assert_eq!(trace.device_operations.len(), truth.devices.len(), "{name}");
     let within = |span: Option<(i64, i64)>, at_ns| span.is_some_and(|(begin, end)| (begin..=end).contains(&at_ns));
-    for (read, played) in trace.device_operations.iter().zip(&truth.devices) {
+    for (read, simulated) in trace.device_operations.iter().zip(&truth.devices) {
         let subject = if read.device.is_empty() { read.driver } else { read.device };
-        assert_eq!(read.kind.as_str(), played.kind, "{name}");
-        assert_eq!(trace.text(subject), played.name, "{name}");
-        assert_eq!(read.start_ns, played.start_ns, "{name}: {}", played.name);
-        assert_eq!(read.pend_ns, played.pend_ns, "{name}: {}", played.name);
-        assert_eq!(read.end_ns, Some(played.end_ns), "{name}: {}", played.name);
+        assert_eq!(read.kind.as_str(), simulated.kind, "{name}");
+        assert_eq!(trace.text(subject), simulated.name, "{name}");
+        assert_eq!(read.start_ns, simulated.start_ns, "{name}: {}", simulated.name);
+        assert_eq!(read.pend_ns, simulated.pend_ns, "{name}: {}", simulated.name);
+        assert_eq!(read.end_ns, Some(simulated.end_ns), "{name}: {}", simulated.name);
         let phase = if within(truth.boot_start_ns, read.start_ns) {
             DevicePhase::BootStart
         } else if within(truth.system_start_ns, read.start_ns) {
@@ -142,7 +142,7 @@ fn devices(name: &str, truth: &Truth, trace: &Trace) {
         } else {
             DevicePhase::Later
         };
-        assert_eq!(read.phase, phase, "{name}: {}", played.name);
+        assert_eq!(read.phase, phase, "{name}: {}", simulated.name);
     }
 }
 
@@ -189,8 +189,8 @@ fn activities(name: &str, truth: &Truth, trace: &Trace) {
     assert_eq!(script, truth.script_ns, "{name}");
     let started: Vec<(String, i64)> =
         of(ActivityKind::StartupApplication).iter().map(|row| (trace.text(row.name).into(), row.start_ns)).collect();
-    let played: Vec<&String> = truth.startup_applications.iter().map(|(command, ..)| command).collect();
-    assert_eq!(started.iter().map(|(command, _)| command).collect::<Vec<_>>(), played, "{name}");
+    let simulated: Vec<&String> = truth.startup_applications.iter().map(|(command, ..)| command).collect();
+    assert_eq!(started.iter().map(|(command, _)| command).collect::<Vec<_>>(), simulated, "{name}");
 }
 
 fn disk(name: &str, truth: &Truth, trace: &Trace) {
@@ -220,12 +220,12 @@ fn disk(name: &str, truth: &Truth, trace: &Trace) {
     }
 }
 
-/// Each processor runs the thread that it switched to until it switches from it.
+/// Each processor runs the thread it switched to until it switches away from it.
 fn scheduling(name: &str, truth: &Truth, trace: &Trace) {
     let mut running: BTreeMap<u16, u32> = BTreeMap::new();
     let mut last_ns = i64::MIN;
     for switch in trace.context_switches.iter() {
-        assert!(switch.time_ns >= last_ns, "{name}: switches are in order");
+        assert!(switch.time_ns >= last_ns, "{name}: switches out of order");
         last_ns = switch.time_ns;
         if let Some(before) = running.insert(switch.cpu, switch.new_tid) {
             assert_eq!(switch.old_tid, before, "{name}: cpu {}", switch.cpu);
@@ -236,7 +236,7 @@ fn scheduling(name: &str, truth: &Truth, trace: &Trace) {
         attributed += u64::from(ready.readying_tid.is_some());
         assert!(ready.ready_tid == 0 || truth.threads.contains_key(&ready.ready_tid));
     }
-    // Only what comes before a processor's first switch has no thread to be attributed to.
+    // Only events before a processor's first switch cannot be attributed to a thread.
     assert!(attributed * 100 >= trace.ready_threads.len() as u64 * 99, "{name}");
 }
 
@@ -257,12 +257,12 @@ fn losses(name: &str, trace: &Trace) {
 }
 
 #[test]
-fn tables_that_nobody_wants_stay_empty() {
+fn unrequested_tables_are_empty() {
     let text = include_str!("../../../support/simulator/scenarios/slow-boot.toml");
-    let played = Scenario::from_toml(text).unwrap().simulate().unwrap();
+    let simulated = Scenario::from_toml(text).unwrap().simulate().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("boot.etl");
-    std::fs::write(&path, &played.files[0]).unwrap();
+    std::fs::write(&path, &simulated.files[0]).unwrap();
     let wanted = Tables::of(&[TableName::DiskIos]);
     let trace = open(&[path], wanted, &onoff_files::Options::default()).unwrap();
     assert!(!trace.disk_ios.is_empty());
@@ -273,13 +273,13 @@ fn tables_that_nobody_wants_stay_empty() {
     assert!(trace.system.processors > 0);
 }
 
-/// How many threads decode, and how the windows fall to them, changes nothing.
+/// The result must not depend on the number of threads or the assignment of windows to them.
 #[test]
-fn what_is_read_does_not_depend_on_the_number_of_threads() {
+fn result_does_not_depend_on_number_of_threads() {
     let text = include_str!("../../../support/simulator/scenarios/slow-boot.toml");
-    let played = Scenario::from_toml(text).unwrap().simulate().unwrap();
+    let simulated = Scenario::from_toml(text).unwrap().simulate().unwrap();
     let read = |threads: usize| {
-        let bytes = played.files[0].clone();
+        let bytes = simulated.files[0].clone();
         let files = files_from_bytes([("boot.etl".to_owned(), bytes)], &Limits::default()).unwrap();
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
         let ends = Arc::new(AtomicUsize::new(0));
@@ -295,7 +295,7 @@ fn what_is_read_does_not_depend_on_the_number_of_threads() {
             ..Options::default()
         };
         let trace = pool.build().unwrap().install(|| open_files(&files, Tables::all(), &options)).unwrap();
-        assert_eq!(ends.load(Ordering::Relaxed), 2, "counted, then read in order");
+        assert_eq!(ends.load(Ordering::Relaxed), 2, "survey, then reading in order");
         trace
     };
     let (one, many) = (read(1), read(5));

@@ -1,4 +1,4 @@
-//! What the trackers make of sequences that no simulated boot plays.
+//! Trackers: event sequences that the simulated boots do not contain.
 
 #![allow(clippy::unwrap_used)]
 
@@ -9,7 +9,7 @@ use onoff_trace::{
     DeviceOperationKind, DiskOperation, FileOperation, IoPriority, ServiceChange, ServiceOutcome, Tables, Trace,
 };
 
-/// Ticks of 100 ns from the recording's start.
+/// Builds a recording; times are ticks of 100 ns from its start.
 struct Script {
     builder: EtlBuilder,
     start: u64,
@@ -43,7 +43,7 @@ fn status(state: u32, pid: u32) -> Occurrence {
 }
 
 #[test]
-fn a_service_starts_stops_and_fails() {
+fn tracks_service_start_stop_and_failure() {
     let mut script = Script::new();
     for (ticks, state, pid) in [
         (10, 2, 0),
@@ -81,7 +81,7 @@ fn a_service_starts_stops_and_fails() {
 }
 
 #[test]
-fn a_control_that_does_not_stop_a_service_is_no_stop() {
+fn control_without_stop_is_not_a_stop() {
     let mut script = Script::new();
     for (ticks, state, pid) in [(10, 2, 0), (30, 4, 700), (100, 4, 700)] {
         script.event(ticks, 8, &status(state, pid));
@@ -92,7 +92,7 @@ fn a_control_that_does_not_stop_a_service_is_no_stop() {
 }
 
 #[test]
-fn a_pended_request_ends_on_another_thread() {
+fn pended_request_ends_on_another_thread() {
     let mut script = Script::new();
     script.event(10, 8, &device::device_start("ROOT\\A"));
     script.event(12, 8, &device::device_start_pended("ROOT\\A"));
@@ -116,7 +116,7 @@ fn a_pended_request_ends_on_another_thread() {
 }
 
 #[test]
-fn a_driver_that_ends_under_another_name_is_told_by_its_thread() {
+fn driver_with_another_name_at_its_end_is_matched_by_thread() {
     let mut script = Script::new();
     script.event(10, 8, &device::driver_load_start("mouclass"));
     script.event(12, 9, &device::driver_load_start("kbdclass"));
@@ -134,7 +134,7 @@ fn transfer(disk: u32, flags: u32, key: u64, irp: u64, response: u64, tid: u32) 
 }
 
 #[test]
-fn service_time_runs_from_the_completion_before() {
+fn service_time_starts_at_previous_completion() {
     let mut script = Script::new();
     let read = |script: &mut Script, ticks, disk, irp, response| {
         let payload = transfer(disk, 3 << 17, 0xA0, irp, response, 8);
@@ -144,7 +144,7 @@ fn service_time_runs_from_the_completion_before() {
     script.perfinfo(20, 0x010c, 3, Payload::wide().pointer(2).u32(9));
     read(&mut script, 50, 0, 1, 40);
     read(&mut script, 60, 0, 2, 40);
-    // On another disk, and without a recorded start: 15 ticks before its end by its response time.
+    // On another disk, and without a recorded start: 15 ticks before its end, from its response time.
     read(&mut script, 65, 1, 3, 15);
     read(&mut script, 90, 0, 4, 5);
     script.perfinfo(95, 0x010c, 3, Payload::wide().pointer(5).u32(9));
@@ -171,7 +171,7 @@ fn service_time_runs_from_the_completion_before() {
 }
 
 #[test]
-fn file_operations_are_paired_with_their_ends() {
+fn pairs_file_operations_with_their_ends() {
     let mut script = Script::new();
     let open = Payload::wide()
         .pointer(0x11)
@@ -207,14 +207,14 @@ fn file_operations_are_paired_with_their_ends() {
 }
 
 #[test]
-fn a_ready_thread_is_attributed_across_windows_of_time() {
+fn attributes_ready_threads_across_windows() {
     let mut script = Script::new();
     let switch = |old: u32, new: u32| Payload::wide().u32(new).u32(old).bytes(&[8, 8, 0, 0, 0, 0, 5, 0]).u32(0).u32(0);
     let ready = |tid: u32| Payload::wide().u32(tid).bytes(&[1, 0, 0, 0]);
     script.perfinfo(5, 0x0532, 2, ready(30));
     script.perfinfo(10, 0x0524, 4, switch(0, 20));
     script.perfinfo(11, 0x0532, 2, ready(31));
-    // More than a window can hold lies between.
+    // More than fits in a window.
     for number in 0..40_000u64 {
         let payload = Payload::wide().u64(number).bytes(&[0; 480]);
         script.perfinfo(20 + number, 0x0f7f, 2, payload);
@@ -226,8 +226,8 @@ fn a_ready_thread_is_attributed_across_windows_of_time() {
     assert!(trace.ready_threads.pieces().len() > 1, "several windows");
 }
 
-/// A batch of compact switches: thread 700 leaves at 10 µs to wait (for a user request), the idle thread at 20 µs,
-/// 701 at 30 µs because its time is over (ready), and the idle thread at 40 µs and again at 50 µs.
+/// A batch of compact switches: thread 700 is switched out at 10 µs to wait for a user request, the idle thread at 20
+/// µs, 701 at 30 µs when its quantum ends (ready), and the idle thread at 40 µs and again at 50 µs.
 fn compact_batch(start: u64) -> Payload {
     let mut payload = Payload::wide().u64(start);
     for thread in 0..16 {
@@ -242,7 +242,7 @@ fn compact_batch(start: u64) -> Payload {
 }
 
 #[test]
-fn compact_switches_become_rows_of_who_left_and_who_came() {
+fn converts_compact_switches_to_rows() {
     let mut script = Script::new();
     let start = script.start;
     script.perfinfo(600, 0x0525, 2, compact_batch(start));
@@ -256,7 +256,7 @@ fn compact_switches_become_rows_of_who_left_and_who_came() {
             (10_000, 700, 0, 0),
             (20_000, 0, 701, 8),
             (30_000, 701, 0, 0),
-            // The next batch goes on where this one ended; from idle to idle nothing was switched.
+            // The next batch continues where this one ended; idle to idle is not a switch.
             (50_000, 0, 700, 10),
             (70_000, 700, 0, 0),
             (80_000, 0, 701, 8),
@@ -270,7 +270,7 @@ fn compact_switches_become_rows_of_who_left_and_who_came() {
 }
 
 #[test]
-fn full_switches_are_preferred_to_compact_ones() {
+fn prefers_full_switches_to_compact_ones() {
     let mut script = Script::new();
     let start = script.start;
     script.perfinfo(600, 0x0525, 2, compact_batch(start));

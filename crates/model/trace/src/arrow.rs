@@ -1,7 +1,7 @@
-//! Tables as Arrow record batches, with what the columns mean in the schema. The tables stay as they are.
+//! Exposes tables as Arrow record batches; the schema carries the meaning of each column.
 //!
-//! Numbers and texts are the recording's own memory, which the batches share and keep alive; what Arrow stores in another way is made
-//! anew: which cells are absent, the 16 bytes of each text or code, booleans, stacks.
+//! Numeric and text buffers are shared with the trace without copying, and keep it alive. Only what Arrow stores
+//! differently is built: validity bitmaps, the 16-byte views of texts and codes, booleans, stacks.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::registry::{TableDeclaration, TableName};
 use crate::stack::{StackId, StackPool};
 use crate::string::{StringId, StringPool};
 
-/// A recording's tables as Arrow. What it gives holds the recording as long as it is there.
+/// A trace's tables as Arrow. Keeps the trace alive.
 #[derive(Clone, Debug)]
 pub struct ArrowTables {
     trace: Arc<Trace>,
@@ -28,7 +28,7 @@ pub struct ArrowTables {
 }
 
 impl Trace {
-    /// The recording's tables as Arrow record batches.
+    /// The trace's tables as Arrow record batches.
     #[must_use]
     pub fn arrow(self: &Arc<Self>) -> ArrowTables {
         let texts = Bytes::from_owner(Texts(Arc::clone(self)));
@@ -36,7 +36,7 @@ impl Trace {
     }
 }
 
-/// The texts of a recording, for as long as an array shows them.
+/// Keeps the trace alive while an Arrow buffer points at its texts.
 struct Texts(Arc<Trace>);
 
 impl AsRef<[u8]> for Texts {
@@ -45,25 +45,24 @@ impl AsRef<[u8]> for Texts {
     }
 }
 
-/// The numbers of a column of one piece, for as long as an array shows them.
+/// Keeps the trace alive while an Arrow buffer points at the numbers of one column chunk.
 struct SharedNumbers {
     trace: Arc<Trace>,
     place: ColumnPlace,
 }
 
-/// Where a column's numbers are.
 #[derive(Clone, Copy, Debug)]
 struct ColumnPlace {
     table: TableName,
-    piece: usize,
+    chunk: usize,
     column: usize,
 }
 
 impl AsRef<[u8]> for SharedNumbers {
     fn as_ref(&self) -> &[u8] {
-        let ColumnPlace { table, piece, column } = self.place;
+        let ColumnPlace { table, chunk, column } = self.place;
         let pieces = self.trace.table(table).into_pieces();
-        match pieces.get(piece).and_then(|rows| rows.columns().into_iter().nth(column)) {
+        match pieces.get(chunk).and_then(|rows| rows.columns().into_iter().nth(column)) {
             Some(Column::Int8(numbers)) => numbers.values.as_bytes(),
             Some(Column::Int16(numbers)) => numbers.values.as_bytes(),
             Some(Column::Int32(numbers)) => numbers.values.as_bytes(),
@@ -79,7 +78,6 @@ impl AsRef<[u8]> for SharedNumbers {
 }
 
 impl ArrowTables {
-    /// The recording.
     #[must_use]
     pub fn trace(&self) -> &Arc<Trace> {
         &self.trace
@@ -91,24 +89,24 @@ impl ArrowTables {
         self.trace.table(name).declaration().map(schema)
     }
 
-    /// The record batches of a table, one for each piece of it, in the order of its rows; none for an empty table. Each is made when it
-    /// is taken.
+    /// The record batches of a table, one per chunk, in row order; none for an empty table. Each is built when the
+    /// iterator reaches it.
     ///
     /// # Errors
-    /// Columns of different length, which only a caller that wrote to the public columns by itself can cause.
+    /// Columns of different lengths, which only a caller that wrote to the public columns itself can cause.
     pub fn batches(&self, name: TableName) -> impl Iterator<Item = Result<RecordBatch, ArrowError>> + Send + use<> {
         let tables = self.clone();
         let schema = self.schema(name);
         let pieces = self.trace.table(name).pieces().len();
-        (0..pieces).filter_map(move |piece| tables.batch(name, piece, schema.as_ref()?).transpose())
+        (0..pieces).filter_map(move |chunk| tables.batch(name, chunk, schema.as_ref()?).transpose())
     }
 
-    /// The rows of one piece, if it has any.
-    fn batch(&self, table: TableName, piece: usize, schema: &SchemaRef) -> Result<Option<RecordBatch>, ArrowError> {
+    /// The rows of one chunk, if it has any.
+    fn batch(&self, table: TableName, chunk: usize, schema: &SchemaRef) -> Result<Option<RecordBatch>, ArrowError> {
         let pieces = self.trace.table(table).into_pieces();
-        let Some(rows) = pieces.get(piece).filter(|rows| rows.rows() > 0) else { return Ok(None) };
+        let Some(rows) = pieces.get(chunk).filter(|rows| rows.rows() > 0) else { return Ok(None) };
         let columns = rows.columns().into_iter().enumerate();
-        let arrays = columns.map(|(number, column)| self.array(ColumnPlace { table, piece, column: number }, column));
+        let arrays = columns.map(|(number, column)| self.array(ColumnPlace { table, chunk, column: number }, column));
         RecordBatch::try_new(Arc::clone(schema), arrays.collect()).map(Some)
     }
 
@@ -141,7 +139,7 @@ impl ArrowTables {
         let mut builder = StringViewBuilder::with_capacity(ids.len());
         let block = builder.append_block(self.texts.clone());
         for &id in ids {
-            // A view into the block fails only beyond its end, where no text of the pool lies.
+            // A view into the block fails only past its end, and every text of the pool is inside it.
             let viewed = match pool.span(id) {
                 Some((start, length)) if length > 0 => builder.try_append_view(block, start, length).is_ok(),
                 _ => false,
@@ -172,8 +170,8 @@ fn stack_array(pool: &StackPool, ids: &[StackId]) -> ArrayRef {
     Arc::new(builder.finish())
 }
 
-/// The Arrow schema of a table: one field per column in declaration order. Metadata of the schema: `onoff.table` and
-/// `description`; of a field: `description`, and where there is one `onoff.unit` and `onoff.role`.
+/// The Arrow schema of a table: one field per column in declaration order. Schema metadata: `onoff.table` and
+/// `description`. Field metadata: `description`, plus `onoff.unit` and `onoff.role` where they apply.
 #[must_use]
 pub fn schema(table: &TableDeclaration) -> SchemaRef {
     let fields: Vec<Field> = table.columns.iter().map(field).collect();
@@ -190,9 +188,9 @@ fn field(column: &ColumnDeclaration) -> Field {
         ("onoff.unit", column.meaning.unit()),
         ("onoff.role", column.meaning.role()),
     ];
-    let said = metadata.into_iter().filter(|(_, value)| !value.is_empty());
+    let present = metadata.into_iter().filter(|(_, value)| !value.is_empty());
     Field::new(column.name, data_type(column.column_type), column.nullable)
-        .with_metadata(said.map(|(key, value)| (key.to_owned(), value.to_owned())).collect::<HashMap<_, _>>())
+        .with_metadata(present.map(|(key, value)| (key.to_owned(), value.to_owned())).collect::<HashMap<_, _>>())
 }
 
 fn data_type(column_type: ColumnType) -> DataType {

@@ -1,4 +1,4 @@
-//! What a column can hold, and how it is stored.
+//! The types that a column can contain, and how each is stored.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -6,57 +6,56 @@ use std::sync::Arc;
 use crate::column::{Column, ColumnType, Numbers};
 use crate::stack::StackId;
 use crate::string::StringId;
-use crate::values::{Plain, Shelved, Values};
+use crate::values::{Plain, Spilled, Values};
 
-/// A value that a table's column can hold.
+/// A value that a table column can contain.
 pub trait Cell: Copy + Debug + PartialEq {
     /// Storage of a whole column.
     type Column: Clone + Debug + Default;
     /// Whether the column may hold nulls.
     const NULLABLE: bool;
-    /// Type of the column.
     const TYPE: ColumnType;
-    /// The value in a row of which nothing is known: none, zero, empty, and of codes the first.
+    /// The value in an empty row: null, zero, empty, or the first code.
     const UNKNOWN: Self;
     /// Appends one value.
     fn push(column: &mut Self::Column, value: Self);
     /// The value at `row`; `row` must be below the column's length.
     fn get(column: &Self::Column, row: usize) -> Self;
-    /// Bytes of memory the column holds.
+    /// Bytes of memory used by the column.
     fn memory(column: &Self::Column) -> usize;
-    /// Gives back the memory that the column holds beyond its rows.
+    /// Releases the memory reserved beyond the column's rows.
     fn shrink(column: &mut Self::Column);
-    /// Shows `visit` the values that a shelf can take, one kind after the other.
-    fn shelvable(column: &mut Self::Column, visit: &mut ShelfVisitor<'_>);
-    /// The column's values as anybody can read them.
+    /// Passes the values that can be spilled to `visit`, one kind after the other.
+    fn visit_spillable(column: &mut Self::Column, visit: &mut SpillVisitor<'_>);
+    /// The column's values, borrowed and untyped.
     fn view(column: &Self::Column) -> Column<'_>;
 }
 
-/// Values that a shelf can take, whatever their type.
-pub trait Shelvable {
-    /// The bytes that it would take.
-    fn held_bytes(&self) -> &[u8];
-    /// Reads them from `piece`, from byte `start` on, from now on.
-    fn read_from(&mut self, piece: &Arc<dyn Shelved>, start: usize);
+/// Values that can be spilled to disk, whatever their type.
+pub trait Spillable {
+    /// The bytes to spill: those in memory now.
+    fn resident_bytes(&self) -> &[u8];
+    /// From now on, reads the values from `piece`, starting at byte `start`.
+    fn read_spilled(&mut self, piece: &Arc<dyn Spilled>, start: usize);
 }
 
-/// Who is shown values that a shelf can take.
-pub type ShelfVisitor<'v> = dyn FnMut(&mut dyn Shelvable) + 'v;
+/// Callback that receives the values that can be spilled.
+pub type SpillVisitor<'v> = dyn FnMut(&mut dyn Spillable) + 'v;
 
-impl<T: Plain> Shelvable for Values<T> {
-    fn held_bytes(&self) -> &[u8] {
-        self.held_bytes()
+impl<T: Plain> Spillable for Values<T> {
+    fn resident_bytes(&self) -> &[u8] {
+        self.resident_bytes()
     }
-    fn read_from(&mut self, piece: &Arc<dyn Shelved>, start: usize) {
-        self.read_from(piece, start);
+    fn read_spilled(&mut self, piece: &Arc<dyn Spilled>, start: usize) {
+        self.read_spilled(piece, start);
     }
 }
 
-/// A column of optional numbers: values (zero where null) and their presence.
+/// Optional numbers in a column: values (zero where null) and their presence.
 #[derive(Clone, Debug)]
 pub struct Nullable<T: Plain> {
     values: Values<T>,
-    /// One where the value is there, zero where not.
+    /// 1 where the value is present, 0 where it is null.
     present: Values<u8>,
 }
 
@@ -71,7 +70,7 @@ impl<T: Plain + Default> Nullable<T> {
     pub fn iter(&self) -> impl Iterator<Item = Option<T>> + '_ {
         self.values.iter().zip(&self.present).map(|(&value, &present)| (present != 0).then_some(value))
     }
-    /// Replaces the value at `row`; nothing happens when there is no such row. For what becomes known later.
+    /// Replaces the value at `row`, for values that become known later. Ignored if there is no such row.
     pub fn set(&mut self, row: usize, value: Option<T>) {
         if let (Some(cell), Some(present)) = (self.values.get_mut(row), self.present.get_mut(row)) {
             *present = u8::from(value.is_some());
@@ -80,8 +79,8 @@ impl<T: Plain + Default> Nullable<T> {
     }
 }
 
-/// Gives back what a column of numbers does not need: of zeros only, as where a recording lacks what the column is for, it is memory that was
-/// never written, which systems do not take from anybody.
+/// Releases memory that a numeric column does not need. An all-zero column (nothing recorded for it) is replaced by a
+/// zero-allocated vector, whose pages are never touched and therefore cost no physical memory.
 macro_rules! shrink_numbers {
     ($($number:ty)*) => {$(
         impl Shrink for $number {
@@ -119,7 +118,7 @@ macro_rules! number_cell {
             fn get(column: &Self::Column, row: usize) -> Self { column[row] }
             fn memory(column: &Self::Column) -> usize { column.memory() }
             fn shrink(column: &mut Self::Column) { shrink_numbers(column); }
-            fn shelvable(column: &mut Self::Column, visit: &mut ShelfVisitor<'_>) { visit(column); }
+            fn visit_spillable(column: &mut Self::Column, visit: &mut SpillVisitor<'_>) { visit(column); }
             fn view(column: &Self::Column) -> Column<'_> {
                 Column::$kind(Numbers { values: column, present: None })
             }
@@ -143,10 +142,10 @@ macro_rules! number_cell {
             }
             fn shrink(column: &mut Self::Column) {
                 shrink_numbers(&mut column.values);
-                // Where none is there, they are zeros too.
+                // Where every value is null, this column is all zeros too.
                 shrink_numbers(&mut column.present);
             }
-            fn shelvable(column: &mut Self::Column, visit: &mut ShelfVisitor<'_>) {
+            fn visit_spillable(column: &mut Self::Column, visit: &mut SpillVisitor<'_>) {
                 visit(&mut column.values);
                 visit(&mut column.present);
             }
@@ -162,7 +161,7 @@ number_cell! {
     f64 => Float64,
 }
 
-/// A cell whose column is its values. The empty text and the empty stack mean "not known".
+/// Implements [`Cell`] for ids. The empty text and the empty stack mean "not known".
 macro_rules! id_cell {
     ($($cell:ty => $kind:ident;)*) => {$(
         impl Cell for $cell {
@@ -176,7 +175,7 @@ macro_rules! id_cell {
             fn get(column: &Self::Column, row: usize) -> Self { column[row] }
             fn memory(column: &Self::Column) -> usize { column.memory() }
             fn shrink(column: &mut Self::Column) { column.vector().shrink_to_fit(); }
-            fn shelvable(column: &mut Self::Column, visit: &mut ShelfVisitor<'_>) { visit(column); }
+            fn visit_spillable(column: &mut Self::Column, visit: &mut SpillVisitor<'_>) { visit(column); }
             fn view(column: &Self::Column) -> Column<'_> { Column::$kind(column) }
         }
     )*};
@@ -206,14 +205,14 @@ impl Cell for bool {
     fn shrink(column: &mut Self::Column) {
         column.shrink_to_fit();
     }
-    // Not every byte is one: these stay in memory, as codes do.
-    fn shelvable(_: &mut Self::Column, _: &mut ShelfVisitor<'_>) {}
+    // Not every byte is a valid bool, so booleans stay in memory, as codes do.
+    fn visit_spillable(_: &mut Self::Column, _: &mut SpillVisitor<'_>) {}
     fn view(column: &Self::Column) -> Column<'_> {
         Column::Boolean(column)
     }
 }
 
-/// The schema of an enumeration that a column can hold: what it is, and each code with what it means.
+/// The JSON schema of an enumeration that a column can contain: its description, and the description of each code.
 #[cfg(feature = "schema")]
 #[must_use]
 pub fn schema_of_codes(about: &str, codes: &[(&str, &str)]) -> schemars::Schema {
@@ -222,7 +221,7 @@ pub fn schema_of_codes(about: &str, codes: &[(&str, &str)]) -> schemars::Schema 
     schemars::json_schema!({ "description": about.trim(), "oneOf": codes })
 }
 
-/// Declares an enumeration that a column can hold, with the names that exports show.
+/// Declares an enumeration that a column can contain, with the names that exports use.
 #[macro_export]
 macro_rules! codes {
     ($(#[doc = $about:literal])* pub enum $name:ident { $($(#[doc = $doc:literal])* $code:ident = $text:literal),* $(,)? }) => {
@@ -234,7 +233,7 @@ macro_rules! codes {
         impl $name {
             /// Every code, in declaration order.
             pub const ALL: &'static [Self] = &[$(Self::$code),*];
-            /// The code's name as reports and exports show it.
+            /// The code's name used in reports and exports.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$code => $text),* }
@@ -271,7 +270,7 @@ macro_rules! codes {
             fn get(column: &Self::Column, row: usize) -> Self { column[row] }
             fn memory(column: &Self::Column) -> usize { column.capacity() }
             fn shrink(column: &mut Self::Column) { column.shrink_to_fit(); }
-            fn shelvable(_: &mut Self::Column, _: &mut $crate::cell::ShelfVisitor<'_>) {}
+            fn visit_spillable(_: &mut Self::Column, _: &mut $crate::cell::SpillVisitor<'_>) {}
             fn view(column: &Self::Column) -> $crate::column::Column<'_> { $crate::column::Column::Code(column) }
         }
     };

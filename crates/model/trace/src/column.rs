@@ -1,4 +1,4 @@
-//! What a table's columns are, and how anybody reads them without knowing the table's type: by name, type, unit and role.
+//! Untyped access to the columns of a table: name, type, unit, role and values.
 
 use std::fmt::Debug;
 
@@ -7,28 +7,26 @@ use crate::string::StringId;
 
 /// A closed set of named codes: one byte in memory, a short text in Arrow and in reports.
 pub trait Code: Copy + Debug + PartialEq {
-    /// The code's name as reports and exports show it.
+    /// The code's name as used in reports and exports.
     fn as_str(self) -> &'static str;
 }
 
-/// What a column's values mean: their unit, and the part they play in their row.
+/// What a column's values mean: their unit, and their role in the row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Meaning {
-    /// A name, a code, a number as recorded.
+    /// A name, a code, or a number as recorded.
     Plain,
-    /// The moment of the row, which has no length.
+    /// The time of the row's event, which has no duration.
     Time,
-    /// When the row's work began; absent where it began before the recording.
+    /// Start of the row's work; null where it started before the recording.
     Start,
-    /// When the row's work ended; absent where it outlived the recording.
+    /// End of the row's work; null where it did not end in the recording.
     End,
-    /// Another moment within the row's work.
+    /// Another time within the row's work.
     Moment,
-    /// A length of time.
     Duration,
-    /// A size, or a place counted in bytes.
+    /// A size, or a byte offset.
     Bytes,
-    /// An address in memory.
     Address,
     /// Id of the process that the row belongs to.
     Process,
@@ -36,16 +34,16 @@ pub enum Meaning {
     Thread,
     /// Number of the processor that the row belongs to.
     Processor,
-    /// Id of another process that took part.
+    /// Id of another process involved.
     OtherProcess,
-    /// Id of another thread that took part.
+    /// Id of another thread involved.
     OtherThread,
-    /// How many rows of another table come before; it grows from row to row.
+    /// Number of rows of another table that precede this row; it never decreases.
     Place,
 }
 
 impl Meaning {
-    /// The unit of the values; empty where they have none. A moment counts nanoseconds since the recording's first event.
+    /// Unit of the values; empty where they have none. Times are nanoseconds since the recording's first event.
     #[must_use]
     pub const fn unit(self) -> &'static str {
         match self {
@@ -55,7 +53,7 @@ impl Meaning {
         }
     }
 
-    /// The part that the column plays in its row; empty where it only describes.
+    /// Role of the column in its row; empty for plain values.
     #[must_use]
     pub const fn role(self) -> &'static str {
         match self {
@@ -75,46 +73,35 @@ impl Meaning {
         }
     }
 
-    /// Whether the values are moments on the recording's axis.
+    /// Whether the values are times on the recording's axis.
     #[must_use]
     pub const fn is_moment(self) -> bool {
         matches!(self, Self::Time | Self::Start | Self::End | Self::Moment)
     }
 }
 
-/// Types of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ColumnType {
-    /// Yes or no.
     Boolean,
-    /// Signed, 8 bits.
     Int8,
-    /// Signed, 16 bits.
     Int16,
-    /// Signed, 32 bits.
     Int32,
-    /// Signed, 64 bits.
     Int64,
-    /// Unsigned, 8 bits.
     UInt8,
-    /// Unsigned, 16 bits.
     UInt16,
-    /// Unsigned, 32 bits.
     UInt32,
-    /// Unsigned, 64 bits.
     UInt64,
-    /// Floating point, 64 bits.
     Float64,
-    /// A text; the empty one means "not known".
+    /// Text; empty means "not known".
     Text,
     /// One of these names.
     Code(&'static [&'static str]),
-    /// Return addresses, innermost first; none means "not recorded".
+    /// Return addresses, innermost first; empty means "not recorded".
     Stack,
 }
 
 impl ColumnType {
-    /// The type's name in the reference.
+    /// The type's name in the reference pages.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -135,42 +122,38 @@ impl ColumnType {
     }
 }
 
-/// A column as declared.
+/// The declaration of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColumnDeclaration {
-    /// Name.
     pub name: &'static str,
-    /// Type of its values.
     pub column_type: ColumnType,
-    /// Whether a row may lack the value.
+    /// Whether the value may be null.
     pub nullable: bool,
-    /// What the values mean.
     pub meaning: Meaning,
-    /// What it is, in a sentence.
+    /// Description, one sentence.
     pub documentation: &'static str,
 }
 
-/// A column's numbers, and which of them are there.
+/// Numbers of a column, with their validity.
 #[derive(Clone, Copy, Debug)]
 pub struct Numbers<'a, T> {
-    /// One per row; zero where absent.
+    /// One per row; zero where null.
     pub values: &'a [T],
-    /// One where the value is there, zero where not; `None` where all are there.
+    /// 1 where the value is present, 0 where it is null; `None` when there are no nulls.
     pub present: Option<&'a [u8]>,
 }
 
 impl<T: Copy> Numbers<'_, T> {
     fn at(&self, row: usize) -> Option<T> {
-        let there = self.present.is_none_or(|present| present.get(row).is_some_and(|&present| present != 0));
-        self.values.get(row).copied().filter(|_| there)
+        let is_present = self.present.is_none_or(|present| present.get(row).is_some_and(|&present| present != 0));
+        self.values.get(row).copied().filter(|_| is_present)
     }
 }
 
-/// A column of codes, whatever their type.
+/// Untyped access to a column of codes.
 pub trait Codes: std::fmt::Debug + Sync {
-    /// The name in `row`; `None` beyond the last.
+    /// The name in `row`; `None` past the last row.
     fn name_at(&self, row: usize) -> Option<&'static str>;
-    /// Rows.
     fn rows(&self) -> usize;
 }
 
@@ -183,60 +166,44 @@ impl<C: Code + Sync> Codes for Vec<C> {
     }
 }
 
-/// A column's values, borrowed from their table.
+/// The values of a column, borrowed from the table.
 #[derive(Clone, Copy, Debug)]
 pub enum Column<'a> {
-    /// Yes or no.
     Boolean(&'a [bool]),
-    /// Signed, 8 bits.
     Int8(Numbers<'a, i8>),
-    /// Signed, 16 bits.
     Int16(Numbers<'a, i16>),
-    /// Signed, 32 bits.
     Int32(Numbers<'a, i32>),
-    /// Signed, 64 bits.
     Int64(Numbers<'a, i64>),
-    /// Unsigned, 8 bits.
     UInt8(Numbers<'a, u8>),
-    /// Unsigned, 16 bits.
     UInt16(Numbers<'a, u16>),
-    /// Unsigned, 32 bits.
     UInt32(Numbers<'a, u32>),
-    /// Unsigned, 64 bits.
     UInt64(Numbers<'a, u64>),
-    /// Floating point, 64 bits.
     Float64(Numbers<'a, f64>),
-    /// Texts of the recording's pool.
+    /// Ids into the trace's string pool.
     Text(&'a [StringId]),
-    /// Codes.
     Code(&'a dyn Codes),
-    /// Stacks of the recording's pool.
+    /// Ids into the trace's stack pool.
     Stack(&'a [StackId]),
 }
 
-/// One value of a column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value {
-    /// Not known.
+    /// Null.
     Absent,
-    /// Yes or no.
     Boolean(bool),
-    /// A number with a sign.
     Signed(i64),
-    /// A number without one.
     Unsigned(u64),
-    /// A number with a fraction.
     Float(f64),
-    /// A text of the recording's pool; never the empty one.
+    /// Id in the trace's string pool; never empty.
     Text(StringId),
-    /// A code's name.
+    /// Name of a code.
     Code(&'static str),
-    /// A stack of the recording's pool; never the empty one.
+    /// Id in the trace's stack pool; never empty.
     Stack(StackId),
 }
 
 impl Column<'_> {
-    /// The value in `row`; [`Value::Absent`] also beyond the last row.
+    /// The value in `row`; [`Value::Absent`] past the last row.
     #[must_use]
     pub fn value(&self, row: usize) -> Value {
         fn signed(value: Option<impl Into<i64>>) -> Value {
@@ -268,7 +235,7 @@ impl Column<'_> {
         }
     }
 
-    /// The moment or length in `row`, ns; `None` where it is absent, and for columns that hold no 64-bit signed numbers.
+    /// The time or duration in `row`, ns; `None` where it is null, and in columns that are not 64-bit signed integers.
     #[must_use]
     pub fn nanoseconds(&self, row: usize) -> Option<i64> {
         match self {
@@ -277,7 +244,6 @@ impl Column<'_> {
         }
     }
 
-    /// Rows.
     #[must_use]
     pub fn rows(&self) -> usize {
         match self {

@@ -1,37 +1,37 @@
-//! One event of a stream with everything named, as a reader hands it to a front end.
+//! One decoded event of a stream.
 //!
-//! The tables hold events for analysis; this is one event at a time, for showing a recording as it is read.
+//! Tables are for analysis; this is for showing a recording event by event while it is read.
 
 use std::borrow::Cow;
 
 use crate::directory::Directory;
 
-/// What kind of record an event was.
+/// Where an event came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventOrigin {
-    /// Kernel event; its hook is `group << 8 | type`.
+    /// Kernel event.
     Kernel {
-        /// The hook.
+        /// Event number: `group << 8 | type`.
         hook: u16,
     },
     /// Classic (MOF) event of a provider outside the kernel.
     Classic,
     /// Manifest event.
     Manifest,
-    /// Event that carries its own description.
+    /// Self-describing event.
     TraceLogging,
-    /// Software tracing message, shown raw.
+    /// WPP software tracing message, shown raw.
     Message,
-    /// Event of the Linux kernel's tracer.
+    /// Event of Linux ftrace.
     Ftrace,
-    /// Line of the kernel's log or of a journal; it has no processor.
+    /// Line of the kernel log or a journal; it has no processor.
     LogLine,
-    /// A record that no description fits.
+    /// A record that matches no known schema.
     Unknown,
 }
 
 impl EventOrigin {
-    /// Name in JSON.
+    /// Name used in JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -47,35 +47,26 @@ impl EventOrigin {
     }
 }
 
-/// A value of a field.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FieldValue<'a> {
-    /// Nothing.
     Null,
-    /// True or false.
     Boolean(bool),
-    /// A number.
     Signed(i64),
-    /// A number.
     Unsigned(u64),
-    /// A number that is read in hexadecimal: flags, addresses, codes; with its digits.
+    /// A number shown in hexadecimal (flags, addresses, codes), with its number of digits.
     Hexadecimal(u64, u8),
-    /// A number.
     Float(f64),
-    /// A text.
     Text(Cow<'a, str>),
-    /// The usual text form of what is no text: GUID, SID, time, address.
+    /// Text form of a value that is not text: GUID, SID, time, address.
     Form(Cow<'a, str>),
-    /// Several values.
     List(Vec<FieldValue<'a>>),
-    /// Several addresses, as a list of [`FieldValue::Hexadecimal`] with these digits.
+    /// Addresses, shown as [`FieldValue::Hexadecimal`] with this many digits.
     Addresses(&'a [u64], u8),
-    /// Named values.
     Structure(Vec<Field<'a>>),
 }
 
 impl FieldValue<'_> {
-    /// The value as a number, if it is a whole one and not negative.
+    /// The value as a non-negative integer.
     #[must_use]
     pub fn as_u64(&self) -> Option<u64> {
         match *self {
@@ -86,7 +77,7 @@ impl FieldValue<'_> {
         }
     }
 
-    /// The value as a text, if it is one.
+    /// The value as text.
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {
         match self {
@@ -96,137 +87,126 @@ impl FieldValue<'_> {
     }
 }
 
-/// A named value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Field<'a> {
-    /// Name.
     pub name: Cow<'a, str>,
-    /// Value.
     pub value: FieldValue<'a>,
 }
 
-/// What the recording does not hold as such but follows from events before. Times are ns.
+/// Values that are not in the event itself but follow from earlier events. Times are ns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Derived<'a> {
-    /// How long the work took that the event ends: interrupt, disk request, fault.
+    /// Duration of the work that the event ends: interrupt, disk request, hard fault.
     pub elapsed_ns: Option<i64>,
-    /// Time the disk itself worked on the request.
+    /// Time the disk spent on the request.
     pub service_ns: Option<i64>,
-    /// Time since the new thread of a context switch last ran.
+    /// Time since the thread switched in last ran.
     pub since_last_ns: Option<i64>,
-    /// How long the old thread of a context switch had run.
+    /// How long the thread switched out had run.
     pub ran_ns: Option<i64>,
-    /// State of the old thread of a context switch, by the kernel's name.
+    /// State of the thread switched out, by the kernel's name.
     pub old_state: Option<&'a str>,
-    /// Why the old thread of a context switch waits, by the kernel's name.
+    /// Wait reason of the thread switched out, by the kernel's name.
     pub old_wait_reason: Option<&'a str>,
     /// Time of the event that a call stack belongs to.
     pub stack_of_ns: Option<i64>,
     /// Path of the file the event is about.
     pub file: Option<&'a str>,
-    /// Process and thread that logged an event which is charged to another thread.
+    /// Process that logged an event charged to another thread.
     pub logging_pid: Option<u32>,
-    /// The thread.
+    /// Thread that logged an event charged to another thread.
     pub logging_tid: Option<u32>,
-    /// Name of the event that began the file operation which the event ends.
+    /// Name of the event that started the file operation which this event ends.
     pub operation: Option<&'a str>,
-    /// File object of the file operation that the event ends.
+    /// File object of the file operation that this event ends.
     pub file_object: Option<u64>,
-    /// Return addresses of a call stack, innermost first: the event's own, or those that it names by a key.
+    /// Return addresses of a call stack, innermost first: the event's own, or the ones it references by key.
     pub frames: Option<&'a [u64]>,
-    /// Digits of such an address on the recorded computer: 8 or 16; 0 where the event has none.
+    /// Hexadecimal digits of an address on the recorded computer: 8 or 16; 0 where the event has none.
     pub frame_digits: u8,
-    /// Values of hardware counters that were kept with the event; usually none.
+    /// Values of hardware counters recorded with the event; usually none.
     pub counters: &'a [u64],
-    /// Names of those counters, as far as the recording tells them.
+    /// Names of those counters, where recorded.
     pub counter_names: &'a [Box<str>],
 }
 
-/// What a manifest or TraceLogging event says of itself beside its payload.
+/// Extended data of a manifest or TraceLogging event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EventContext {
-    /// Activity the event belongs to, as the number that its GUID's text shows.
+    /// Activity id of the event.
     pub activity: Option<u128>,
-    /// Activity that the event's own came from.
+    /// Id of the activity that started the event's own.
     pub related_activity: Option<u128>,
-    /// Security identifier of the user who logged it, such as `S-1-5-18`.
+    /// SID of the user who logged the event, such as `S-1-5-18`.
     pub user_sid: Option<String>,
-    /// Session it was logged in.
+    /// Session the event was logged in.
     pub session: Option<u32>,
 }
 
-/// What the rows of one kind of event are made of, known before the first of them.
+/// The fields of one kind of event, known before its first event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventColumns {
-    /// Event's name, as [`DescribedEvent::name`].
+    /// Name of the event, as in [`DescribedEvent::name`].
     pub name: String,
-    /// What kind of record it is.
     pub origin: EventOrigin,
-    /// Whether a schema of the event is known.
+    /// Whether the event's schema is known.
     pub described: bool,
-    /// Names of its fields, in the record's order.
+    /// Field names, in record order.
     pub fields: Vec<String>,
 }
 
-/// One event.
+/// A decoded event.
 #[derive(Clone, Debug)]
 pub struct DescribedEvent<'a> {
     /// Time on the recording's axis, ns.
     pub time_ns: i64,
-    /// Real time: ns since 1970-01-01 UTC.
+    /// Real time, ns since 1970-01-01 UTC.
     pub unix_ns: Option<i64>,
-    /// Processor.
     pub cpu: u16,
-    /// Process that logged it or that it is charged to.
+    /// Process that logged the event, or that it is charged to.
     pub pid: Option<u32>,
-    /// Thread that logged it or that it is charged to.
+    /// Thread that logged the event, or that it is charged to.
     pub tid: Option<u32>,
-    /// What kind of record it was.
     pub origin: EventOrigin,
-    /// Provider's name; its GUID when the name is not known.
+    /// Name of the provider; its GUID when the name is not known.
     pub provider: &'a str,
-    /// Provider's or class's GUID: lower-case text with hyphens; empty when there is none.
+    /// GUID of the provider or class in lower case with hyphens; empty when there is none.
     pub guid: &'a str,
-    /// Event's name, e.g. `CSwitch` or `Microsoft-Windows-Kernel-PnP/DeviceStart/win:Start`.
+    /// Name of the event, e.g. `CSwitch` or `Microsoft-Windows-Kernel-PnP/DeviceStart/win:Start`.
     pub name: &'a str,
-    /// Task's name; empty when not known.
+    /// Task name; empty when not known.
     pub task: &'a str,
-    /// Opcode's name; empty when not known.
+    /// Opcode name; empty when not known.
     pub opcode_name: &'a str,
-    /// Event id; for kernel and classic events the opcode, for messages their number.
+    /// Event id; the opcode for kernel and classic events, the message number for WPP messages.
     pub id: u16,
-    /// Opcode.
     pub opcode: u8,
-    /// Version of the event.
     pub version: u16,
-    /// Level.
     pub level: u8,
-    /// Keyword bits.
     pub keyword: u64,
-    /// Number of the task; 0 where there is none.
+    /// Task number; 0 for none.
     pub task_number: u16,
-    /// Number of the channel; 0 where there is none.
+    /// Channel number; 0 for none.
     pub channel: u8,
-    /// Bytes of the record, header included.
+    /// Size of the record in bytes, including the header.
     pub size: u32,
-    /// Bytes of its payload.
+    /// Size of the payload in bytes.
     pub payload_size: u32,
-    /// Decoded fields, in the record's order.
+    /// Decoded fields, in record order.
     pub fields: &'a [Field<'a>],
-    /// Whether a schema of the event is known; without one its fields are the raw payload.
+    /// Whether the event's schema is known; without one, the fields are the raw payload.
     pub described: bool,
-    /// Whether the fields account for the whole payload.
+    /// Whether the fields cover the whole payload.
     pub complete: bool,
-    /// What follows from events before.
+    /// Values derived from earlier events.
     pub derived: Derived<'a>,
-    /// Who and which activity logged it.
     pub context: EventContext,
-    /// Who is who now.
+    /// Names of processes, threads, modules and files at this point of the stream.
     pub directory: &'a Directory,
 }
 
 impl<'a> DescribedEvent<'a> {
-    /// An event at time zero whose fields, none so far, are all there, and of which nothing else is known.
+    /// An event at time zero that has no fields and is complete; everything else is unset.
     #[inline]
     #[must_use]
     pub fn without_fields(origin: EventOrigin, directory: &'a Directory) -> Self {
@@ -260,13 +240,12 @@ impl<'a> DescribedEvent<'a> {
         }
     }
 
-    /// The value of a field.
     #[must_use]
     pub fn field(&self, name: &str) -> Option<&FieldValue<'a>> {
         self.fields.iter().find(|field| field.name == name).map(|field| &field.value)
     }
 
-    /// The value of a field as a number.
+    /// The value of a field as a non-negative integer.
     #[must_use]
     pub fn number(&self, name: &str) -> Option<u64> {
         self.field(name)?.as_u64()
@@ -279,30 +258,29 @@ impl<'a> DescribedEvent<'a> {
     }
 }
 
-/// What a stream knows before its first event.
+/// What is known about a stream before its first event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StreamHeader {
-    /// Operating system's major and minor version and build.
+    /// Major version, minor version and build of the operating system.
     pub os_version: (u8, u8, u32),
-    /// Bytes of a pointer: 4 or 8.
+    /// Size of a pointer in bytes: 4 or 8.
     pub pointer_bytes: u8,
-    /// Bytes of all files, as unpacked.
+    /// Unpacked size of all files, bytes.
     pub bytes: u64,
-    /// Events the recorder says it lost.
+    /// Events lost, as reported by the recorder.
     pub events_lost: u64,
-    /// Buffers the recorder says it lost.
+    /// Buffers lost, as reported by the recorder.
     pub buffers_lost: u64,
-    /// Real time of time zero: ns since 1970-01-01 UTC.
+    /// Real time of time zero, ns since 1970-01-01 UTC.
     pub start_unix_ns: Option<i64>,
     /// Minutes to add to local time to get UTC, as recorded.
     pub utc_bias_minutes: Option<i32>,
-    /// Time from start to end as the recorder wrote it when it finished; `None` when it did not.
+    /// Duration as written by the recorder when it finished; `None` when it did not finish.
     pub duration_ns: Option<i64>,
-    /// From when on the events of every processor are there, ns: a ring has lost older ones.
+    /// Time from which the events of every processor are complete, ns; a circular buffer has overwritten older ones.
     pub reliable_ns: i64,
-    /// From when on it is known what every processor runs, ns: its first context switch. `None` when there is none
-    /// among the first events.
+    /// Time from which the running thread of every processor is known, ns: the latest of the processors' first context
+    /// switches. `None` when the first events contain none.
     pub reliable_switches_ns: Option<i64>,
-    /// Name of the first file.
     pub name: String,
 }

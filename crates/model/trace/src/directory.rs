@@ -1,7 +1,7 @@
-//! Who is who at one point of a stream of events: processes, threads and modules seen so far.
+//! Names of processes, threads, modules and files at one point of a stream of events.
 //!
-//! The tables know the whole recording; a stream knows its past only. Ids are reused, so an entry is what the
-//! id meant last: a process keeps its name after its end until another takes its id.
+//! Tables cover the whole recording; a stream knows only its past. Ids are reused, so an entry is the latest meaning of
+//! the id: a process keeps its name after its exit until another process gets its id.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,31 +14,29 @@ struct Module {
     end: u64,
     name: Box<str>,
 }
-
 /// A thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Thread {
     pid: u32,
     start_address: u64,
 }
-
 /// Processes, threads, modules and files known so far.
 #[derive(Clone, Debug, Default)]
 pub struct Directory {
     processes: HashMap<u32, Box<str>>,
     threads: HashMap<u32, Thread>,
-    /// By process and base address; process 0 is the kernel, which every process sees.
+    /// By process and base address; process 0 is the kernel, visible to every process.
     modules: HashMap<u32, BTreeMap<u64, Module>>,
     files: HashMap<u64, Box<str>>,
-    /// Device paths without a backslash at their ends, and the drives they are.
+    /// Device paths without a trailing backslash, and their drive letters.
     volumes: Vec<(Box<str>, Box<str>)>,
 }
 
-/// Most volumes that get a drive letter: Windows has letters for 26.
+/// Maximum number of volumes with a drive letter; Windows has 26 letters.
 const MAX_VOLUMES: usize = 64;
 
 impl Directory {
-    /// Nobody known yet, but the idle process.
+    /// A directory that contains only the idle process.
     #[must_use]
     pub fn new() -> Self {
         let mut directory = Self::default();
@@ -46,7 +44,7 @@ impl Directory {
         directory
     }
 
-    /// The process `pid` runs `image`; an empty name says nothing.
+    /// Records that process `pid` runs `image`. An empty name is ignored.
     pub fn set_process(&mut self, pid: u32, image: &str) {
         if !image.is_empty() && self.process(pid) != Some(image) {
             self.processes.insert(pid, image.into());
@@ -54,26 +52,26 @@ impl Directory {
         }
     }
 
-    /// The thread `tid` belongs to `pid` and begins at `start_address`, 0 when unknown.
+    /// Records that thread `tid` belongs to `pid` and starts at `start_address` (0 when unknown).
     pub fn set_thread(&mut self, tid: u32, pid: u32, start_address: u64) {
         self.threads.insert(tid, Thread { pid, start_address });
     }
 
-    /// A module lies at `base` in the address space of `pid`; 0 is the kernel's.
+    /// Records a module at `base` in the address space of `pid`; process 0 is the kernel.
     pub fn set_module(&mut self, pid: u32, base: u64, size: u64, path: &str) {
         let end = base.saturating_add(size);
         let name = path.rsplit('\\').next().unwrap_or(path).into();
         self.modules.entry(pid).or_default().insert(base, Module { end, name });
     }
 
-    /// The module at `base` is gone.
+    /// Removes the module at `base`.
     pub fn remove_module(&mut self, pid: u32, base: u64) {
         if let Some(modules) = self.modules.get_mut(&pid) {
             modules.remove(&base);
         }
     }
 
-    /// The file that `key` stands for is `path`.
+    /// Records the path of the file with this key.
     pub fn set_file(&mut self, key: u64, path: &str) {
         let path = self.readable(path);
         if self.file(key) != Some(&*path) {
@@ -82,8 +80,8 @@ impl Directory {
         }
     }
 
-    /// The device path `device`, such as `\Device\HarddiskVolume3`, is what people call `drive`, such as `C:`. What comes
-    /// after the first 64 volumes keeps its device path.
+    /// Records the drive letter (such as `C:`) of the device path `device` (such as `\Device\HarddiskVolume3`). Volumes
+    /// after the first 64 keep their device paths.
     pub fn set_volume(&mut self, device: &str, drive: &str) {
         let (device, drive) = (device.trim_end_matches('\\'), drive.trim_end_matches('\\'));
         let known = self.volumes.iter().any(|(known, _)| known.eq_ignore_ascii_case(device));
@@ -97,7 +95,7 @@ impl Directory {
         }
     }
 
-    /// `path` with its drive letter where the recording has told it, else as recorded.
+    /// `path` with its drive letter if known, otherwise as recorded.
     #[must_use]
     pub fn readable<'p>(&self, path: &'p str) -> Cow<'p, str> {
         let found = self.volumes.iter().find_map(|(device, drive)| with_drive(path, device, drive));
@@ -110,7 +108,7 @@ impl Directory {
         self.processes.get(&pid).map(AsRef::as_ref)
     }
 
-    /// Process of a thread. Thread 0 is a processor's idle thread.
+    /// Process of a thread. Thread 0 is the idle thread of a processor.
     #[must_use]
     pub fn process_of_thread(&self, tid: u32) -> Option<u32> {
         match tid {
@@ -119,17 +117,17 @@ impl Directory {
         }
     }
 
-    /// Address at which a thread began.
+    /// Start address of a thread.
     #[must_use]
     pub fn start_of_thread(&self, tid: u32) -> Option<u64> {
         let start = self.threads.get(&tid)?.start_address;
         (start != 0).then_some(start)
     }
 
-    /// File name of the module that holds `address` in the address space of `pid`.
+    /// File name of the module that contains `address` in the address space of `pid`.
     #[must_use]
     pub fn module(&self, pid: u32, address: u64) -> Option<&str> {
-        // Drivers are listed under the process that loaded them, the system's included.
+        // Drivers are listed under the process that loaded them, including the System process.
         [pid, 0, SYSTEM_PROCESS].into_iter().find_map(|pid| {
             let (_, module) = self.modules.get(&pid)?.range(..=address).next_back()?;
             (address < module.end).then_some(&*module.name)
@@ -143,7 +141,7 @@ impl Directory {
     }
 }
 
-/// `path` on `drive` if it lies on `device`.
+/// `path` with `drive` in place of `device`, if the path is on that device.
 fn with_drive(path: &str, device: &str, drive: &str) -> Option<String> {
     let begins = path.get(..device.len())?.eq_ignore_ascii_case(device);
     let rest = path.get(device.len()..)?;
@@ -158,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reused_process_id_takes_its_new_name_and_drops_the_old_modules() {
+    fn reused_process_id_gets_new_name_and_drops_modules() {
         let mut directory = Directory::new();
         directory.set_process(600, "smss.exe");
         directory.set_module(600, 0x1000, 0x100, r"\Windows\System32\smss.exe");
@@ -172,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_has_its_drive_whichever_was_told_first() {
+    fn maps_volume_paths_in_either_order() {
         let mut directory = Directory::new();
         directory.set_file(1, r"\Device\HarddiskVolume3\a.txt");
         directory.set_file(2, r"\Device\HarddiskVolume30\b.txt");

@@ -1,15 +1,15 @@
-//! How files of drivers are signed, which no event of a recording says.
+//! How driver files are signed. No event of a recording contains this.
 
 use serde::Serialize;
 
-/// A driver's file from the disk of the recorded computer.
+/// A driver file from the disk of the recorded computer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DriverFile {
     /// File name in lower case, e.g. `storahci.sys`.
     pub name: String,
-    /// Whether it carries its own signature; without one it is signed by a catalog or not at all.
+    /// Whether the file has an embedded signature; otherwise it is signed by a catalog or unsigned.
     pub embedded_signature: bool,
-    /// Whether that signature names a certificate for tests.
+    /// Whether the embedded signature uses a test certificate.
     pub signed_for_tests: bool,
 }

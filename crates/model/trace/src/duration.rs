@@ -1,10 +1,10 @@
-//! Lengths of time and how people read them: one way for every report, finding and answer.
+//! Durations and their text form, shared by all reports and findings.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// A length of time, ns. Serialized as the number; [`Display`](fmt::Display) writes three significant digits and a unit:
+/// A duration, ns. Serialized as the number; [`Display`](fmt::Display) writes three significant digits and a unit:
 /// `245 ms`, `12.3 s`, `114 s`, `17 min 25 s`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -12,13 +12,11 @@ use serde::Serialize;
 pub struct Duration(i64);
 
 impl Duration {
-    /// Nanoseconds as a duration.
     #[must_use]
     pub const fn from_ns(ns: i64) -> Self {
         Self(ns)
     }
 
-    /// The nanoseconds.
     #[must_use]
     pub const fn ns(self) -> i64 {
         self.0
@@ -48,7 +46,7 @@ impl fmt::Display for Duration {
     }
 }
 
-/// `value` in `unit`s with three significant digits.
+/// `value` in multiples of `unit`, with three significant digits.
 pub fn three_digits(value: u64, unit: u64, name: &str) -> String {
     let value = value as f64 / unit as f64;
     let decimals = match value {
@@ -59,7 +57,7 @@ pub fn three_digits(value: u64, unit: u64, name: &str) -> String {
     format!("{value:.decimals$} {name}")
 }
 
-/// A point in time to the microsecond, as options take it: `-12.345679s`.
+/// A time to the microsecond, in the form that options accept: `-12.345679s`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExactTime(pub i64);
 
@@ -76,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_keep_three_digits_and_change_unit_without_a_gap() {
+    fn durations_have_three_significant_digits() {
         for (ns, text) in [
             (0, "0 s"),
             (999, "999 ns"),
@@ -103,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn an_exact_time_is_rounded_to_the_microsecond() {
+    fn rounds_exact_time_to_microsecond() {
         assert_eq!(ExactTime(12_345_678_901).to_string(), "12.345679s");
         assert_eq!(ExactTime(i64::MIN).to_string(), "-9223372036.854776s");
     }

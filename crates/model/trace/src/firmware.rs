@@ -1,6 +1,6 @@
-//! What firmware measured of itself, whatever form it was handed over in.
+//! Firmware performance data, independent of the form it was read from.
 //!
-//! Its clock is its own: times are nanoseconds since the processor's reset.
+//! The firmware has its own clock: times are nanoseconds since processor reset.
 
 use std::fmt;
 
@@ -10,42 +10,40 @@ use crate::losses::Severity;
 use crate::named;
 pub use crate::tables::{FirmwareEdge, FirmwareWork};
 
-/// What the firmware of one machine measured: a boot, and the last suspend and resume.
+/// Firmware measurements of one machine: a boot, and the last suspend and resume.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FirmwareRecording {
-    /// What it was read from.
     pub inputs: Vec<FirmwareInput>,
-    /// The tables found in it.
     pub tables: Vec<FirmwareTable>,
-    /// The five times of the last boot; `None` when no input holds them.
+    /// The five checkpoints of the last boot; `None` when no input contains them.
     pub checkpoints: Option<FirmwareCheckpoints>,
-    /// Name of the input that the boot's times come from; empty when none.
+    /// Name of the input that the boot's times were read from; empty when there is none.
     pub boot_from: String,
-    /// The firmware's measurements of its modules, in the order in which it wrote them.
+    /// Measurements of firmware modules, in the order written by the firmware.
     pub events: Vec<FirmwareEvent>,
-    /// Lengths of work of which no input says when it ran, in the order of the input.
+    /// Durations of work without start times, in input order.
     pub lengths: Vec<FirmwareLength>,
     /// Resumes from S3.
     pub resume: Option<FirmwareResume>,
     /// The last suspend to S3.
     pub suspend: Option<FirmwareSuspend>,
-    /// The boots in serial logs that run over several, in their order.
+    /// The boots of serial logs that contain more than one, in log order.
     pub boots: Vec<FirmwareLoggedBoot>,
-    /// What is wrong with the inputs, and what was left out because of it.
+    /// Problems with the inputs, and what was skipped because of them.
     pub faults: Vec<FirmwareFault>,
 }
 
-/// How long a piece of work took, without when.
+/// The duration of a piece of work whose start time is not recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareLength {
     /// Kind of work.
     pub work: FirmwareWork,
-    /// The module: its name, or its GUID where the input gives no name.
+    /// Name of the module; its GUID where the input has no name.
     pub module: String,
-    /// Name of the work, as the input has it.
+    /// Name of the work, as in the input.
     pub text: String,
-    /// Length, ns.
+    /// Duration, ns.
     pub duration_ns: i64,
 }
 
@@ -53,126 +51,126 @@ pub struct FirmwareLength {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareLoggedBoot {
-    /// Its number as `--boot` takes it: 0 is the log's last, -1 the one before.
+    /// Number for `--boot`: 0 is the last boot in the log, -1 the one before.
     pub number: i64,
-    /// The log's name.
+    /// Name of the log.
     pub input: String,
-    /// Line of its first time in the log, from 1.
+    /// Line number of its first time in the log, from 1.
     pub line: u64,
-    /// Whether it is the one that was read.
+    /// Whether this boot was analyzed.
     pub read: bool,
-    /// Its times.
+    /// Its checkpoints.
     pub checkpoints: FirmwareCheckpoints,
 }
 
-/// A file or folder that firmware tables were read from.
+/// A file or folder from which firmware tables were read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareInput {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// What it is.
+    /// Format.
     pub form: FirmwareForm,
-    /// Bytes of what it holds, unpacked; 0 of a folder.
+    /// Unpacked size, bytes; 0 for a folder.
     pub bytes: u64,
-    /// SHA-256 of what it holds, unpacked, in hexadecimal; empty of a folder.
+    /// SHA-256 of the unpacked content, in hexadecimal; empty for a folder.
     pub sha256: String,
 }
 
 named! {
-    /// Forms in which firmware's times are handed over.
+    /// Formats of firmware performance data.
     #[derive(Serialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "snake_case")]
     pub enum FirmwareForm {
         /// The bytes of a table, as in memory.
         Table = "table",
-        /// The text of `acpidump`.
+        /// Output of `acpidump`.
         Acpidump = "acpidump text",
-        /// The files of one number each that Linux makes of the tables.
+        /// The sysfs files that Linux creates from the tables, one number each.
         Sysfs = "sysfs folder",
-        /// The lines that a debug build of the firmware writes to a serial port.
+        /// Lines written to a serial port by a debug build of the firmware.
         SerialLog = "serial log",
-        /// The document that EDK II's tools write.
+        /// XML document written by EDK II tools.
         Edk2Xml = "EDK II XML",
-        /// The text of coreboot's `cbmem -t` or `cbmem -T`.
+        /// Output of coreboot's `cbmem -t` or `cbmem -T`.
         Cbmem = "cbmem text",
-        /// coreboot's table of timestamps, as in memory.
+        /// coreboot's timestamp table, as in memory.
         CbmemTable = "cbmem timestamp table",
-        /// The table that Slim Bootloader prints of its times.
+        /// Performance table printed by Slim Bootloader.
         SlimBootloader = "Slim Bootloader performance table",
-        /// What EDK II's shell command `dp` prints.
+        /// Output of the EDK II shell command `dp`.
         DpCommand = "dp command text",
     }
 }
 
-/// One table of an input.
+/// A table in an input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareTable {
-    /// Its signature: `FPDT`, `FBPT` or `S3PT`.
+    /// Signature: `FPDT`, `FBPT` or `S3PT`.
     pub signature: String,
-    /// The input's name.
+    /// Name of the input.
     pub input: String,
-    /// Where it begins in the input, bytes.
+    /// Byte offset in the input.
     pub offset: u64,
-    /// Its length as it says, bytes.
+    /// Length from the table's header, bytes.
     pub length_bytes: u64,
-    /// The machine's maker as the table names it; only the FPDT does.
+    /// OEM ID from the header; only the FPDT has one.
     pub oem: String,
-    /// The machine or firmware as the table names it; only the FPDT does.
+    /// OEM table ID from the header; only the FPDT has one.
     pub oem_table: String,
-    /// Its records by number.
+    /// Record counts by type.
     pub records: Vec<FirmwareRecordCount>,
-    /// The tables it points at.
+    /// Pointers to other tables.
     pub pointers: Vec<FirmwarePointer>,
 }
 
-/// Records of one number.
+/// Count of the records of one type.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareRecordCount {
-    /// The number in hexadecimal, as in `0x1011`.
+    /// Record type in hexadecimal, e.g. `0x1011`.
     pub number: String,
-    /// What it stands for; `vendor` or `unknown` where nothing public says.
+    /// Name of the type; `vendor` or `unknown` where it is not public.
     pub name: String,
-    /// Records of it.
+    /// Number of records.
     pub count: u64,
-    /// Their bytes.
+    /// Total size of the records, bytes.
     pub bytes: u64,
 }
 
-/// A place in memory that a table points at.
+/// A physical address that a table points to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwarePointer {
-    /// The record's number in hexadecimal.
+    /// Type of the record in hexadecimal.
     pub number: String,
-    /// The table that lies there; `vendor` for those of makers.
+    /// The table at that address; `vendor` for vendor-specific tables.
     pub to: String,
     /// Physical address in hexadecimal.
     pub address: String,
 }
 
-/// The five times of a boot that every firmware with these tables gives, ns since the processor's reset. `None` where it left
-/// a zero: it did not come by.
+/// The five checkpoints of a boot that every firmware with these tables records, ns since processor reset. `None` where
+/// the firmware wrote zero because it did not reach the checkpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareCheckpoints {
-    /// The firmware's image begins to run. Zero is a time here: many firmwares do not measure what lies before.
+    /// The firmware image starts to run. Zero is valid here: many firmwares do not measure the time before.
     pub reset_end_ns: Option<i64>,
-    /// The loader of the operating system is about to be loaded.
+    /// The firmware is about to load the OS loader.
     pub loader_load_ns: Option<i64>,
-    /// The loader is about to be started.
+    /// The firmware is about to start the OS loader.
     pub loader_start_ns: Option<i64>,
-    /// The loader has called `ExitBootServices`.
+    /// The OS loader has called `ExitBootServices`.
     pub exit_begin_ns: Option<i64>,
-    /// `ExitBootServices` is about to return: the operating system takes over.
+    /// `ExitBootServices` is about to return and the operating system takes over.
     pub exit_end_ns: Option<i64>,
 }
 
 impl FirmwareCheckpoints {
-    /// The times as stored, zero for those the firmware did not set; in their order.
+    /// Converts stored times, where zero means not set, in checkpoint order.
     #[must_use]
     pub fn of_stored(stored: [i64; 5]) -> Self {
         let [reset_end, later @ ..] = stored;
@@ -186,28 +184,28 @@ impl FirmwareCheckpoints {
         }
     }
 
-    /// The times in their order, each with what it is.
+    /// The checkpoints in order, with their names.
     #[must_use]
     pub fn named(&self) -> [(&'static str, Option<i64>); 5] {
         [
             ("reset end", self.reset_end_ns),
-            ("loader's load", self.loader_load_ns),
-            ("loader's start", self.loader_start_ns),
+            ("loader loaded", self.loader_load_ns),
+            ("loader started", self.loader_start_ns),
             ("ExitBootServices called", self.exit_begin_ns),
             ("ExitBootServices returned", self.exit_end_ns),
         ]
     }
 }
 
-/// Resumes from S3 as the firmware counts them.
+/// Resumes from S3, as counted by the firmware.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareResume {
     /// Resumes since the last full boot.
     pub count: u64,
-    /// The last one: reset to the operating system's waking vector, ns.
+    /// Duration of the last resume, from reset to the operating system's waking vector, ns.
     pub last_ns: Option<i64>,
-    /// Their mean, ns.
+    /// Mean duration, ns.
     pub average_ns: Option<i64>,
 }
 
@@ -215,21 +213,21 @@ pub struct FirmwareResume {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareSuspend {
-    /// The operating system asked for it, ns since the processor's reset.
+    /// Time of the operating system's request, ns since processor reset.
     pub start_ns: i64,
-    /// The machine is about to sleep, ns since the processor's reset.
+    /// Time at which the machine is about to sleep, ns since processor reset.
     pub end_ns: i64,
 }
 
-/// Names of things in firmware: 128 bits, printed as in `9B3ADA4F-AE56-4C24-8DEA-F03B7558AE50`.
+/// A 128-bit firmware GUID, printed as in `9B3ADA4F-AE56-4C24-8DEA-F03B7558AE50`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FirmwareGuid(
-    /// The digits in the order of the printed form.
+    /// The bytes in the order of the printed form.
     pub [u8; 16],
 );
 
 impl FirmwareGuid {
-    /// Reads the printed form, with or without braces.
+    /// Parses the printed form, with or without braces.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         const GROUPS: [usize; 5] = [8, 4, 4, 4, 12];
@@ -279,96 +277,95 @@ impl schemars::JsonSchema for FirmwareGuid {
     }
 }
 
-/// A measurement: a begin, an end, or a point.
+/// A measurement: a start, an end, or a point in time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FirmwareEvent {
-    /// What begins or ends.
+    /// What starts or ends.
     pub work: FirmwareWork,
-    /// Which end.
     pub edge: FirmwareEdge,
-    /// The firmware's own number of the work's kind, the same for its begin and its end.
+    /// The firmware's number for the kind of work, the same at its start and its end.
     pub class: u16,
-    /// Time, ns since the processor's reset.
+    /// Time, ns since processor reset.
     pub time_ns: i64,
-    /// The module; of an image's load, the image (in the end).
+    /// GUID of the module; for the load of an image, the image (known at its end).
     pub module: FirmwareGuid,
-    /// The module's name, where the input has that instead of a GUID; else empty.
+    /// Name of the module, where the input has a name instead of a GUID; otherwise empty.
     pub module_name: String,
-    /// The event or caller that the work belongs to.
+    /// GUID of the event or caller that the work belongs to.
     pub caller: Option<FirmwareGuid>,
-    /// A handle: of the loaded image, or of the device that a driver is bound to.
+    /// Handle of the loaded image, or of the device that a driver is bound to.
     pub handle: Option<u64>,
-    /// Name of the work, or of the device with its path.
+    /// Name of the work, or name and path of the device.
     pub text: String,
-    /// APIC number of the processor.
+    /// APIC id of the processor.
     pub apic: u32,
 }
 
-/// Something wrong with what firmware handed over.
+/// A problem with firmware performance data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareFault {
-    /// Which.
+    /// Kind of problem.
     pub kind: FirmwareFaultKind,
-    /// How much it matters.
+    /// Severity.
     pub severity: Severity,
-    /// Where: an input and a byte offset, or a line; empty for what concerns the times as a whole.
+    /// Input and byte offset, or line; empty for a problem that concerns the times as a whole.
     pub place: String,
-    /// What was found, and what was made of it.
+    /// What was found, and how it was handled.
     pub text: String,
-    /// Bytes that were not read because of it.
+    /// Bytes skipped because of the problem.
     pub skipped_bytes: u64,
 }
 
 named! {
-    /// Kinds of fault.
+    /// Kinds of problem in firmware performance data.
     #[derive(Serialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "snake_case")]
     pub enum FirmwareFaultKind {
         /// The bytes of a table do not add up to zero.
         BadChecksum = "wrong checksum",
-        /// A table says that it is shorter than its own header.
+        /// The length of a table is smaller than its header.
         ImpossibleTableLength = "impossible table length",
         /// The input ends before the table does.
         TableCut = "cut table",
-        /// A record of length zero.
         ZeroLengthRecord = "record of length zero",
         /// A record shorter than its own header.
         ImpossibleRecordLength = "impossible record length",
         /// A record that reaches past its table's end.
         RecordPastEnd = "record past the end",
-        /// The table's signature stands again where a record should begin.
+        /// The table's signature is repeated where a record should start.
         RepeatedSignature = "repeated signature",
-        /// A record of a known number with a length that it cannot have.
+        /// The length of a known record type is invalid.
         WrongRecordLength = "wrong record length",
         /// Bytes that belong to no table.
         BytesOutsideTables = "bytes outside tables",
-        /// More records than are read.
+        /// The table has more records than the reader accepts.
         TooManyRecords = "too many records",
-        /// A text of a known form with something in it that cannot be read.
+        /// Text in a known format that cannot be parsed.
         UnreadableText = "unreadable text",
         /// A file that cannot be read.
         UnreadableFile = "unreadable file",
         /// A time longer than a computer can run.
         ImpossibleTime = "impossible time",
-        /// Several boots were given; one is shown.
+        /// The input contains several boots; one is shown.
         SeveralBoots = "several boots",
-        /// The end of reset is after the loader's load: a count of clock ticks instead of ns.
-        ResetEndInTicks = "ticks for ns",
-        /// The five times do not follow each other.
+        /// The reset end is later than the loader's load: it counts clock ticks instead of ns.
+        ResetEndInTicks = "ticks instead of ns",
+        /// The five checkpoints are not in order.
         NotMonotonic = "times out of order",
-        /// Times so long that they add up over restarts: the clock is not set back by a warm reset.
+        /// Times accumulate over restarts because a warm reset does not reset the clock.
         KeptOverResets = "time kept over resets",
-        /// `ExitBootServices` has no time: it was not called yet or not recorded, or it is a legacy boot that has a time of its loader's load.
+        /// `ExitBootServices` has no time: it was not called yet or not recorded, or a legacy boot recorded the
+        /// loader's load.
         NotUefi = "no ExitBootServices",
-        /// The measurements do not follow each other in time.
+        /// The measurements are not in time order.
         EventsNotMonotonic = "measurements out of order",
         /// A start without its end.
         BeginWithoutEnd = "start without end",
         /// An end without its start.
         EndWithoutBegin = "end without start",
-        /// Lengths without the moments at which they began.
+        /// Durations without start times.
         LengthsOnly = "lengths without moments",
     }
 }
@@ -378,7 +375,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn guids_are_printed_as_they_are_written() {
+    fn guids_round_trip_through_text() {
         let text = "9B3ADA4F-AE56-4C24-8DEA-F03B7558AE50";
         let guid = FirmwareGuid::parse(text).unwrap();
         assert_eq!(guid.0[..4], [0x9b, 0x3a, 0xda, 0x4f]);
@@ -396,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stored_zero_is_no_time_except_for_the_first() {
+    fn zero_checkpoints_are_unset_except_reset_end() {
         let times = FirmwareCheckpoints::of_stored([0, 5, 6, 0, 0]);
         assert_eq!(times.reset_end_ns, Some(0));
         assert_eq!((times.loader_start_ns, times.exit_begin_ns), (Some(6), None));

@@ -1,14 +1,14 @@
-//! The model of a recording: a [`Trace`] is tables, texts, stacks, a clock, the system's configuration, and losses.
-//! The same tables whatever recorded them.
+//! The model of a recording: a [`Trace`] has tables, texts, stacks, a clock, the system configuration, and losses. The
+//! tables are the same for every kind of recording.
 //!
 //! # Design constraints
 //!
-//! * Knows no file format; readers fill it, analyses read it.
-//! * Times are `i64` nanoseconds since the recording's first event; sizes are bytes; open ends are `None`.
-//! * A table is columns, declared once with units and roles ([`registry`]); any is read by its name ([`Trace::table`]), and with
-//!   the feature `arrow` as Arrow record batches (`Trace::arrow`), which leaves it as it is.
-//! * Large tables come in consecutive pieces ([`Batches`]), so that readers can fill them in parallel.
-//! * Whatever was lost on the way here is a named counter in [`Losses`].
+//! * Independent of file formats: readers fill a trace, analyses read it.
+//! * Times are `i64` nanoseconds since the recording's first event, sizes are bytes, open ends are `None`.
+//! * Tables are columnar. Each is declared once, with units and roles ([`registry`]), and can be read by name
+//!   ([`Trace::table`]) or, with the feature `arrow`, as Arrow record batches (`Trace::arrow`).
+//! * Large tables consist of consecutive chunks ([`Batches`]), so that readers can fill them in parallel.
+//! * Everything a reader had to drop is counted in [`Losses`].
 
 #![forbid(unsafe_code)]
 
@@ -59,55 +59,55 @@ pub use system::{SystemConfiguration, SystemKind};
 pub use table::{Batches, Table};
 pub use table_set::Tables;
 pub use tables::*;
-pub use time_index::{Occupant, SwitchRange, TimeIndex};
+pub use time_index::{RunningThread, SwitchRange, TimeIndex};
 pub use utc::CivilTime;
-pub use values::{Shelf, Shelved, Values};
+pub use values::{Shelf, Spilled, Values};
 pub use windows_release::windows_release;
 
 use std::sync::Arc;
 
 use serde::Serialize;
 
-/// One file of a recording.
+/// A file of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RecordingFile {
-    /// Name as the caller gave it.
+    /// Name as passed by the caller.
     pub name: String,
-    /// What of a recording it holds, e.g. `kernel log`, where recordings are made of parts; empty where they are not.
+    /// Content in a multi-file recording, e.g. `kernel log`; empty otherwise.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub content: &'static str,
-    /// Bytes as stored.
+    /// Size on disk, bytes.
     pub bytes: u64,
-    /// Whether its event data is compressed inside the format.
+    /// Whether the event data is compressed inside the file format.
     pub compressed: bool,
-    /// Whether the recorder finished it; `false` after a power loss.
+    /// Whether the recorder closed the file properly; `false` after a power loss.
     pub finished: bool,
 }
 
-/// A boot that a recording's journal holds.
+/// A boot recorded in a journal.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RecordedBoot {
-    /// Id as the system writes it: 32 hexadecimal digits.
+    /// Boot ID: 32 hexadecimal digits.
     pub id: String,
-    /// Id of the machine, 32 hexadecimal digits; empty when no entry names it.
+    /// Machine ID, 32 hexadecimal digits; empty when not recorded.
     pub machine: String,
-    /// Its name; empty when no entry names it.
+    /// Host name; empty when not recorded.
     pub host: String,
-    /// Number, counted from the last, which is 0, back: -1 is the one before.
+    /// Number: 0 is the last boot, -1 the one before.
     pub number: i64,
-    /// First entry, ns since 1970-01-01 UTC.
+    /// Time of the first entry, ns since 1970-01-01 UTC.
     pub first_unix_ns: Option<i64>,
-    /// Last entry, ns since 1970-01-01 UTC.
+    /// Time of the last entry, ns since 1970-01-01 UTC.
     pub last_unix_ns: Option<i64>,
-    /// Entries.
+    /// Number of journal entries.
     pub entries: u64,
-    /// Whether the service manager says that the start was finished.
+    /// Whether the service manager reported that startup finished.
     pub started: bool,
-    /// Whether the journal was stopped in order, as a shutdown does.
+    /// Whether the journal was stopped properly, as in a shutdown.
     pub stopped: bool,
-    /// Whether the tables are those of this boot.
+    /// Whether the tables contain this boot.
     pub read: bool,
 }
 
@@ -115,13 +115,13 @@ pub struct RecordedBoot {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProviderCount {
-    /// GUID as lower-case text with hyphens; empty when the provider has none.
+    /// GUID in lower case with hyphens; empty when the provider has none.
     pub guid: String,
-    /// Name; the GUID when it is not known.
+    /// Name; the GUID when the name is not known.
     pub name: String,
-    /// Events.
+    /// Number of events.
     pub events: u64,
-    /// Bytes of those events, headers included.
+    /// Size of the events in bytes, including headers.
     pub bytes: u64,
 }
 
@@ -129,7 +129,7 @@ pub struct ProviderCount {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KindCount {
-    /// Provider's name.
+    /// Name of the provider.
     pub provider: String,
     /// Kind, e.g. `CSwitch` or `Microsoft-Windows-Kernel-PnP/DeviceStart/win:Start`.
     pub name: String,
@@ -137,52 +137,48 @@ pub struct KindCount {
     pub id: u32,
     /// Version.
     pub version: u16,
-    /// Events.
+    /// Number of events.
     pub events: u64,
-    /// Bytes of those events, headers included.
+    /// Size of the events in bytes, including headers.
     pub bytes: u64,
-    /// What else is known of the kind.
     #[serde(skip)]
     pub detail: KindDetail,
 }
 
-/// Numbers of an event with a manifest besides its id, version, opcode, level and keywords.
+/// Numbers that only manifest events have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ManifestNumbers {
-    /// Task; 0 where there is none.
+    /// Task; 0 for none.
     pub task: u16,
-    /// Channel; 0 where there is none.
+    /// Channel; 0 for none.
     pub channel: u8,
 }
 
-/// What is known of a kind of event besides its name and number; taken from its first record.
+/// Further attributes of a kind of event, taken from its first record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KindDetail {
-    /// Provider's or class's GUID as lower-case text with hyphens; empty when there is none.
+    /// GUID of the provider or class in lower case with hyphens; empty when there is none.
     pub guid: String,
-    /// Opcode.
     pub opcode: u8,
-    /// Numbers that only events with a manifest have.
+    /// `None` for events without a manifest.
     pub numbers: Option<ManifestNumbers>,
-    /// Level.
     pub level: u8,
-    /// Keyword bits.
     pub keyword: u64,
-    /// Task's name; empty when not known.
+    /// Task name; empty when not known.
     pub task: String,
-    /// Opcode's name; empty when not known.
+    /// Opcode name; empty when not known.
     pub opcode_name: String,
-    /// Whether a schema is known.
+    /// Whether the event's schema is known.
     pub described: bool,
-    /// Names of its fields, in their order.
+    /// Field names, in record order.
     pub fields: Vec<String>,
 }
 
-/// The count of everything recorded.
+/// Event counts of a whole recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Inventory {
-    /// All records, those that describe the recording itself included.
+    /// Number of records, including the ones that describe the recording itself.
     pub events: u64,
     /// By provider, most events first.
     pub providers: Vec<ProviderCount>,
@@ -195,30 +191,28 @@ pub struct Inventory {
 pub struct Trace {
     /// Name of the recorder or session.
     pub recorder: String,
-    /// The files it was read from.
     pub files: Vec<RecordingFile>,
-    /// The axis.
     pub clock: Clock,
-    /// How times of other clocks came onto the axis; empty where one clock stamped everything.
+    /// How times of other clocks were converted; empty when one clock stamped everything.
     pub clock_conversions: Vec<ClockConversion>,
-    /// The boots that the recording's journals hold, in the order in which they began.
+    /// The boots in the recording's journals, oldest first.
     pub boots: Vec<RecordedBoot>,
-    /// Where on the axis the recording begins, ns: 0, but for a trace of a computer that had been running, whose axis begins with its
-    /// kernel.
+    /// Start of the recording on the axis, ns: 0, except in a trace of a computer that was already running, whose axis
+    /// starts with its kernel.
     pub start_ns: i64,
     /// Time of the last event, ns.
     pub duration_ns: i64,
-    /// Events that the recorder itself says it lost.
+    /// Events lost, as reported by the recorder.
     pub events_lost: u64,
-    /// Buffers that the recorder itself says it lost.
+    /// Buffers lost, as reported by the recorder.
     pub buffers_lost: u64,
-    /// The machine.
+    /// Configuration of the recorded computer.
     pub system: SystemConfiguration,
-    /// Which tables were asked for: an empty table outside this set says nothing.
+    /// The requested tables: an empty table that is not in this set was not read.
     pub wanted: Tables,
-    /// Every distinct text.
+    /// Distinct texts.
     pub strings: StringPool,
-    /// Every distinct call stack.
+    /// Distinct call stacks.
     pub stack_pool: StackPool,
     /// Processes, by start.
     pub processes: Processes,
@@ -234,9 +228,9 @@ pub struct Trace {
     pub ready_threads: Batches<ReadyThreads>,
     /// Profile samples, by time.
     pub samples: Batches<Samples>,
-    /// Stacks, as recorded: each shortly after the event it belongs to, whose time it carries.
+    /// Stacks, as recorded: each shortly after its event, and with its time.
     pub stacks: Batches<Stacks>,
-    /// Interrupts and deferred procedure calls, by end.
+    /// Interrupts and DPCs, by end.
     pub interrupts: Batches<Interrupts>,
     /// Disk requests, by completion.
     pub disk_ios: DiskIos,
@@ -260,40 +254,38 @@ pub struct Trace {
     pub notifications: Notifications,
     /// Power requests to devices, by start.
     pub power_requests: PowerRequests,
-    /// Call graphs of slow work on devices, by the work's begin, then as a tree is read.
+    /// Call graphs of slow device work, by its start, then depth first.
     pub call_graph_functions: CallGraphFunctions,
     /// Generic events, by time.
     pub events: Batches<Events>,
     /// Fields of generic events.
     pub event_fields: Batches<EventFields>,
-    /// Files that came over the network, by request.
+    /// Files requested over the network, by request.
     pub network_transfers: NetworkTransfers,
     /// DHCP messages, by time.
     pub dhcp_messages: DhcpMessages,
-    /// Names looked up over the network, by time.
+    /// DNS lookups, by time.
     pub name_lookups: NameLookups,
-    /// What firmware measured of itself, as it wrote it.
+    /// Firmware measurements, in the order written by the firmware.
     pub firmware_measurements: FirmwareMeasurements,
-    /// Where what is made of the tables and is too much for memory goes; `None` where all stays there.
+    /// Destination for data that exceeds the memory budget; `None` to keep everything in memory.
     pub shelf: Option<Arc<dyn Shelf>>,
-    /// Drivers' files of the recorded computer; `None` when they were not given beside the recording.
+    /// Driver files of the recorded computer; `None` when they were not passed with the recording.
     pub driver_files: Option<Vec<DriverFile>>,
-    /// Counts by provider and kind, when asked for.
+    /// Event counts by provider and kind, if requested.
     pub inventory: Option<Inventory>,
-    /// What was lost.
     pub losses: Losses,
-    /// Rows of the largest tables by time; see [`Trace::switches_between`].
+    /// Time index of the largest tables; see [`Trace::switches_between`].
     pub time_index: TimeIndex,
 }
 
 impl Trace {
-    /// The text of `id`.
     #[must_use]
     pub fn text(&self, id: StringId) -> &str {
         self.strings.get(id)
     }
 
-    /// From the recording's first moment to its last event, ns.
+    /// Duration from the start of the recording to its last event, ns.
     #[must_use]
     pub fn length_ns(&self) -> i64 {
         self.duration_ns.saturating_sub(self.start_ns)

@@ -1,26 +1,26 @@
-//! Lives in place of numbers: Windows and Linux give process and thread ids to others within seconds, so an id says who only
-//! together with a time.
+//! Process and thread lifetimes. Windows and Linux reuse process and thread ids within seconds, so an id identifies a
+//! process or thread only together with a time.
 //!
 //! ```text
-//!   pid 4000   ├─ first.exe ─┤   ├─ second.exe ────►      a life = a row of the table of processes (upid)
-//!   tid 4004     ├─────────┤       ├───────────►         a life = a row of the table of threads (utid), in one process's life
+//!   pid 4000   ├─ first.exe ─┤   ├─ second.exe ────►      a lifetime = a row of the processes table (Upid)
+//!   tid 4004     ├─────────┤       ├───────────►         a lifetime = a row of the threads table (Utid), within one process
 //! ```
 //!
-//! Every question about who somebody was goes through here; what is kept for later is kept by life, never by number.
+//! All lookups of a process or thread go through this module. Results are stored by row, never by id.
 
 use crate::Trace;
 use crate::tables::{Processes, Threads};
 
-/// A life of a process: its row in the table of processes.
+/// Lifetime of a process: its row in the processes table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Upid(pub u32);
 
-/// A life of a thread: its row in the table of threads.
+/// Lifetime of a thread: its row in the threads table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Utid(pub u32);
 
 impl Upid {
-    /// The row in the table of processes.
+    /// Row in the processes table.
     #[must_use]
     pub const fn row(self) -> usize {
         self.0 as usize
@@ -28,23 +28,23 @@ impl Upid {
 }
 
 impl Utid {
-    /// The row in the table of threads.
+    /// Row in the threads table.
     #[must_use]
     pub const fn row(self) -> usize {
         self.0 as usize
     }
 }
 
-/// What is kept by thread is kept by this: its life, or else the number of a thread that the recording does not list.
+/// Key for per-thread data: the lifetime, or the id of a thread that the recording does not list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ThreadKey {
-    /// A thread that the recording lists.
+    /// A thread in the threads table.
     Life(Utid),
-    /// The id of one that it does not.
+    /// The id of a thread that is not in the threads table.
     Unlisted(u32),
 }
 
-/// One life of an id: when it began, before everything where that is not known, and its row.
+/// One lifetime of an id; `start_ns` is `i64::MIN` where the start is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Life {
     id: u32,
@@ -52,13 +52,13 @@ struct Life {
     row: u32,
 }
 
-/// Lives sorted by id and start.
+/// Lifetimes sorted by id and start.
 #[derive(Clone, Debug, Default)]
-struct OfIds {
+struct LifetimeIndex {
     lives: Vec<Life>,
 }
 
-impl OfIds {
+impl LifetimeIndex {
     fn of(ids: impl Iterator<Item = (u32, Option<i64>)>) -> Self {
         let lives = (0_u32..).zip(ids);
         let mut lives: Vec<Life> =
@@ -67,7 +67,7 @@ impl OfIds {
         Self { lives }
     }
 
-    /// The latest life of `id` that began by `time_ns`, else its first.
+    /// The latest lifetime of `id` that started by `time_ns`, otherwise its first.
     fn at(&self, id: u32, time_ns: i64) -> Option<u32> {
         let first = self.lives.partition_point(|life| life.id < id);
         let after = self.lives.partition_point(|life| (life.id, life.start_ns) <= (id, time_ns));
@@ -81,51 +81,54 @@ impl OfIds {
     }
 }
 
-/// The lives of all processes and threads of a recording.
+/// Lifetimes of all processes and threads of a recording.
 #[derive(Clone, Debug, Default)]
 pub struct Lives {
-    processes: OfIds,
-    threads: OfIds,
-    /// The process of each thread's life, by the thread's row.
+    processes: LifetimeIndex,
+    threads: LifetimeIndex,
+    /// Process of each thread, by the thread's row.
     process_of: Vec<Option<Upid>>,
 }
 
 impl Lives {
-    /// Of these tables.
+    /// Builds the lookup from the two tables.
     #[must_use]
     pub fn of(processes: &Processes, threads: &Threads) -> Self {
-        let processes = OfIds::of(processes.iter().map(|row| (row.pid, row.start_ns)));
-        // A thread begins in the latest life of its process; of one that existed before the recording, in the first one known.
+        let processes = LifetimeIndex::of(processes.iter().map(|row| (row.pid, row.start_ns)));
+        // A thread starts in the latest lifetime of its process; a thread that existed before the recording, in the
+        // first known one.
         let process_of =
             threads.iter().map(|row| processes.at(row.pid, row.start_ns.unwrap_or(i64::MIN)).map(Upid)).collect();
-        Self { processes, threads: OfIds::of(threads.iter().map(|row| (row.tid, row.start_ns))), process_of }
+        Self { processes, threads: LifetimeIndex::of(threads.iter().map(|row| (row.tid, row.start_ns))), process_of }
     }
 
-    /// The process that had id `pid` at `time_ns`: the latest that began by then, else the first; `None` when none is listed.
+    /// The process that had id `pid` at `time_ns`: the latest one that started by then, otherwise the first; `None` if
+    /// no process with this id is listed.
     #[must_use]
     pub fn process(&self, pid: u32, time_ns: i64) -> Option<Upid> {
         self.processes.at(pid, time_ns).map(Upid)
     }
 
-    /// The thread that had id `tid` at `time_ns`: the latest that began by then, else the first; `None` when none is listed.
+    /// The thread that had id `tid` at `time_ns`: the latest one that started by then, otherwise the first; `None` if
+    /// no thread with this id is listed.
     #[must_use]
     pub fn thread(&self, tid: u32, time_ns: i64) -> Option<Utid> {
         self.threads.at(tid, time_ns).map(Utid)
     }
 
-    /// The same, or else the number: of recordings that list no threads.
+    /// As [`Lives::thread`], but falls back to the id for recordings that list no threads.
     #[must_use]
     pub fn key(&self, tid: u32, time_ns: i64) -> ThreadKey {
         self.thread(tid, time_ns).map_or(ThreadKey::Unlisted(tid), ThreadKey::Life)
     }
 
-    /// The process that a thread belongs to; `None` when it is not listed.
+    /// The process of a thread; `None` if the process is not listed.
     #[must_use]
     pub fn process_of(&self, thread: Utid) -> Option<Upid> {
         self.process_of.get(thread.row()).copied().flatten()
     }
 
-    /// Whether a thread of this id is listed, at any time.
+    /// True if a thread with this id is listed, at any time.
     #[must_use]
     pub fn has_thread(&self, tid: u32) -> bool {
         self.threads.has(tid)
@@ -133,7 +136,7 @@ impl Lives {
 }
 
 impl Trace {
-    /// The lives of its processes and threads.
+    /// The lifetimes of the trace's processes and threads.
     #[must_use]
     pub fn lives(&self) -> Lives {
         Lives::of(&self.processes, &self.threads)
@@ -159,28 +162,28 @@ mod tests {
     }
 
     #[test]
-    fn an_id_is_whoever_had_it_then() {
+    fn looks_up_ids_by_time() {
         let lives = trace().lives();
         let process = |time_ns| lives.process(300, time_ns).map(Upid::row);
         assert_eq!([9, 10, 49, 50, i64::MAX].map(process), [Some(3), Some(2), Some(2), Some(0), Some(0)]);
-        // Who began before the recording was there at any time before.
+        // A process that existed before the recording matches any earlier time.
         assert_eq!(lives.process(300, i64::MIN).map(Upid::row), Some(3));
         assert_eq!(lives.process(301, 20), None);
         let thread = |time_ns| lives.thread(44, time_ns).map(Utid::row);
-        // Before its first start the id had nobody else.
+        // Times before the first start match the first lifetime.
         assert_eq!([0, 12, 39, 40, 55].map(thread), [Some(0), Some(0), Some(0), Some(2), Some(3)]);
         assert!(lives.has_thread(44) && !lives.has_thread(45));
     }
 
     #[test]
-    fn a_thread_belongs_to_the_life_of_the_process_in_which_it_began() {
+    fn assigns_threads_to_the_process_they_started_in() {
         let lives = trace().lives();
         let process_at = |tid, time_ns| {
             let thread = lives.thread(tid, time_ns).unwrap();
             lives.process_of(thread).map(Upid::row)
         };
         assert_eq!([15, 40, 60].map(|time_ns| process_at(44, time_ns)), [Some(2), Some(1), Some(0)]);
-        // It goes on after another process got its own process's number.
+        // The thread keeps its process after the process's id was reused.
         assert_eq!(process_at(8, 1_000), Some(1));
         assert_eq!(process_at(48, 0), None);
     }

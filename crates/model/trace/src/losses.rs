@@ -1,4 +1,4 @@
-//! What a reader went on without. Every loss is a named counter with a severity and a help text.
+//! Data that a reader had to drop. Every kind of loss is a named counter with a severity and a help text.
 
 use serde::Serialize;
 
@@ -11,30 +11,29 @@ named! {
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "snake_case")]
     pub enum Severity {
-        /// Worth knowing; no answer changes.
+        /// For information; no result changes.
         Notice = "notice",
-        /// Answers about the touched tables may be incomplete.
+        /// Results from the affected tables may be incomplete.
         Warning = "warning",
-        /// Data of the touched tables is missing.
+        /// Data of the affected tables is missing.
         Error = "error",
     }
 }
 
-/// A kind of loss. Readers declare theirs as constants; the name identifies it.
+/// A kind of loss, identified by its name. Readers declare their counters as constants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counter {
     /// Stable name, e.g. `events_lost_by_recorder`.
     pub name: &'static str,
-    /// How much it matters.
     pub severity: Severity,
-    /// What it means and what to do, in one sentence.
+    /// What the loss means and what to do, in one sentence.
     pub help: &'static str,
-    /// Tables whose rows it can touch; empty means any.
+    /// Tables whose rows the loss can affect; empty means any.
     pub touches: &'static [TableName],
 }
 
-/// Declares kinds of loss as constants: `NAME = "name", severity, tables, "help";`. The tables are a list of their names, empty for any,
-/// or a constant. What the help says is the constant's documentation too.
+/// Declares kinds of loss as constants: `NAME = "name", severity, tables, "help";`. The tables are a list of table
+/// names (empty for any), or a constant. The help text becomes the constant's documentation.
 #[macro_export]
 macro_rules! counters {
     ($($(#[doc = $about:literal])* $visibility:vis $constant:ident = $name:literal, $severity:ident, $tables:tt, $help:literal;)*) => {$(
@@ -51,26 +50,26 @@ macro_rules! counters {
     (@ $tables:ident) => { $tables };
 }
 
-/// A counter with what was counted.
+/// A counter and its count.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Loss {
     /// Name of the counter.
     pub counter: &'static str,
-    /// How often.
+    /// Number of occurrences.
     pub count: u64,
-    /// How much it matters.
+    /// Severity.
     pub severity: Severity,
-    /// What it means and what to do.
+    /// What the loss means and what to do.
     pub help: &'static str,
-    /// Tables whose rows it can touch; empty means any.
+    /// Tables whose rows the loss can affect; empty means any.
     pub touches: &'static [TableName],
-    /// Where it first happened, when that is known: a file and byte offset, or an event.
+    /// Place of the first occurrence, where known: a file and byte offset, or an event.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first: Option<String>,
 }
 
-/// All losses of a recording, in the order in which they were first counted.
+/// All losses of a recording, in the order in which they first occurred.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
@@ -79,13 +78,12 @@ pub struct Losses {
 }
 
 impl Losses {
-    /// No losses.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Counts `count` more of `counter`; zero changes nothing.
+    /// Adds `count` to `counter`; zero is ignored.
     pub fn add(&mut self, counter: &Counter, count: u64) {
         if count == 0 {
             return;
@@ -103,13 +101,13 @@ impl Losses {
         }
     }
 
-    /// Counts one more of `counter` and keeps `place` if it is the first.
+    /// Adds one to `counter` and stores `place` if it is the first.
     pub fn add_at(&mut self, counter: &Counter, place: impl FnOnce() -> String) {
         self.add(counter, 1);
         self.place(counter, place);
     }
 
-    /// Keeps `place` as the first of `counter` if none is kept and anything was counted.
+    /// Stores `place` as the first of `counter`, unless one is stored or nothing was counted.
     pub fn place(&mut self, counter: &Counter, place: impl FnOnce() -> String) {
         if let Some(row) = self.rows.iter_mut().find(|row| row.counter == counter.name)
             && row.first.is_none()
@@ -118,7 +116,6 @@ impl Losses {
         }
     }
 
-    /// Adds all of `other`.
     pub fn merge(&mut self, other: Losses) {
         for loss in other.rows {
             match self.rows.iter_mut().find(|row| row.counter == loss.counter) {
@@ -131,18 +128,17 @@ impl Losses {
         }
     }
 
-    /// How often `counter` was counted.
+    /// Number of occurrences of `counter`.
     #[must_use]
     pub fn count(&self, counter: &str) -> u64 {
         self.rows.iter().find(|row| row.counter == counter).map_or(0, |row| row.count)
     }
 
-    /// The losses.
     pub fn iter(&self) -> impl Iterator<Item = &Loss> {
         self.rows.iter()
     }
 
-    /// The losses that can touch any of `tables`, notices left out.
+    /// The losses, except notices, that can affect any of `tables`.
     pub fn touching<'a>(&'a self, tables: &'a [TableName]) -> impl Iterator<Item = &'a Loss> {
         self.rows.iter().filter(move |loss| {
             loss.severity > Severity::Notice
@@ -150,7 +146,6 @@ impl Losses {
         })
     }
 
-    /// Whether nothing was lost.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
@@ -165,7 +160,7 @@ mod tests {
         Counter { name: "lost", severity: Severity::Error, help: "lost", touches: &[TableName::DiskIos] };
 
     #[test]
-    fn counts_add_up_and_touch_their_tables() {
+    fn counts_losses_and_finds_affected_tables() {
         let mut losses = Losses::new();
         losses.add(&LOST, 0);
         assert!(losses.is_empty());

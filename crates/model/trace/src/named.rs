@@ -1,7 +1,7 @@
-//! Enumerations whose values have names.
+//! Enumerations with display names.
 
-/// Declares an enumeration with what each of its values is called, which `as_str` says. Attributes and derives beyond the usual stand
-/// with it. One that a column holds, or whose names are those in JSON, is rather one of the [`codes`](crate::codes).
+/// Declares an enumeration with a display name for each value, returned by `as_str`. Additional attributes and derives
+/// are allowed. Use [`codes`](crate::codes) instead if a column contains the type or its names are used in JSON.
 #[macro_export]
 macro_rules! named {
     ($(#[$about:meta])* $visibility:vis enum $name:ident { $($(#[$means:meta])* $value:ident = $text:literal),* $(,)? }) => {
@@ -10,7 +10,7 @@ macro_rules! named {
         $visibility enum $name { $($(#[$means])* $value),* }
 
         impl $name {
-            /// What it is called.
+            /// Display name.
             #[must_use]
             $visibility const fn as_str(self) -> &'static str {
                 match self { $(Self::$value => $text),* }

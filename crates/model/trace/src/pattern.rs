@@ -1,21 +1,21 @@
-//! Names as a person gives them to choose processes, events and the like.
+//! Name patterns for selecting processes, events and so on.
 
-/// A name to look for: compared without case, `*` stands for any text.
+/// A name pattern: case-insensitive, `*` matches any text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
-    /// What stands between the asterisks, in lower case.
+    /// The parts between asterisks, in lower case.
     parts: Vec<String>,
 }
 
 impl Pattern {
-    /// A pattern.
+    /// Parses a pattern; enclosing braces (of a GUID) are ignored.
     #[must_use]
     pub fn new(text: &str) -> Self {
         let text = text.trim().trim_start_matches('{').trim_end_matches('}').to_lowercase();
         Self { parts: text.split('*').map(str::to_owned).collect() }
     }
 
-    /// Whether `text` is what the pattern says, from begin to end.
+    /// True if the pattern matches all of `text`.
     #[must_use]
     pub fn matches(&self, text: &str) -> bool {
         let text = text.to_lowercase();
@@ -26,7 +26,7 @@ impl Pattern {
         let Some(mut rest) = text.strip_prefix(first.as_str()).and_then(|rest| rest.strip_suffix(last.as_str())) else {
             return false;
         };
-        // Taking each part as early as it comes leaves the most for those that follow.
+        // Matching each part as early as possible leaves the most text for the parts that follow.
         for part in &self.parts[1..self.parts.len() - 1] {
             let Some(at) = rest.find(part.as_str()) else { return false };
             rest = &rest[at + part.len()..];
@@ -34,7 +34,7 @@ impl Pattern {
         true
     }
 
-    /// Whether the pattern is this number, in decimal or, after `0x`, in hexadecimal.
+    /// True if the pattern is this number, in decimal, or in hexadecimal after `0x`.
     #[must_use]
     pub fn is_number(&self, number: u32) -> bool {
         let [text] = self.parts.as_slice() else { return false };
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn asterisks_stand_for_any_text() {
+    fn asterisks_match_any_text() {
         let matches = |pattern: &str, text: &str| Pattern::new(pattern).matches(text);
         assert!(matches("smss.exe", "SMSS.EXE"));
         assert!(!matches("smss", "smss.exe"));

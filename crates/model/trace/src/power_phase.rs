@@ -1,49 +1,49 @@
 //! Names of the phases of a power transition, as rows of kind [`crate::ActivityKind::PowerPhase`].
 
-/// Applications are asked whether the system may suspend (Vista and 7).
+/// Windows asks applications whether the system may suspend (Vista and 7).
 pub const QUERY_APPS: &str = "query_apps";
-/// Services are asked whether the system may suspend (Vista and 7).
+/// Windows asks services whether the system may suspend (Vista and 7).
 pub const QUERY_SERVICES: &str = "query_services";
-/// Applications are notified that the system suspends.
+/// Applications are notified of the suspend.
 pub const SUSPEND_APPS: &str = "suspend_apps";
-/// Services are notified that the system suspends.
+/// Services are notified of the suspend.
 pub const SUSPEND_SERVICES: &str = "suspend_services";
 /// The screen shows that the system suspends.
 pub const SHOW_UI: &str = "show_ui";
-/// The screen comes back.
+/// The screen is restored.
 pub const HIDE_UI: &str = "hide_ui";
-/// Memory is prepared by the memory manager's prefetcher.
+/// The memory manager's prefetcher prepares memory.
 pub const SUPERFETCH: &str = "superfetch";
-/// The logon process prepares.
+/// Winlogon prepares.
 pub const WINLOGON: &str = "winlogon";
 /// Callbacks before sleep.
 pub const PRE_SLEEP_CALLBACKS: &str = "pre_sleep_callbacks";
 /// Preparation as a whole, on versions that record it.
 pub const PREPARE_SLEEP: &str = "prepare_sleep";
-/// Devices are asked whether the system may suspend.
+/// Devices receive a query whether the system may suspend.
 pub const QUERY_DEVICES: &str = "query_devices";
 /// Volumes are flushed.
 pub const FLUSH_VOLUMES: &str = "flush_volumes";
-/// Devices are put to sleep.
+/// Devices are suspended.
 pub const SUSPEND_DEVICES: &str = "suspend_devices";
-/// Pages are written out before the memory image is made.
+/// Pages are written to disk before the memory image is created.
 pub const FLUSH_ALL_PAGES: &str = "flush_all_pages";
-/// The order in which devices are notified is worked out.
+/// The kernel determines the order in which devices are notified.
 pub const BUILD_NOTIFY_LIST: &str = "build_notify_list";
-/// The file of the memory image is overwritten with zeros.
+/// The hibernation file is overwritten with zeros.
 pub const ZERO_HIBERNATION_FILE: &str = "zero_hibernation_file";
-/// Devices are woken.
+/// Devices are resumed.
 pub const RESUME_DEVICES: &str = "resume_devices";
-/// Services are notified that the system resumed.
+/// Services are notified of the resume.
 pub const RESUME_SERVICES: &str = "resume_services";
-/// Applications are notified that the system resumed.
+/// Applications are notified of the resume.
 pub const RESUME_APPS: &str = "resume_apps";
 
-/// File systems are written out before a sleep (Linux).
+/// File systems are synced before a sleep (Linux).
 pub const SYNC_FILE_SYSTEMS: &str = "sync_file_systems";
 /// Processes are frozen (Linux).
 pub const FREEZE_PROCESSES: &str = "freeze_processes";
-/// Processes go on (Linux).
+/// Processes are thawed (Linux).
 pub const THAW_PROCESSES: &str = "thaw_processes";
 /// Devices: prepare (Linux `dpm_prepare`).
 pub const DEVICES_PREPARE: &str = "devices_prepare";
@@ -53,15 +53,15 @@ pub const DEVICES_SUSPEND: &str = "devices_suspend";
 pub const DEVICES_SUSPEND_LATE: &str = "devices_suspend_late";
 /// Devices: suspend, interrupts off (Linux `dpm_suspend_noirq`).
 pub const DEVICES_SUSPEND_NOIRQ: &str = "devices_suspend_noirq";
-/// The processors but one are taken out (Linux).
+/// All processors but one are taken offline (Linux).
 pub const PROCESSORS_OFF: &str = "processors_off";
-/// What is left of the kernel's core goes: timers, interrupt controllers, the clock (Linux `syscore_suspend`).
+/// The kernel core suspends: timers, interrupt controllers, clocks (Linux `syscore_suspend`).
 pub const SYSTEM_CORE_OFF: &str = "system_core_off";
-/// The machine: from the platform's entry to its return, asleep for most of it (Linux `machine_suspend`).
+/// The machine: from entering the platform's sleep state to the return, mostly asleep (Linux `machine_suspend`).
 pub const MACHINE: &str = "machine";
-/// The kernel's core comes back (Linux `syscore_resume`).
+/// The kernel core resumes (Linux `syscore_resume`).
 pub const SYSTEM_CORE_ON: &str = "system_core_on";
-/// The processors come back (Linux).
+/// Processors are brought back online (Linux).
 pub const PROCESSORS_ON: &str = "processors_on";
 /// Devices: resume, interrupts off (Linux `dpm_resume_noirq`).
 pub const DEVICES_RESUME_NOIRQ: &str = "devices_resume_noirq";
@@ -71,7 +71,7 @@ pub const DEVICES_RESUME_EARLY: &str = "devices_resume_early";
 pub const DEVICES_RESUME: &str = "devices_resume";
 /// Devices: complete (Linux `dpm_complete`).
 pub const DEVICES_COMPLETE: &str = "devices_complete";
-/// The console comes back and writes what it held back (Linux `resume_console`).
+/// The console resumes and prints the messages it buffered (Linux `resume_console`).
 pub const RESUME_CONSOLE: &str = "resume_console";
 /// Memory is freed and copied for the memory image (Linux).
 pub const CREATE_IMAGE: &str = "create_image";
@@ -80,9 +80,9 @@ pub const WRITE_IMAGE: &str = "write_image";
 /// The memory image is read (Linux).
 pub const READ_IMAGE: &str = "read_image";
 
-/// Detail of a phase of devices that stands for all their stages together: the log has lines before and after, and none between.
+/// Detail of a device phase that covers all stages: the log has messages before and after, but none between them.
 pub const ALL_STAGES: &str = "all stages";
 
-/// Record of rows that rest on kernel messages with the time at which a log got them: nothing reads the kernel's log while tasks are frozen, so
-/// the times of all messages of a sleep but the first say only that they are later.
+/// Record of rows that are based on kernel messages with the time at which the log received them. Nothing reads the
+/// kernel log while tasks are frozen, so every message of a sleep except the first has a time that is too late.
 pub const RECEIVED_EVENT: &str = "kernel log/PM as received";

@@ -1,5 +1,5 @@
-//! The registry of tables: each is named here once, with the field of [`Trace`] that holds it. What it is and which columns it has
-//! stands at its own declaration; [`Trace::table`] gives any of them to a caller that knows only the name.
+//! The registry of tables. Each table is listed once, with its field in [`Trace`]; its description and columns are in
+//! its own declaration. [`Trace::table`] returns any table by name.
 
 use serde::Serialize;
 
@@ -9,20 +9,18 @@ pub use crate::table::TableRows;
 use crate::table::{Batches, Declared, Table};
 use crate::tables;
 
-/// A table as declared.
+/// The declaration of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableDeclaration {
-    /// Its name.
     pub name: TableName,
-    /// What a row is.
+    /// Description of a row.
     pub documentation: &'static str,
-    /// In which order the rows come.
+    /// Order of the rows.
     pub order: &'static str,
-    /// Its columns, in their order.
     pub columns: &'static [ColumnDeclaration],
 }
 
-/// A table of a recording, whatever its type: what it is, and its rows in consecutive pieces.
+/// Untyped view of a table: its declaration and its rows in consecutive chunks.
 #[derive(Clone, Debug)]
 pub struct TableView<'a> {
     declaration: Option<&'static TableDeclaration>,
@@ -30,61 +28,58 @@ pub struct TableView<'a> {
 }
 
 impl<'a> TableView<'a> {
-    /// What the table is; `None` for the one name that stands for counts instead of rows, [`TableName::Inventory`].
+    /// The table's declaration; `None` for [`TableName::Inventory`], which has counts instead of rows.
     #[must_use]
     pub fn declaration(&self) -> Option<&'static TableDeclaration> {
         self.declaration
     }
-    /// The consecutive pieces of the rows.
+    /// The consecutive chunks of rows.
     #[must_use]
     pub fn pieces(&self) -> &[&'a dyn TableRows] {
         &self.pieces
     }
-    /// The consecutive pieces of the rows.
     #[must_use]
     pub fn into_pieces(self) -> Vec<&'a dyn TableRows> {
         self.pieces
     }
-    /// Number of rows.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.pieces.iter().map(|piece| piece.rows()).sum()
+        self.pieces.iter().map(|chunk| chunk.rows()).sum()
     }
-    /// Whether there is no row.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// How many cells of each column hold a value, in the order of the columns.
+    /// Number of non-null cells in each column, in column order.
     #[must_use]
     pub fn known_cells(&self) -> Vec<u64> {
         let mut known = vec![0; self.declaration.map_or(0, |table| table.columns.len())];
-        for piece in &self.pieces {
-            for (count, column) in known.iter_mut().zip(piece.columns()) {
-                *count += (0..piece.rows()).filter(|&row| column.value(row) != Value::Absent).count() as u64;
+        for chunk in &self.pieces {
+            for (count, column) in known.iter_mut().zip(chunk.columns()) {
+                *count += (0..chunk.rows()).filter(|&row| column.value(row) != Value::Absent).count() as u64;
             }
         }
         known
     }
 }
 
-/// What holds a table in [`Trace`]: the table itself, or batches of it.
-trait Holds {
+/// Implemented by the fields of [`Trace`] that contain a table: the table itself, or batches of it.
+trait TableField {
     type Rows: Declared;
     fn pieces(&self) -> Vec<&dyn TableRows>;
 }
 
-impl<T: TableRows + Declared> Holds for T {
+impl<T: TableRows + Declared> TableField for T {
     type Rows = T;
     fn pieces(&self) -> Vec<&dyn TableRows> {
         vec![self]
     }
 }
 
-impl<T: Table + TableRows + Declared> Holds for Batches<T> {
+impl<T: Table + TableRows + Declared> TableField for Batches<T> {
     type Rows = T;
     fn pieces(&self) -> Vec<&dyn TableRows> {
-        Batches::pieces(self).iter().map(|piece| piece as &dyn TableRows).collect()
+        Batches::pieces(self).iter().map(|chunk| chunk as &dyn TableRows).collect()
     }
 }
 
@@ -96,7 +91,7 @@ macro_rules! tables {
         #[repr(u8)]
         pub enum TableName {
             $(#[doc = $order] #[serde(rename = $text)] $name,)*
-            /// The count of every provider and kind of event. It has no rows: see [`crate::Inventory`].
+            /// Event counts by provider and kind. Has no rows: see [`crate::Inventory`].
             #[serde(rename = "inventory")]
             Inventory,
         }
@@ -109,27 +104,27 @@ macro_rules! tables {
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$name => $text,)* Self::Inventory => "inventory" }
             }
-            /// The table of this name.
+            /// The table with this name.
             #[must_use]
             pub fn named(name: &str) -> Option<TableName> {
                 Self::ALL.iter().copied().find(|table| table.as_str() == name)
             }
         }
 
-        /// Every table with rows, as declared.
+        /// Declarations of all tables with rows.
         pub const DECLARATIONS: &[TableDeclaration] = &[$(TableDeclaration {
             name: TableName::$name,
-            documentation: <<$holder as Holds>::Rows as Declared>::DOCUMENTATION,
+            documentation: <<$holder as TableField>::Rows as Declared>::DOCUMENTATION,
             order: $order,
-            columns: <<$holder as Holds>::Rows as Declared>::COLUMNS,
+            columns: <<$holder as TableField>::Rows as Declared>::COLUMNS,
         }),*];
 
         impl Trace {
-            /// A table by its name, borrowed.
+            /// A table by name.
             #[must_use]
             pub fn table(&self, name: TableName) -> TableView<'_> {
                 let pieces = match name {
-                    $(TableName::$name => Holds::pieces(&self.$field),)*
+                    $(TableName::$name => TableField::pieces(&self.$field),)*
                     TableName::Inventory => Vec::new(),
                 };
                 TableView { declaration: DECLARATIONS.iter().find(|table| table.name == name), pieces }
@@ -155,7 +150,7 @@ tables! {
     Samples = "samples", Batches<tables::Samples>, samples;
     /// Call stacks, as recorded: each shortly after the event it belongs to, whose time it carries.
     Stacks = "stacks", Batches<tables::Stacks>, stacks;
-    /// Interrupts and deferred procedure calls, by end.
+    /// Interrupts and DPCs, by end.
     Interrupts = "interrupts", Batches<tables::Interrupts>, interrupts;
     /// Disk requests, by completion.
     DiskIos = "disk_ios", tables::DiskIos, disk_ios;
@@ -179,18 +174,18 @@ tables! {
     Notifications = "notifications", tables::Notifications, notifications;
     /// Power requests to devices, by start.
     PowerRequests = "power_requests", tables::PowerRequests, power_requests;
-    /// Call graphs of slow work on devices, by the work's begin, then as a tree is read: a function before those that it called.
+    /// Call graphs of slow device work, by its start, then depth first: each function precedes the functions it called.
     CallGraphFunctions = "call_graph_functions", tables::CallGraphFunctions, call_graph_functions;
     /// Generic events, by time.
     Events = "events", Batches<tables::Events>, events;
     /// Fields of generic events, in the order of their events.
     EventFields = "event_fields", Batches<tables::EventFields>, event_fields;
-    /// Files that came over the network, by request.
+    /// Files requested over the network, by request.
     NetworkTransfers = "network_transfers", tables::NetworkTransfers, network_transfers;
     /// DHCP messages, by time.
     DhcpMessages = "dhcp_messages", tables::DhcpMessages, dhcp_messages;
-    /// Names looked up over the network, by time.
+    /// DNS lookups, by time.
     NameLookups = "name_lookups", tables::NameLookups, name_lookups;
-    /// What firmware measured of itself, as it wrote it.
+    /// Firmware measurements, in the order written by the firmware.
     FirmwareMeasurements = "firmware_measurements", tables::FirmwareMeasurements, firmware_measurements;
 }

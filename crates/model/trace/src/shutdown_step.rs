@@ -1,22 +1,22 @@
 //! Names of the steps of a shutdown, as rows of kind [`crate::ActivityKind::ShutdownStep`] and
 //! [`crate::ActivityKind::KernelShutdownStep`].
 
-/// The logon process shuts Windows down, all of it until the kernel is asked.
+/// Winlogon shuts Windows down, up to its call into the kernel.
 pub const SHUTDOWN_WINDOWS: &str = "shutdown_windows";
-/// A shutdown is asked for.
+/// A shutdown is requested.
 pub const INITIATE_SHUTDOWN: &str = "initiate_shutdown";
-/// Waiting for the user's session to be gone.
+/// Waiting for the user's session to end.
 pub const WAIT_FOR_SESSION: &str = "wait_for_session";
-/// Services that registered for it are notified before all others, and waited for.
+/// Services registered for preshutdown are notified before all others, and waited for.
 pub const PRE_SHUTDOWN_NOTIFICATION: &str = "pre_shutdown_notification";
-/// Waiting for the processes of the system's session.
+/// Waiting for the processes of the system session.
 pub const WAIT_FOR_SYSTEM_PROCESSES: &str = "wait_for_system_processes";
 /// System restore is shut down.
 pub const SYSTEM_RESTORE: &str = "system_restore";
 
-/// All of the kernel's orderly shutdown.
+/// The kernel's graceful shutdown as a whole.
 pub const GRACEFUL_SHUTDOWN: &str = "graceful_shutdown";
-/// Waiting for processes that still run.
+/// Waiting for processes that are still running.
 pub const WAIT_FOR_PROCESSES: &str = "wait_for_processes";
 /// The page file is overwritten with zeros.
 pub const ZERO_PAGE_FILE: &str = "zero_page_file";
@@ -31,13 +31,13 @@ pub const DEVICES: &str = "devices";
 
 /// The service manager stops its units (Linux).
 pub const STOP_UNITS: &str = "stop_units";
-/// The last program asks what still runs to end (`SIGTERM`), and waits (Linux).
+/// `systemd-shutdown` sends `SIGTERM` to the remaining processes, and waits (Linux).
 pub const TERMINATE_REMAINING: &str = "terminate_remaining";
-/// The last program ends by force what still runs (`SIGKILL`), and waits (Linux).
+/// `systemd-shutdown` sends `SIGKILL` to the remaining processes, and waits (Linux).
 pub const KILL_REMAINING: &str = "kill_remaining";
-/// File systems are taken out or made read-only, swap turned off, loop and mapped devices detached (Linux).
+/// File systems are unmounted or made read-only, swap is turned off, loop and mapped devices are detached (Linux).
 pub const UNMOUNT: &str = "unmount";
-/// Programs of the shutdown hook's folder run (Linux).
+/// Programs in the `systemd-shutdown` hook directory run (Linux).
 pub const SHUTDOWN_HOOKS: &str = "shutdown_hooks";
-/// The kernel's own part: devices are shut down, the machine is stopped (Linux).
+/// The kernel's part: devices are shut down, the machine is stopped (Linux).
 pub const KERNEL_STOP: &str = "kernel_stop";

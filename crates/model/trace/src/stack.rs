@@ -1,4 +1,4 @@
-//! Call stacks, each kept once: tables hold a four-byte [`StackId`].
+//! Deduplicated call stacks: tables contain a four-byte [`StackId`].
 
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::values::{Chunks, Shelf};
 
-/// A stack of a [`StackPool`]; [`StackId::EMPTY`] means "none recorded".
+/// Id of a stack in a [`StackPool`]; [`StackId::EMPTY`] means "not recorded".
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, FromBytes, IntoBytes, Immutable, KnownLayout,
 )]
@@ -16,28 +16,27 @@ use crate::values::{Chunks, Shelf};
 pub struct StackId(u32);
 
 impl StackId {
-    /// No stack.
     pub const EMPTY: StackId = StackId(0);
 }
 
-/// Every distinct call stack of a recording: return addresses, innermost first.
+/// Distinct call stacks of a recording: return addresses, innermost first.
 ///
-/// Holds at most 2³² addresses; what would not fit is kept as the empty stack, and [`StackPool::refused`] counts it.
+/// Capacity: 2³² addresses. A stack that does not fit becomes the empty stack and is counted in [`StackPool::refused`].
 #[derive(Clone, Debug)]
 pub struct StackPool {
     frames: Chunks<u64>,
-    /// One for each id.
-    spans: Chunks<Span>,
-    /// Ids, each with its stack's hash: to grow without reading the stacks again.
+    /// Indexed by id.
+    spans: Chunks<Location>,
+    /// Ids with the hash of their stacks, so that growing the table does not read the stacks again.
     index: HashTable<(u32, u32)>,
     hasher: DefaultHashBuilder,
     refused: u64,
 }
 
-/// Where a stack's addresses are.
+/// Location of a stack's addresses.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
-struct Span {
+struct Location {
     start: u32,
     length: u32,
 }
@@ -49,17 +48,16 @@ impl Default for StackPool {
 }
 
 impl StackPool {
-    /// A pool that holds the empty stack only.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same, which puts on `shelf` what it takes.
+    /// A pool that spills its contents to `shelf`.
     #[must_use]
     pub fn on(shelf: Option<Arc<dyn Shelf>>) -> Self {
         let mut spans = Chunks::on(shelf.clone());
-        spans.append(&[Span { start: 0, length: 0 }]);
+        spans.append(&[Location { start: 0, length: 0 }]);
         Self {
             frames: Chunks::on(shelf),
             spans,
@@ -69,7 +67,7 @@ impl StackPool {
         }
     }
 
-    /// The id of the stack with these return addresses, which is added if it is new.
+    /// The id of the stack with these return addresses; adds it if it is new.
     pub fn intern(&mut self, frames: &[u64]) -> StackId {
         if frames.is_empty() {
             return StackId::EMPTY;
@@ -87,14 +85,14 @@ impl StackPool {
         StackId(id)
     }
 
-    /// Appends a stack; `None` when its place or its number is beyond what an id can say.
+    /// Appends a stack; `None` when its offset or id does not fit.
     fn add(&mut self, frames: &[u64]) -> Option<u32> {
         let length = u32::try_from(frames.len()).ok()?;
         let id = u32::try_from(self.spans.next()).ok()?;
-        // Asked before it is appended, where it would be for nothing.
+        // Checked first: appending frames without a valid offset would waste the space.
         u32::try_from(self.frames.next()).ok()?;
         let start = u32::try_from(self.frames.append(frames)?).ok()?;
-        self.spans.append(&[Span { start, length }])?;
+        self.spans.append(&[Location { start, length }])?;
         Some(id)
     }
 
@@ -105,32 +103,31 @@ impl StackPool {
         span.map_or(&[], |span| self.frames.get(span.start as usize, span.length as usize))
     }
 
-    /// Number of distinct stacks, the empty one included.
+    /// Number of distinct stacks, including the empty one.
     #[must_use]
     pub fn len(&self) -> usize {
         self.spans.next()
     }
 
-    /// Whether only the empty stack is held.
+    /// True if the pool contains only the empty stack.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 1
     }
 
-    /// Stacks that did not fit and became empty.
+    /// Number of stacks that did not fit and became empty.
     #[must_use]
     pub fn refused(&self) -> u64 {
         self.refused
     }
 
-    /// Bytes of memory held.
     #[must_use]
     pub fn memory(&self) -> usize {
         self.frames.memory() + self.spans.memory() + self.index.allocation_size()
     }
 }
 
-/// A hash for the table, which looks at both ends of it.
+/// Spreads a 32-bit hash over 64 bits, because the table uses both ends of it.
 fn spread(short: u32) -> u64 {
     u64::from(short) << 32 | u64::from(short)
 }
@@ -140,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stack_is_kept_once() {
+    fn deduplicates_stacks() {
         let mut pool = StackPool::new();
         let stack = pool.intern(&[1, 2, 3]);
         assert_eq!(pool.intern(&[1, 2, 3]), stack);

@@ -1,11 +1,11 @@
-//! Texts, each kept once: tables hold a four-byte [`StringId`].
+//! Deduplicated texts: tables contain a four-byte [`StringId`].
 
 use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// A text of a [`StringPool`]. [`StringId::EMPTY`] is the empty text, which means "not known".
+/// Id of a text in a [`StringPool`]; [`StringId::EMPTY`] is the empty text and means "not known".
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, FromBytes, IntoBytes, Immutable, KnownLayout,
 )]
@@ -13,10 +13,8 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 pub struct StringId(u32);
 
 impl StringId {
-    /// The empty text: not known.
     pub const EMPTY: StringId = StringId(0);
 
-    /// Whether this is the empty text.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
@@ -28,10 +26,9 @@ impl StringId {
     }
 }
 
-/// Every distinct text of a recording, in one piece of memory.
+/// Distinct texts of a recording, in one contiguous buffer.
 ///
-/// Holds at most 4 GiB of text; what would not fit is kept as the empty text, and
-/// [`StringPool::refused`] counts it.
+/// Capacity: 4 GiB of text. A text that does not fit becomes the empty text and is counted in [`StringPool::refused`].
 #[derive(Clone, Debug)]
 pub struct StringPool {
     text: String,
@@ -54,13 +51,12 @@ impl Default for StringPool {
 }
 
 impl StringPool {
-    /// A pool that holds the empty text only.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The id of `text`, which is added if it is new.
+    /// The id of `text`; adds it if it is new.
     pub fn intern(&mut self, text: &str) -> StringId {
         if text.is_empty() {
             return StringId::EMPTY;
@@ -86,7 +82,7 @@ impl StringPool {
         StringId(id)
     }
 
-    /// The id of `text` if the pool holds it.
+    /// The id of `text` if the pool contains it.
     #[must_use]
     pub fn find(&self, text: &str) -> Option<StringId> {
         if text.is_empty() {
@@ -96,43 +92,42 @@ impl StringPool {
         self.index.find(hash, |&id| slice(&self.text, &self.spans, id) == text).map(|&id| StringId(id))
     }
 
-    /// The text of `id`; empty for an id of another pool that this one does not have.
+    /// The text of `id`; empty for an id that is not in this pool.
     #[must_use]
     pub fn get(&self, id: StringId) -> &str {
         slice(&self.text, &self.spans, id.0)
     }
 
-    /// Number of distinct texts, the empty one included.
+    /// Number of distinct texts, including the empty one.
     #[must_use]
     pub fn len(&self) -> usize {
         self.spans.len()
     }
 
-    /// Whether only the empty text is held.
+    /// True if the pool contains only the empty text.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.spans.len() == 1
     }
 
-    /// Texts that did not fit and became empty.
+    /// Number of texts that did not fit and became empty.
     #[must_use]
     pub fn refused(&self) -> u64 {
         self.refused
     }
 
-    /// Bytes of memory held.
     #[must_use]
     pub fn memory(&self) -> usize {
         self.text.capacity() + self.spans.capacity() * 8 + self.index.allocation_size()
     }
 
-    /// All texts, one after the other.
+    /// All texts, concatenated.
     #[cfg(feature = "arrow")]
     pub(crate) fn all_text(&self) -> &str {
         &self.text
     }
 
-    /// Where the text of `id` lies in [`StringPool::all_text`]: first byte and length.
+    /// Location of a text in [`StringPool::all_text`]: byte offset and length.
     #[cfg(feature = "arrow")]
     pub(crate) fn span(&self, id: StringId) -> Option<(u32, u32)> {
         self.spans.get(id.index()).copied()
@@ -151,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_kept_once_and_found_again() {
+    fn deduplicates_and_finds_texts() {
         let mut pool = StringPool::new();
         let first = pool.intern("svchost.exe");
         let second = pool.intern("a text longer than twelve bytes");

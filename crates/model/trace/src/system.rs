@@ -1,9 +1,9 @@
-//! The machine and system that were recorded.
+//! Configuration of the recorded computer.
 
 use serde::Serialize;
 
-/// More logical processors than any machine has: what a recording states beyond this is not believed, for tables get a column
-/// for each. Linux can be built for 8,192 (`NR_CPUS`), Windows uses 2,048.
+/// Maximum number of logical processors. A larger number in a recording is treated as damage, because tables get a
+/// column per processor. Linux supports 8,192 (`NR_CPUS`), Windows 2,048.
 pub const MAX_PROCESSORS: u32 = 8192;
 
 /// A disk.
@@ -12,15 +12,15 @@ pub const MAX_PROCESSORS: u32 = 8192;
 pub struct Disk {
     /// Disk number.
     pub number: u32,
-    /// Manufacturer and model as recorded.
+    /// Manufacturer and model, as recorded.
     pub model: String,
     /// Capacity, bytes.
     pub size_bytes: u64,
-    /// Bytes of a sector.
+    /// Sector size, bytes.
     pub sector_bytes: u32,
-    /// Boot drive letter or similar, when recorded.
+    /// Boot drive letter or similar, where recorded.
     pub boot_drive: String,
-    /// Whether the device's write cache is on, when recorded.
+    /// Whether the device's write cache is on, where recorded.
     pub write_cache: Option<bool>,
 }
 
@@ -38,7 +38,7 @@ pub struct Volume {
     pub file_system: String,
     /// First byte on the disk.
     pub offset: u64,
-    /// Bytes.
+    /// Size, bytes.
     pub size_bytes: u64,
     /// Device path, e.g. `\Device\HarddiskVolume3`.
     pub device_path: String,
@@ -50,9 +50,9 @@ pub struct Volume {
 pub struct NetworkAdapter {
     /// Description.
     pub description: String,
-    /// Hardware address, hex digits with colons.
+    /// Hardware address, hexadecimal with colons.
     pub physical_address: String,
-    /// Addresses as text.
+    /// IP addresses, as text.
     pub addresses: String,
 }
 
@@ -62,7 +62,7 @@ pub struct NetworkAdapter {
 pub struct DisplayAdapter {
     /// Chip or adapter name.
     pub name: String,
-    /// Memory, bytes.
+    /// Video memory, bytes.
     pub memory_bytes: u64,
     /// Horizontal resolution, pixels.
     pub width: u32,
@@ -70,7 +70,7 @@ pub struct DisplayAdapter {
     pub height: u32,
 }
 
-/// A service that ran when the configuration was taken.
+/// A service that was running when the configuration was recorded.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InstalledService {
@@ -78,15 +78,15 @@ pub struct InstalledService {
     pub name: String,
     /// Display name.
     pub display_name: String,
-    /// Host process.
+    /// Name of the host process.
     pub process: String,
-    /// Host process id; 0 when it did not run.
+    /// Id of the host process; 0 if the service was not running.
     pub pid: u32,
-    /// Tag that threads working for the service carry; 0 for none.
+    /// Service tag of the threads that work for the service; 0 for none.
     pub tag: u32,
-    /// Load-order group, when recorded.
+    /// Load-order group, where recorded.
     pub load_order_group: String,
-    /// Container group (`svchost -k` group), when recorded.
+    /// Host process group (`svchost -k`), where recorded.
     pub container_group: String,
 }
 
@@ -94,7 +94,7 @@ pub struct InstalledService {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InstalledDevice {
-    /// Instance path.
+    /// Instance ID.
     pub instance: String,
     /// Description.
     pub description: String,
@@ -102,13 +102,13 @@ pub struct InstalledDevice {
     pub friendly_name: String,
     /// Driver service.
     pub driver: String,
-    /// Physical device object's name.
+    /// Name of the physical device object.
     pub physical_device_object: String,
-    /// Class.
+    /// Device class.
     pub class: String,
 }
 
-/// Which system was recorded. Analyses ask this where the same question has other landmarks.
+/// The recorded operating system. Analyses use it where the landmarks differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -122,31 +122,31 @@ pub enum SystemKind {
     Unknown,
 }
 
-/// What the recording says about the machine. Unknown texts are empty, unknown numbers zero or `None`.
+/// Configuration from the recording. Unknown texts are empty, unknown numbers are zero or `None`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SystemConfiguration {
-    /// Which system it is.
+    /// Operating system.
     pub kind: SystemKind,
-    /// Operating system's name and release as people know it, e.g. `Windows 11 24H2`, with the edition where the recording names it.
+    /// Product name and release, e.g. `Windows 11 24H2`, with the edition where recorded.
     pub os: String,
     /// Build number.
     pub os_build: u32,
-    /// Build laboratory string or kernel release.
+    /// Build lab string (Windows) or kernel release (Linux).
     pub os_build_text: String,
     /// Computer name.
     pub computer: String,
-    /// Manufacturer and model of the machine.
+    /// Manufacturer and model of the computer.
     pub model: String,
-    /// Bits of a pointer: 32 or 64; 0 when not known.
+    /// Size of a pointer in bits: 32 or 64; 0 when not known.
     pub pointer_bits: u32,
-    /// Logical processors.
+    /// Number of logical processors.
     pub processors: u32,
     /// Processor name.
     pub processor_name: String,
     /// Nominal processor speed, MHz.
     pub processor_mhz: u32,
-    /// Memory, bytes.
+    /// Physical memory, bytes.
     pub memory_bytes: u64,
     /// Firmware or BIOS vendor and version.
     pub firmware: String,
@@ -165,6 +165,6 @@ pub struct SystemConfiguration {
     /// The kernel's command line (Linux).
     #[serde(skip_serializing_if = "String::is_empty")]
     pub kernel_command_line: String,
-    /// Sleep states the machine offers, e.g. `S3`.
+    /// Sleep states supported by the computer, e.g. `S3`.
     pub sleep_states: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! Which tables a caller wants. A reader does not decode what nobody wants.
+//! The set of tables that a caller requests. Readers do not decode the others.
 
 use crate::registry::TableName;
 
@@ -7,16 +7,14 @@ use crate::registry::TableName;
 pub struct Tables(u64);
 
 impl Tables {
-    /// No table: the header and system configuration only.
+    /// No tables: only the header and the system configuration.
     pub const NONE: Tables = Tables(0);
 
-    /// Every table.
     #[must_use]
     pub fn all() -> Tables {
         Tables::of(TableName::ALL)
     }
 
-    /// These tables.
     #[must_use]
     pub const fn of(names: &[TableName]) -> Tables {
         let mut bits = 0;
@@ -28,25 +26,21 @@ impl Tables {
         Tables(bits)
     }
 
-    /// Whether `name` is in the set.
     #[must_use]
     pub const fn contains(self, name: TableName) -> bool {
         self.0 & (1 << name as u64) != 0
     }
 
-    /// This set and `name`.
     #[must_use]
     pub const fn with(self, name: TableName) -> Tables {
         Tables(self.0 | (1 << name as u64))
     }
 
-    /// This set without `name`.
     #[must_use]
     pub const fn without(self, name: TableName) -> Tables {
         Tables(self.0 & !(1 << name as u64))
     }
 
-    /// Both sets.
     #[must_use]
     pub const fn union(self, other: Tables) -> Tables {
         Tables(self.0 | other.0)
@@ -58,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_set_holds_what_was_put_in() {
+    fn set_contains_added_tables() {
         let set = Tables::of(&[TableName::Processes, TableName::Inventory]);
         assert!(set.contains(TableName::Processes) && set.contains(TableName::Inventory));
         assert!(!set.contains(TableName::Stacks));

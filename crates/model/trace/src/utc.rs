@@ -5,10 +5,9 @@ use std::fmt;
 const NS_PER_SECOND: i64 = 1_000_000_000;
 const SECONDS_PER_DAY: i64 = 86_400;
 
-/// A point in calendar time, UTC, in the proleptic Gregorian calendar; without leap seconds, as computers count.
+/// A calendar time, UTC, in the proleptic Gregorian calendar without leap seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CivilTime {
-    /// Year.
     pub year: i64,
     /// Month, 1–12.
     pub month: u8,
@@ -25,7 +24,7 @@ pub struct CivilTime {
 }
 
 impl CivilTime {
-    /// The calendar time of `unix_ns` ns since 1970-01-01.
+    /// The calendar time of `unix_ns`, ns since 1970-01-01.
     #[must_use]
     pub fn from_unix_ns(unix_ns: i64) -> Self {
         let seconds = unix_ns.div_euclid(NS_PER_SECOND);
@@ -42,7 +41,7 @@ impl CivilTime {
         }
     }
 
-    /// Ns since 1970-01-01; `None` for a date or time that does not exist or lies outside 1678 to 2261.
+    /// Nanoseconds since 1970-01-01; `None` for an invalid date or time, or one outside 1678 to 2261.
     #[must_use]
     pub fn to_unix_ns(self) -> Option<i64> {
         let in_range = (1..=12).contains(&self.month)
@@ -60,7 +59,7 @@ impl CivilTime {
             return None;
         }
         let in_day = i64::from(self.hour) * 3600 + i64::from(self.minute) * 60 + i64::from(self.second);
-        // The earliest moments need more than 64 bits until their nanoseconds are added.
+        // The earliest times need more than 64 bits until their nanoseconds are added.
         let whole = i128::from(days * SECONDS_PER_DAY + in_day) * i128::from(NS_PER_SECOND);
         i64::try_from(whole + i128::from(self.nanosecond)).ok()
     }
@@ -75,7 +74,7 @@ impl fmt::Display for CivilTime {
     }
 }
 
-/// Year, month and day of a day counted from 1970-01-01.
+/// Year, month and day of a day number counted from 1970-01-01.
 ///
 /// Counts years from March, so that a leap day ends its year, in eras of 400 years (146,097 days).
 fn civil_from_days(days: i64) -> (i64, u8, u8) {
@@ -91,7 +90,7 @@ fn civil_from_days(days: i64) -> (i64, u8, u8) {
     (year, month as u8, day as u8)
 }
 
-/// The day counted from 1970-01-01; the inverse of [`civil_from_days`].
+/// Day number counted from 1970-01-01; the inverse of [`civil_from_days`].
 fn days_from_civil(year: i64, month: u8, day: u8) -> i64 {
     let year = year - i64::from(month <= 2);
     let era = year.div_euclid(400);
@@ -106,12 +105,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn known_moments_read_as_their_dates_and_back() {
+    fn known_times_round_trip() {
         for (unix_ns, text) in [
             (0, "1970-01-01T00:00:00.0000000Z"),
             (-1, "1969-12-31T23:59:59.9999999Z"),
             (951_782_400_000_000_000, "2000-02-29T00:00:00.0000000Z"),
-            // FILETIME 132675686690347142, the start that a posted dump of 2021 shows.
+            // FILETIME 132675686690347142, the start of a trace dump published in 2021.
             (1_623_095_069_034_714_200, "2021-06-07T19:44:29.0347142Z"),
             (i64::MAX, "2262-04-11T23:47:16.8547758Z"),
             (i64::MIN, "1677-09-21T00:12:43.1452241Z"),
@@ -123,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn dates_that_do_not_exist_are_refused() {
+    fn rejects_invalid_dates() {
         let time = CivilTime::from_unix_ns(0);
         assert_eq!(CivilTime { month: 2, day: 30, ..time }.to_unix_ns(), None);
         assert_eq!(CivilTime { year: 2100, month: 2, day: 29, ..time }.to_unix_ns(), None);

@@ -1,4 +1,4 @@
-//! Where a column's values are: in memory, or on a shelf outside of it for what is too much.
+//! Column storage: values are in memory, or spilled to disk when they exceed the memory budget.
 
 use std::fmt::Debug;
 use std::ops::{Deref, DerefMut};
@@ -6,43 +6,43 @@ use std::sync::Arc;
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// A value that any bytes of its size are one of, so that a column of it can be read from wherever its bytes are.
+/// A type for which every bit pattern is valid, so that a column can be read in place from spilled bytes.
 pub trait Plain: Copy + Debug + FromBytes + IntoBytes + Immutable + KnownLayout + 'static {}
 
 impl<T: Copy + Debug + FromBytes + IntoBytes + Immutable + KnownLayout + 'static> Plain for T {}
 
-/// Takes what is too much for memory, and lends it as if it were there.
+/// Destination for data that exceeds the memory budget. Spilled data stays readable as a slice.
 pub trait Shelf: Debug + Send + Sync {
-    /// Takes `bytes`. `None` where they are to stay in memory: there is little of everything so far, or no room.
-    fn keep(&self, bytes: &[u8]) -> Option<Arc<dyn Shelved>>;
+    /// Spills `bytes`. `None` if they should stay in memory, because the budget is not exceeded or there is no space.
+    fn keep(&self, bytes: &[u8]) -> Option<Arc<dyn Spilled>>;
 }
 
-/// What a shelf took, in one piece.
-pub trait Shelved: Debug + Send + Sync {
-    /// The bytes, the first of which is at a multiple of [`SHELF_ALIGNMENT`] in memory.
+/// A piece of spilled data.
+pub trait Spilled: Debug + Send + Sync {
+    /// The bytes; the first is aligned to [`SPILL_ALIGNMENT`] in memory.
     fn bytes(&self) -> &[u8];
 }
 
-/// What is put on a shelf begins at multiples of so many bytes: enough for any number.
-pub const SHELF_ALIGNMENT: usize = 8;
+/// Alignment of spilled data in bytes, enough for any number.
+pub const SPILL_ALIGNMENT: usize = 8;
 
-/// The values of a column. They read as a slice wherever they are; to change them brings them back into memory.
+/// The values of a column. They read as a slice wherever they are stored; modifying them loads them into memory.
 #[derive(Clone)]
 pub struct Values<T> {
-    /// Empty while a shelf has them.
-    held: Vec<T>,
-    shelved: Option<Part>,
+    /// Empty while the values are spilled.
+    resident: Vec<T>,
+    spilled: Option<SpilledRange>,
 }
 
-/// Bytes of a piece on a shelf.
+/// Location of a column's values in a piece of spilled data.
 #[derive(Clone)]
-struct Part {
-    piece: Arc<dyn Shelved>,
+struct SpilledRange {
+    piece: Arc<dyn Spilled>,
     start: usize,
     end: usize,
 }
 
-impl Part {
+impl SpilledRange {
     fn values<T: Plain>(&self) -> Option<&[T]> {
         <[T]>::ref_from_bytes(self.piece.bytes().get(self.start..self.end)?).ok()
     }
@@ -55,52 +55,51 @@ impl<T> Default for Values<T> {
 }
 
 impl<T> From<Vec<T>> for Values<T> {
-    fn from(held: Vec<T>) -> Self {
-        Self { held, shelved: None }
+    fn from(resident: Vec<T>) -> Self {
+        Self { resident, spilled: None }
     }
 }
 
 impl<T: Plain> Values<T> {
-    /// Appends one value.
     #[inline]
     pub fn push(&mut self, value: T) {
         self.vector().push(value);
     }
 
-    /// The values as a vector in memory, to be changed.
+    /// The values as a vector in memory, for modification.
     #[inline]
     pub fn vector(&mut self) -> &mut Vec<T> {
-        if let Some(part) = self.shelved.take() {
-            self.held = part.values().unwrap_or_default().to_vec();
+        if let Some(range) = self.spilled.take() {
+            self.resident = range.values().unwrap_or_default().to_vec();
         }
-        &mut self.held
+        &mut self.resident
     }
 
-    /// Bytes of memory held.
     #[must_use]
     pub fn memory(&self) -> usize {
-        self.held.capacity() * size_of::<T>()
+        self.resident.capacity() * size_of::<T>()
     }
 
-    /// The bytes that a shelf would take; none when one has them.
+    /// The bytes to spill; empty if the values are already spilled.
     #[must_use]
-    pub fn held_bytes(&self) -> &[u8] {
-        self.held.as_bytes()
+    pub fn resident_bytes(&self) -> &[u8] {
+        self.resident.as_bytes()
     }
 
-    /// Reads the values that are held from `piece` from now on, which has them from byte `start` on. Nothing happens where it does not.
-    pub fn read_from(&mut self, piece: &Arc<dyn Shelved>, start: usize) {
-        let part = Part { piece: Arc::clone(piece), start, end: start.saturating_add(self.held_bytes().len()) };
-        if self.shelved.is_none() && part.values::<T>().is_some_and(|values| values.len() == self.held.len()) {
-            self.shelved = Some(part);
-            self.held = Vec::new();
+    /// From now on, reads the values from `piece`, where they start at byte `start`. Ignored if `piece` is too short.
+    pub fn read_spilled(&mut self, piece: &Arc<dyn Spilled>, start: usize) {
+        let range =
+            SpilledRange { piece: Arc::clone(piece), start, end: start.saturating_add(self.resident_bytes().len()) };
+        if self.spilled.is_none() && range.values::<T>().is_some_and(|values| values.len() == self.resident.len()) {
+            self.spilled = Some(range);
+            self.resident = Vec::new();
         }
     }
 
-    /// Puts the values on `shelf`, if it takes them.
+    /// Spills the values to `shelf`, if it accepts them.
     pub fn shelve(&mut self, shelf: &dyn Shelf) {
-        if let Some(piece) = shelf.keep(self.held_bytes()) {
-            self.read_from(&piece, 0);
+        if let Some(piece) = shelf.keep(self.resident_bytes()) {
+            self.read_spilled(&piece, 0);
         }
     }
 }
@@ -109,10 +108,10 @@ impl<T: Plain> Deref for Values<T> {
     type Target = [T];
     #[inline]
     fn deref(&self) -> &[T] {
-        match &self.shelved {
-            None => &self.held,
-            // That it has them was checked when they were put there.
-            Some(part) => part.values().unwrap_or_default(),
+        match &self.spilled {
+            None => &self.resident,
+            // Checked when the values were spilled.
+            Some(range) => range.values().unwrap_or_default(),
         }
     }
 }
@@ -152,7 +151,7 @@ impl<T: Plain> FromIterator<T> for Values<T> {
     }
 }
 
-/// Values that only come and never go, in chunks: full ones go to a shelf, where there is one.
+/// An append-only sequence of values in chunks. Full chunks are spilled.
 #[derive(Clone, Debug)]
 pub(crate) struct Chunks<T: Plain> {
     full: Vec<Values<T>>,
@@ -166,7 +165,7 @@ impl<T: Plain> Default for Chunks<T> {
     }
 }
 
-/// Values in a chunk: few enough that a shelf brings little else with what is read again, and many enough that chunks are few.
+/// Values per chunk: small enough that reading one brings in little else, and large enough that there are few chunks.
 const CHUNK_VALUES: usize = 1 << 18;
 
 impl<T: Plain> Chunks<T> {
@@ -174,8 +173,8 @@ impl<T: Plain> Chunks<T> {
         Self { shelf, ..Self::default() }
     }
 
-    /// Appends `values`, which stay together, and says the number of the first, which [`Self::get`] takes. `None` for more than a chunk
-    /// holds. Numbers grow, and may leave some out.
+    /// Appends `values` contiguously and returns the index of the first, for [`Self::get`]. `None` for more values than
+    /// fit in a chunk. Indexes increase, with gaps.
     pub(crate) fn append(&mut self, values: &[T]) -> Option<usize> {
         if values.len() > CHUNK_VALUES {
             return None;
@@ -192,12 +191,12 @@ impl<T: Plain> Chunks<T> {
         Some(at)
     }
 
-    /// The number that a value would get that is appended next, or one below it.
+    /// The index that the next value would get, or a lower one.
     pub(crate) fn next(&self) -> usize {
         self.full.len() * CHUNK_VALUES + self.open.len()
     }
 
-    /// `length` values from `at` on; none where there are not as many in its chunk.
+    /// `length` values from `at` on; empty if the chunk has fewer.
     pub(crate) fn get(&self, at: usize, length: usize) -> &[T] {
         let (chunk, start) = (at / CHUNK_VALUES, at % CHUNK_VALUES);
         let values =
@@ -205,7 +204,6 @@ impl<T: Plain> Chunks<T> {
         start.checked_add(length).and_then(|end| values.get(start..end)).unwrap_or_default()
     }
 
-    /// Bytes of memory held.
     pub(crate) fn memory(&self) -> usize {
         self.full.iter().map(Values::memory).sum::<usize>() + self.open.capacity() * size_of::<T>()
     }
@@ -215,43 +213,43 @@ impl<T: Plain> Chunks<T> {
 mod tests {
     use super::*;
 
-    /// Takes all that is more than so many bytes, into memory of its own.
+    /// Spills everything larger than this many bytes, to memory of its own.
     #[derive(Debug)]
     struct Over(usize);
 
-    /// Aligned as a shelf's pieces are.
+    /// Aligned as spilled data must be.
     #[derive(Debug)]
     struct Taken(Vec<u64>, usize);
 
-    impl Shelved for Taken {
+    impl Spilled for Taken {
         fn bytes(&self) -> &[u8] {
             self.0.as_bytes().get(..self.1).unwrap_or_default()
         }
     }
 
     impl Shelf for Over {
-        fn keep(&self, bytes: &[u8]) -> Option<Arc<dyn Shelved>> {
+        fn keep(&self, bytes: &[u8]) -> Option<Arc<dyn Spilled>> {
             let words = bytes.chunks(8).map(|chunk| {
                 let mut word = [0; 8];
                 word[..chunk.len()].copy_from_slice(chunk);
                 u64::from_ne_bytes(word)
             });
-            (bytes.len() > self.0).then(|| Arc::new(Taken(words.collect(), bytes.len())) as Arc<dyn Shelved>)
+            (bytes.len() > self.0).then(|| Arc::new(Taken(words.collect(), bytes.len())) as Arc<dyn Spilled>)
         }
     }
 
-    /// Gives back less than it took.
+    /// Returns less than it was given.
     #[derive(Debug)]
     struct Short;
 
     impl Shelf for Short {
-        fn keep(&self, bytes: &[u8]) -> Option<Arc<dyn Shelved>> {
+        fn keep(&self, bytes: &[u8]) -> Option<Arc<dyn Spilled>> {
             Some(Arc::new(Taken(vec![0; bytes.len() / 8], bytes.len() / 8 * 8)))
         }
     }
 
     #[test]
-    fn values_read_the_same_on_a_shelf_and_come_back_to_be_changed() {
+    fn spilled_values_are_readable_and_load_on_modification() {
         let mut values: Values<u32> = (0..1000).collect();
         values.shelve(&Over(4000));
         assert_ne!(values.memory(), 0, "too few for it");
@@ -268,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_shelf_does_not_have_stays_in_memory() {
+    fn truncated_spill_keeps_values_in_memory() {
         let mut values: Values<u32> = (0..3).collect();
         values.shelve(&Short);
         assert_eq!(values[..], [0, 1, 2]);
@@ -276,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn chunks_keep_together_what_was_appended_together() {
+    fn chunks_keep_appended_values_contiguous() {
         let mut chunks: Chunks<u64> = Chunks::on(Some(Arc::new(Over(0))));
         let appended: Vec<(usize, Vec<u64>)> = (0..1000_u64)
             .map(|number| {

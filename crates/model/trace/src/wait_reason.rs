@@ -1,9 +1,9 @@
-//! Why Windows says a thread waits: the numbers of [`crate::ContextSwitch::old_wait_reason`].
+//! Windows wait reasons: the numbers in [`crate::ContextSwitch::old_wait_reason`].
 //!
-//! Source: `KWAIT_REASON` of the Windows Driver Kit's `wdm.h`; the second half of the numbers repeats the first for waits
-//! that drivers began.
+//! Source: `KWAIT_REASON` in `wdm.h` of the Windows Driver Kit. The `Wr` values repeat the first ones for waits started
+//! by drivers.
 
-/// The name of a wait reason; `None` for a number that has none.
+/// Name of a wait reason; `None` for an unknown number.
 #[must_use]
 pub fn name(reason: u8) -> Option<&'static str> {
     const NAMES: [&str; 43] = [
@@ -59,7 +59,7 @@ mod tests {
     use super::name;
 
     #[test]
-    fn reasons_have_the_names_of_the_driver_kit() {
+    fn wait_reason_names_match_wdm_h() {
         assert_eq!(name(0), Some("Executive"));
         assert_eq!(name(6), Some("UserRequest"));
         assert_eq!(name(39), Some("WrPhysicalFault"));

@@ -1,15 +1,14 @@
-//! The name people know a Windows by, from its build number.
+//! Windows release names from build numbers.
 //!
-//! Builds and names are Microsoft's release information (learn.microsoft.com, "Windows 10 release information", "Windows 11 release
-//! information", "Windows Server release information"). A build above the last one here has the name of the system it belongs to,
-//! without a release.
+//! Source: Microsoft's release information (learn.microsoft.com, "Windows 10 release information", "Windows 11 release
+//! information", "Windows Server release information"). A build newer than the last one here gets the name of its
+//! system without a release.
 
-/// A build and what is sold under it.
 struct Release {
     build: u32,
-    /// The system that people have at their desk; empty where there is none of this build.
+    /// Client release; empty if none has this build.
     client: &'static str,
-    /// The server; empty where there is none of this build.
+    /// Server release; empty if none has this build.
     server: &'static str,
 }
 
@@ -25,7 +24,7 @@ const fn server(build: u32, server: &'static str) -> Release {
     Release { build, client: "", server }
 }
 
-/// By build.
+/// Sorted by build.
 const RELEASES: [Release; 28] = [
     client(6000, "Windows Vista"),
     both(6001, "Windows Vista SP1", "Server 2008"),
@@ -57,14 +56,14 @@ const RELEASES: [Release; 28] = [
     client(26200, "Windows 11 25H2"),
 ];
 
-/// The name people know the Windows of `build` by, e.g. `Windows 11 24H2`. `product` is the name that the recording has for it, empty
-/// where it has none: it tells a server from a client of the same build, and names the edition. Without it a build that both
-/// share has both names. Empty where neither is known.
+/// The marketing name of a Windows build, e.g. `Windows 11 24H2`. `product` is the product name from the recording (may
+/// be empty); it distinguishes server from client and adds the edition. Without it, a build shared by both gets both
+/// names. Empty if neither is known.
 #[must_use]
 pub fn windows_release(build: u32, product: &str) -> String {
     let product = product.trim();
     let exact = RELEASES.iter().find(|release| release.build == build);
-    // The registry of Windows 11 says "Windows 10".
+    // The registry of Windows 11 still says "Windows 10".
     let system = match build {
         22000.. => "Windows 11",
         10240.. => "Windows 10",
@@ -94,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_build_has_the_name_people_know() {
+    fn names_known_builds() {
         assert_eq!(windows_release(19045, ""), "Windows 10 22H2");
         assert_eq!(windows_release(26100, ""), "Windows 11 24H2 or Server 2025");
         assert_eq!(windows_release(20348, ""), "Windows Server 2022");
@@ -102,16 +101,16 @@ mod tests {
     }
 
     #[test]
-    fn the_product_tells_a_server_from_a_client_and_its_edition() {
+    fn product_name_selects_server_and_edition() {
         assert_eq!(windows_release(26100, "Windows Server 2025 Datacenter"), "Windows Server 2025 Datacenter");
-        // The registry's name of Windows 11 is that of Windows 10.
+        // The registry's product name of Windows 11 is "Windows 10".
         assert_eq!(windows_release(26100, "Windows 10 Pro"), "Windows 11 24H2 Pro");
         assert_eq!(windows_release(19045, "Windows 10 Enterprise"), "Windows 10 22H2 Enterprise");
         assert_eq!(windows_release(7601, "Windows 7 Ultimate"), "Windows 7 Ultimate");
     }
 
     #[test]
-    fn an_unknown_build_has_no_release() {
+    fn unknown_build_has_no_release() {
         assert_eq!(windows_release(27842, ""), "Windows 11");
         assert_eq!(windows_release(19999, "Windows 10 Pro"), "Windows 10 Pro");
         assert_eq!(windows_release(29559, "Windows 10 Pro"), "Windows 11 Pro");
@@ -120,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn builds_are_in_order() {
+    fn builds_are_sorted() {
         assert!(RELEASES.is_sorted_by(|before, after| before.build < after.build));
     }
 }

@@ -1,4 +1,4 @@
-//! Tables as Arrow: types, nulls, texts, stacks and meanings arrive as they were put in, and the tables stay.
+//! Tables as Arrow: types, nulls, texts, stacks and metadata are preserved, and the tables stay unchanged.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ fn read(complete_ns: i64, issue_ns: Option<i64>, pid: Option<u32>, file: StringI
 }
 
 #[test]
-fn rows_become_columns_with_their_nulls_and_the_table_stays() {
+fn converts_rows_with_nulls_without_changing_table() {
     let mut trace = Trace::default();
     let name = trace.strings.intern(r"\Device\HarddiskVolume3\Windows\explorer.exe");
     trace.strings.intern("another text, so that the first is not all there is");
@@ -44,7 +44,7 @@ fn rows_become_columns_with_their_nulls_and_the_table_stays() {
         assert_eq!((batch.num_rows(), batch.num_columns()), (2, 14));
         let issue = batch.column_by_name("issue_ns").unwrap().as_primitive::<Int64Type>();
         assert_eq!((issue.value(0), issue.is_null(1)), (10, true));
-        // Without a copy: these are the table's own numbers.
+        // Zero copy: these are the table's own numbers.
         let complete = batch.column_by_name("complete_ns").unwrap().as_primitive::<Int64Type>();
         assert_eq!(complete.values().as_ptr(), trace.disk_ios.complete_ns.as_ptr());
         let pid = batch.column_by_name("pid").unwrap().as_primitive::<UInt32Type>();
@@ -58,11 +58,11 @@ fn rows_become_columns_with_their_nulls_and_the_table_stays() {
 }
 
 #[test]
-fn stacks_become_lists_batch_by_batch() {
+fn converts_stacks_to_lists() {
     let mut trace = Trace::default();
     let stack = trace.stack_pool.intern(&[0xfff0, 0x10]);
-    let piece = |stack| Stacks::from_iter([Stack { time_ns: 1, pid: 4, tid: 8, stack }]);
-    trace.stacks = [piece(stack), piece(StackId::EMPTY)].into_iter().collect();
+    let chunk = |stack| Stacks::from_iter([Stack { time_ns: 1, pid: 4, tid: 8, stack }]);
+    trace.stacks = [chunk(stack), chunk(StackId::EMPTY)].into_iter().collect();
     let arrow = Arc::new(trace).arrow();
     let batches: Vec<_> = arrow.batches(TableName::Stacks).map(Result::unwrap).collect();
     assert_eq!(batches.len(), 2);
@@ -74,18 +74,18 @@ fn stacks_become_lists_batch_by_batch() {
 }
 
 #[test]
-fn every_table_has_a_schema_that_says_what_it_means() {
+fn every_table_has_schema_metadata() {
     for table in DECLARATIONS {
         let schema = schema(table);
         assert_eq!(schema.metadata().get("onoff.table").map(String::as_str), Some(table.name.as_str()));
         assert!(schema.metadata().get("description").is_some_and(|text| !text.is_empty()));
         assert_eq!(schema.fields().len(), table.columns.len());
         for (field, column) in schema.fields().iter().zip(table.columns) {
-            let said = |key: &str| field.metadata().get(key).map_or("", String::as_str);
+            let metadata = |key: &str| field.metadata().get(key).map_or("", String::as_str);
             assert_eq!(field.name(), column.name);
-            assert_eq!(said("onoff.unit"), column.meaning.unit());
-            assert_eq!(said("onoff.role"), column.meaning.role());
-            assert!(!said("description").is_empty(), "{}.{}", table.name.as_str(), column.name);
+            assert_eq!(metadata("onoff.unit"), column.meaning.unit());
+            assert_eq!(metadata("onoff.role"), column.meaning.role());
+            assert!(!metadata("description").is_empty(), "{}.{}", table.name.as_str(), column.name);
         }
     }
     let disk = DECLARATIONS.iter().find(|table| table.name == TableName::DiskIos).unwrap();
@@ -96,7 +96,7 @@ fn every_table_has_a_schema_that_says_what_it_means() {
 }
 
 #[test]
-fn batches_keep_the_order_of_their_pieces() {
+fn batches_preserve_chunk_order() {
     let sample = |time_ns| Sample { time_ns, cpu: 0, tid: 1, address: 2, count: 1, source: 0 };
     let mut batches = Batches::<Samples>::default();
     batches.push([sample(1), sample(2)].into_iter().collect());
@@ -108,7 +108,7 @@ fn batches_keep_the_order_of_their_pieces() {
 }
 
 #[test]
-fn batches_outlive_whoever_read_the_recording() {
+fn batches_keep_trace_alive() {
     let trace = Arc::new(Trace {
         disk_ios: [read(20, Some(10), None, StringId::EMPTY)].into_iter().collect(),
         ..Trace::default()
@@ -119,7 +119,7 @@ fn batches_outlive_whoever_read_the_recording() {
     let complete = batches[0].column_by_name("complete_ns").unwrap().as_primitive::<Int64Type>().clone();
     assert_eq!(complete.values(), &[20]);
     drop(batches);
-    assert!(weak.upgrade().is_some(), "the array keeps the recording");
+    assert!(weak.upgrade().is_some(), "the array keeps the trace alive");
     drop(complete);
-    assert!(weak.upgrade().is_none(), "and gives it back");
+    assert!(weak.upgrade().is_none(), "and releases it");
 }

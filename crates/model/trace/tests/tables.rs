@@ -1,4 +1,4 @@
-//! The registry: every table is there, says what it means, and is read by its name. The reference page is written from it.
+//! Tests of the table registry, and generation of the reference page from it.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -8,7 +8,7 @@ use onoff_trace::registry::{DECLARATIONS, TableDeclaration};
 use onoff_trace::{Sample, Samples, TableName, Trace};
 
 #[test]
-fn every_name_has_a_table_but_for_the_inventory() {
+fn every_name_except_inventory_has_a_table() {
     let named: Vec<TableName> = DECLARATIONS.iter().map(|table| table.name).collect();
     let others: Vec<&TableName> = TableName::ALL.iter().filter(|name| !named.contains(name)).collect();
     assert_eq!(others, [&TableName::Inventory]);
@@ -23,15 +23,15 @@ fn every_name_has_a_table_but_for_the_inventory() {
 }
 
 #[test]
-fn every_column_says_what_it_is_and_times_say_which() {
+fn columns_have_consistent_documentation_and_meaning() {
     for table in DECLARATIONS {
         let of = |meaning: Meaning| table.columns.iter().filter(|column| column.meaning == meaning).count();
         let name = table.name.as_str();
         assert!(table.documentation.trim().ends_with('.'), "{name}");
-        assert!(of(Meaning::Time) + of(Meaning::Start) <= 1, "{name}: one begin");
+        assert!(of(Meaning::Time) + of(Meaning::Start) <= 1, "{name}: at most one start");
         assert!(
             of(Meaning::End) <= 1 && (of(Meaning::End) == 0 || of(Meaning::Start) == 1),
-            "{name}: an end has a begin"
+            "{name}: an end requires a start"
         );
         for column in table.columns {
             let place = format!("{name}.{}", column.name);
@@ -52,7 +52,7 @@ fn every_column_says_what_it_is_and_times_say_which() {
 }
 
 #[test]
-fn a_table_is_read_by_name_across_its_pieces() {
+fn reads_table_by_name_across_chunks() {
     let sample = |time_ns| Sample { time_ns, cpu: 3, tid: 1, address: 2, count: 1, source: 0 };
     let mut trace = Trace::default();
     trace.samples.push(Samples::from_iter([sample(1), sample(2)]));
@@ -60,7 +60,7 @@ fn a_table_is_read_by_name_across_its_pieces() {
     let view = trace.table(TableName::Samples);
     assert_eq!((view.len(), view.pieces().len()), (3, 2));
     let times: Vec<Value> =
-        view.pieces().iter().flat_map(|piece| (0..piece.rows()).map(|row| piece.columns()[0].value(row))).collect();
+        view.pieces().iter().flat_map(|chunk| (0..chunk.rows()).map(|row| chunk.columns()[0].value(row))).collect();
     assert_eq!(times, [Value::Signed(1), Value::Signed(2), Value::Signed(5)]);
     assert_eq!(view.known_cells(), [3; 6]);
     assert_eq!(view.pieces()[0].columns()[0].value(9), Value::Absent);
@@ -70,11 +70,11 @@ const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/src/refer
 
 fn page() -> String {
     let mut page = String::from(
-        "# Tables\n\nA recording of any kind becomes these tables. A library reads them by name (`Trace::table`), and with the feature \
-         `arrow` as Arrow record batches whose schema carries unit, role and description of each column in its metadata \
-         (`onoff.unit`, `onoff.role`, `description`).\n\nA moment counts nanoseconds since the recording's first event; on Linux since \
-         the kernel's start. A cell that may be empty says \"yes\" in the column *empty*: what it would hold was not recorded, or has \
-         not happened. The role says which column begins and ends a row's work, and whose work it is.\n\nThis page is written from the \
+        "# Tables\n\nEvery kind of recording is converted to these tables. The library reads them by name (`Trace::table`), or with the feature \
+         `arrow` as Arrow record batches whose schema metadata contains the unit, role and description of each column \
+         (`onoff.unit`, `onoff.role`, `description`).\n\nTimes are nanoseconds since the recording's first event; on Linux, since \
+         the kernel's start. \"yes\" in the column *empty* means that a cell can be empty: the value was not recorded, or the event had \
+         not happened. The role identifies the start and the end of a row's work, and the process, thread or processor it belongs to.\n\nThis page is generated from the \
          declarations: `make reference`.\n",
     );
     for table in DECLARATIONS {
@@ -84,7 +84,7 @@ fn page() -> String {
 }
 
 fn section(table: &TableDeclaration, page: &mut String) {
-    let text = |text: &str| links_undone(text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|"));
+    let text = |text: &str| without_links(text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|"));
     writeln!(page, "\n## {}\n\n{} Order: {}", table.name.as_str(), text(table.documentation), text(table.order))
         .unwrap();
     page.push_str("\n| column | type | unit | role | empty | |\n| --- | --- | --- | --- | --- | --- |\n");
@@ -109,14 +109,14 @@ fn section(table: &TableDeclaration, page: &mut String) {
     }
 }
 
-/// Links into the code's own documentation lead nowhere in the book: only their names stay.
-fn links_undone(text: String) -> String {
+/// Removes links into the code's documentation, which do not work in the book.
+fn without_links(text: String) -> String {
     text.replace("[`crate::", "[`").replace("[`", "`").replace("`]", "`")
 }
 
-/// Set `ONOFF_WRITE_REFERENCE` to have the page written instead of compared; `make reference` does.
+/// With `ONOFF_WRITE_REFERENCE` set, writes the page instead of comparing it; used by `make reference`.
 #[test]
-fn the_reference_page_is_what_the_declarations_say() {
+fn reference_page_is_up_to_date() {
     let page = page();
     if std::env::var_os("ONOFF_WRITE_REFERENCE").is_some() {
         std::fs::write(PAGE, &page).unwrap();

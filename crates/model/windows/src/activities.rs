@@ -1,4 +1,4 @@
-//! Work with a begin and an end that is neither a service's nor a device's.
+//! Builds the activities table: work with a start and an end that belongs to neither a service nor a device.
 
 use hashbrown::HashMap;
 use onoff_etl::Guid;
@@ -13,26 +13,25 @@ use super::texts::Texts;
 #[derive(Debug, Default)]
 pub(super) struct ActivityTracker {
     rows: Vec<Activity>,
-    under_way: HashMap<(ActivityKind, Key), Vec<usize>>,
+    in_flight: HashMap<(ActivityKind, Key), Vec<usize>>,
     unmatched: u64,
 }
 
-/// Fields of an end that say how it went; an event has at most one of them.
+/// Result fields of end events; an event has at most one of them.
 const STATUSES: [&str; 2] = ["Status", "Win32Status"];
 
-/// What a begin and its end have in common.
+/// The key shared by a begin event and its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Key {
     Thread(Option<u32>),
     Process(Option<u32>),
     Text(StringId),
-    /// A process and a text.
     ProcessText(Option<u32>, StringId),
     Activity(Option<Guid>, StringId),
-    Alone(&'static str),
+    Single(&'static str),
 }
 
-/// The events that begin and end an activity.
+/// The events that start and end activities.
 pub(super) fn events() -> impl Iterator<Item = Event> {
     RULES.iter().flat_map(|rule| rule.begin.iter().chain(rule.end).map(|&id| (rule.provider, id)))
 }
@@ -57,11 +56,11 @@ impl ActivityTracker {
                 event: event.label(texts),
                 ..Activity::UNKNOWN
             };
-            self.under_way.entry(key).or_default().push(self.rows.len());
+            self.in_flight.entry(key).or_default().push(self.rows.len());
             self.rows.push(row);
             return;
         }
-        let Some(row) = self.under_way.get_mut(&key).and_then(Vec::pop).and_then(|row| self.rows.get_mut(row)) else {
+        let Some(row) = self.in_flight.get_mut(&key).and_then(Vec::pop).and_then(|row| self.rows.get_mut(row)) else {
             self.unmatched += 1;
             return;
         };
@@ -70,12 +69,11 @@ impl ActivityTracker {
         row.status = STATUSES.iter().find_map(|field| event.number32(field));
     }
 
-    /// Takes an activity that the kernel logger recorded; see [`super::kernel_power`].
+    /// Adds an activity recorded by the kernel logger; see [`super::kernel_power`].
     pub(super) fn push(&mut self, row: Activity) {
         self.rows.push(row);
     }
 
-    /// Whether there is a row of this kind.
     pub(super) fn has(&self, kind: ActivityKind) -> bool {
         self.rows.iter().any(|row| row.kind == kind)
     }
@@ -83,7 +81,7 @@ impl ActivityTracker {
     /// The table, by start.
     pub(super) fn finish(self, processes: &ProcessTracker, losses: &mut Losses) -> Activities {
         let Self { mut rows, unmatched, .. } = self;
-        // Each session has a process of its own that ends its applications.
+        // Each session has its own process that ends its applications.
         for row in &mut rows {
             if row.kind == ActivityKind::SessionShutdown {
                 row.session =
@@ -94,7 +92,7 @@ impl ActivityTracker {
         let unfinished = rows.iter().filter(|row| row.end_ns.is_none()).count();
         losses.add(&counters::ACTIVITY_UNFINISHED, unfinished as u64);
         losses.add(&counters::ACTIVITY_END_WITHOUT_BEGIN, unmatched);
-        // A subscriber's call is inside its notification: the inner row would count the same time twice.
+        // A subscriber's call is nested in its notification, so the inner row would count the same time twice.
         let mut outer: HashMap<(StringId, Option<u32>), i64> = HashMap::new();
         rows.into_iter()
             .filter(|row| {
@@ -120,7 +118,7 @@ fn key(pairing: Pairing, event: &PhaseEvent<'_>, texts: &mut Texts) -> Key {
         Pairing::ActivityField(field) => {
             Key::Activity(event.record.activity_id(), event.text(field, texts).unwrap_or_default())
         }
-        Pairing::Alone(name) => Key::Alone(name),
+        Pairing::Single(name) => Key::Single(name),
     }
 }
 

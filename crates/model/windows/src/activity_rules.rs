@@ -1,4 +1,4 @@
-//! Which events begin and end which activity.
+//! Rules that map begin and end events to activities.
 
 use onoff_trace::{ActivityKind, power_phase, shutdown_step};
 
@@ -7,7 +7,7 @@ use super::phase_events::{
     WINLOGON,
 };
 
-/// Where a rule finds that.
+/// What pairs the end of an activity with its start.
 #[derive(Clone, Copy)]
 pub(super) enum Pairing {
     Thread,
@@ -15,17 +15,17 @@ pub(super) enum Pairing {
     Field(&'static str),
     ProcessField(&'static str),
     ActivityField(&'static str),
-    /// There is only one at a time, known by this.
-    Alone(&'static str),
+    /// Only one is in progress at a time; the value names it.
+    Single(&'static str),
 }
 
-/// What an activity is called.
+/// Source of an activity's name.
 #[derive(Clone, Copy)]
 pub(super) enum Name {
     Field(&'static str),
     Literal(&'static str),
     ScriptType,
-    /// Whether devices are asked or told.
+    /// Query or suspend, from the event's `Query` field.
     DevicesPhase,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Rule {
     pub(super) kind: ActivityKind,
     pub(super) pairing: Pairing,
     pub(super) name: Name,
-    /// Fields of further detail and of the session.
+    /// Names of the fields with the detail and the session; empty for none.
     pub(super) detail: &'static str,
     pub(super) session: &'static str,
 }
@@ -52,22 +52,22 @@ const fn rule(
     Rule { provider, begin, end, kind, pairing, name, detail: "", session: "" }
 }
 
-/// A step of shutting down a session: there is one system and one shutdown.
+/// A step of a session's shutdown. Only one is in progress at a time.
 const fn shutdown(provider: Provider, begin: &'static [u16], end: &'static [u16], step: &'static str) -> Rule {
     let kind = ActivityKind::ShutdownStep;
-    rule(provider, begin, end, kind, Pairing::Alone(step), Name::Literal(step))
+    rule(provider, begin, end, kind, Pairing::Single(step), Name::Literal(step))
 }
 
 /// A step of the kernel's shutdown.
 const fn kernel_shutdown(begin: &'static [u16], end: &'static [u16], step: &'static str) -> Rule {
     let kind = ActivityKind::KernelShutdownStep;
-    rule(KERNEL_POWER, begin, end, kind, Pairing::Alone(step), Name::Literal(step))
+    rule(KERNEL_POWER, begin, end, kind, Pairing::Single(step), Name::Literal(step))
 }
 
-/// A phase of a power transition. Work is handed from thread to thread, so that the phase itself is what pairs.
+/// A phase of a power transition. Work moves between threads, so the phase itself is the pairing key.
 const fn power(begin: &'static [u16], end: &'static [u16], phase: &'static str) -> Rule {
     let kind = ActivityKind::PowerPhase;
-    rule(KERNEL_POWER, begin, end, kind, Pairing::Alone(phase), Name::Literal(phase))
+    rule(KERNEL_POWER, begin, end, kind, Pairing::Single(phase), Name::Literal(phase))
 }
 
 pub(super) const RULES: &[Rule] = &[
@@ -79,7 +79,7 @@ pub(super) const RULES: &[Rule] = &[
     rule(WINLOGON, &[1], &[2], ActivityKind::Authentication, Pairing::Process, Name::Literal("")),
     rule(WINLOGON, &[201], &[202], ActivityKind::WelcomeScreen, Pairing::Process, Name::Literal("")),
     rule(WINLOGON, &[203], &[204], ActivityKind::CredentialRequest, Pairing::Process, Name::Literal("")),
-    // 805 and 806 are about telling a subscriber, 811 and 812 about the call inside.
+    // 805 and 806 notify a subscriber; 811 and 812 are the call inside.
     Rule {
         detail: "Event",
         ..rule(
@@ -110,7 +110,8 @@ pub(super) const RULES: &[Rule] = &[
         Pairing::ProcessField("Command"),
         Name::Field("Command"),
     ),
-    // Even ids are the computer's, odd ids a user's; the thousands say begin, end with warnings, failed, done.
+    // Even ids are for the computer, odd ids for a user. The thousands digit: 4 start, 5 success, 6 warnings, 7
+    // failure, 8 complete.
     Rule {
         detail: "PrincipalSamName",
         ..rule(
@@ -207,14 +208,14 @@ pub(super) const RULES: &[Rule] = &[
     kernel_shutdown(&[518], &[519], shutdown_step::FILE_SYSTEMS),
     Rule {
         detail: "Flags",
-        ..rule(KERNEL_POWER, &[1], &[2], ActivityKind::PowerTransition, Pairing::Alone(""), Name::Field("Reason"))
+        ..rule(KERNEL_POWER, &[1], &[2], ActivityKind::PowerTransition, Pairing::Single(""), Name::Field("Reason"))
     },
     rule(
         KERNEL_POWER,
         &[35],
         &[36],
         ActivityKind::PowerPhase,
-        Pairing::Alone(power_phase::SUSPEND_DEVICES),
+        Pairing::Single(power_phase::SUSPEND_DEVICES),
         Name::DevicesPhase,
     ),
     power(&[3], &[4], power_phase::QUERY_APPS),

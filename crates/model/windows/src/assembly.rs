@@ -1,4 +1,4 @@
-//! The pieces of all windows put together in order, and the trackers that follow what happens across them.
+//! Assembles the windows in time order, and feeds the trackers of state that spans them.
 
 use std::sync::Arc;
 
@@ -15,6 +15,7 @@ use onoff_trace::{
 
 use super::compact_switches::CompactSwitchTracker;
 use super::counters;
+use super::deferred_records::DeferredRecords;
 use super::disk::DiskTracker;
 use super::file_names::FileNames;
 use super::file_operations::FileOperationTracker;
@@ -26,14 +27,13 @@ use super::kernel_power::KernelPowerTracker;
 use super::milestones::MilestoneTracker;
 use super::phases::Phases;
 use super::processes::ProcessTracker;
-use super::set_aside::SetAside;
 use super::stacks::StackTracker;
 use super::system::SystemTracker;
 use super::texts::Texts;
 use super::threads::ThreadTracker;
 use super::window_rows::{Running, WindowRows};
 
-/// Everything known so far of a recording that is being read.
+/// The state of a recording being read.
 pub(super) struct Assembly<'r> {
     clock: &'r Clock,
     shelf: Option<Arc<dyn Shelf>>,
@@ -42,7 +42,7 @@ pub(super) struct Assembly<'r> {
     walk_losses: onoff_etl::Losses,
     running: Running,
     context_switches: Batches<ContextSwitches>,
-    /// Context switches of the pieces that were taken.
+    /// Number of context switches in the windows absorbed so far.
     switches_before: usize,
     compact_switches: CompactSwitchTracker,
     ready_threads: Batches<ReadyThreads>,
@@ -60,8 +60,8 @@ pub(super) struct Assembly<'r> {
     system: SystemTracker,
     generic: GenericEventTables,
     milestones: MilestoneTracker,
-    at_end: SetAside,
-    explanations: SetAside,
+    at_end: DeferredRecords,
+    schema_records: DeferredRecords,
 }
 
 impl<'r> Assembly<'r> {
@@ -91,44 +91,44 @@ impl<'r> Assembly<'r> {
             system,
             generic: GenericEventTables::default(),
             milestones: MilestoneTracker::default(),
-            at_end: SetAside::default(),
-            explanations: SetAside::default(),
+            at_end: DeferredRecords::default(),
+            schema_records: DeferredRecords::default(),
         }
     }
 
-    /// Takes the next piece; pieces must come in the order of their windows.
-    pub(super) fn absorb(&mut self, mut piece: WindowRows) {
-        for &(row, cpu) in &piece.unattributed {
-            piece.ready_threads.readying_tid.set(row, self.running.get(cpu));
+    /// Absorbs the next window; windows must come in time order.
+    pub(super) fn absorb(&mut self, mut window: WindowRows) {
+        for &(row, cpu) in &window.unattributed {
+            window.ready_threads.readying_tid.set(row, self.running.get(cpu));
         }
-        for row in 0..piece.ready_threads.len() {
-            let within = piece.ready_threads.get(row).and_then(|ready| ready.after_switches);
+        for row in 0..window.ready_threads.len() {
+            let within = window.ready_threads.get(row).and_then(|ready| ready.after_switches);
             let before = within.and_then(|within| u32::try_from(self.switches_before).ok()?.checked_add(within));
-            piece.ready_threads.after_switches.set(row, before.filter(|&before| before > 0));
+            window.ready_threads.after_switches.set(row, before.filter(|&before| before > 0));
         }
-        self.switches_before = self.switches_before.saturating_add(piece.switch_count);
-        self.running.update(&piece.running);
+        self.switches_before = self.switches_before.saturating_add(window.switch_count);
+        self.running.update(&window.running);
         if let Some(shelf) = self.shelf.as_deref() {
-            piece.context_switches.shelve(shelf);
-            piece.ready_threads.shelve(shelf);
-            piece.samples.shelve(shelf);
-            piece.interrupts.shelve(shelf);
+            window.context_switches.shelve(shelf);
+            window.ready_threads.shelve(shelf);
+            window.samples.shelve(shelf);
+            window.interrupts.shelve(shelf);
         }
-        self.context_switches.push(piece.context_switches);
-        self.ready_threads.push(piece.ready_threads);
-        self.samples.push(piece.samples);
-        self.interrupts.push(piece.interrupts);
-        self.stacks.absorb(piece.stacks, &piece.stack_pool, piece.stack_references);
-        self.generic.absorb(piece.generic, &mut self.texts, self.shelf.as_deref());
-        self.replay(&piece.ordered);
-        self.at_end.append(&piece.at_end);
-        self.explanations.append(&piece.explanations);
-        self.losses.merge(piece.losses);
-        self.walk_losses.merge(&piece.walk_losses);
+        self.context_switches.push(window.context_switches);
+        self.ready_threads.push(window.ready_threads);
+        self.samples.push(window.samples);
+        self.interrupts.push(window.interrupts);
+        self.stacks.absorb(window.stacks, &window.stack_pool, window.stack_references);
+        self.generic.absorb(window.generic, &mut self.texts, self.shelf.as_deref());
+        self.replay(&window.ordered);
+        self.at_end.append(&window.at_end);
+        self.schema_records.append(&window.schema_records);
+        self.losses.merge(window.losses);
+        self.walk_losses.merge(&window.walk_losses);
     }
 
-    /// Takes records set aside, in order.
-    pub(super) fn replay(&mut self, records: &SetAside) {
+    /// Processes deferred records, in order.
+    pub(super) fn replay(&mut self, records: &DeferredRecords) {
         for record in records.iter() {
             if self.on_record(&record).is_none() {
                 self.losses.add_at(&counters::SHORT_PAYLOAD, || describe(&record));
@@ -136,7 +136,7 @@ impl<'r> Assembly<'r> {
         }
     }
 
-    /// Takes a record whose meaning depends on those before it. `None` when its payload is too short.
+    /// Processes a record that depends on earlier records. `None` if its payload is too short.
     fn on_record(&mut self, record: &Record<'_>) -> Option<()> {
         let Self { clock, texts, losses, .. } = self;
         let time_ns = record.time_ns();
@@ -235,9 +235,9 @@ impl<'r> Assembly<'r> {
         Some(())
     }
 
-    /// What was read, into `trace`, which says which tables are wanted.
+    /// Writes the tables in `trace.wanted` to `trace`.
     pub(super) fn finish(mut self, schemas: &mut Schemas, trace: &mut Trace) -> onoff_etl::Losses {
-        for record in self.explanations.iter() {
+        for record in self.schema_records.iter() {
             schemas.observe(&record);
         }
         trace.system = self.system.finish(&mut self.losses);
@@ -261,7 +261,7 @@ impl<'r> Assembly<'r> {
             trace.disk_ios = self.disk.finish(&self.file_names, &owners, losses);
         }
         if wants(TableName::FileIos) {
-            // The provider's account of the same would only repeat the kernel logger's.
+            // With the kernel logger's events, those of the Kernel-File provider are duplicates.
             trace.file_ios = if self.file_operations.is_empty() {
                 phases.file_events.finish(&owners, losses)
             } else {

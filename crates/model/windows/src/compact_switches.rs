@@ -1,11 +1,11 @@
-//! Context switches of recordings made with compact switches, which say only which thread left a processor.
+//! Context switches of recordings with compact switches, which contain only the thread switched out.
 //!
-//! Whoever leaves next is who came: a row is complete when the processor's next switch is known, so the last one of
-//! each processor never is. The priority of the thread that came is the one it had when it left. Where a recording
-//! has full switches too, those are used and the compact ones are not.
+//! The thread switched out next is the one that was switched in. So a row is complete when the processor's next switch
+//! is known, and the last row of each processor never is. The priority of the thread switched in is the one it had when
+//! switched out. If a recording also has full switches, the compact ones are ignored.
 //!
-//! The layout rests on the format reference (section 4.5) alone. It does not give the unit of the time deltas:
-//! ticks of the log's clock are assumed, as for the first time stamp.
+//! The only source of the layout is the format reference (section 4.5). It does not give the unit of the time deltas;
+//! they are assumed to be ticks of the log's clock, as for the first timestamp.
 
 use onoff_etl::{Clock, Record};
 use onoff_etw::kernel::{CompactContextSwitch, CompactContextSwitches};
@@ -13,19 +13,19 @@ use onoff_trace::{Batches, ContextSwitch, ContextSwitches, Losses};
 
 use super::counters;
 
-/// Rows kept: a switch takes as little as two bytes of the file and 40 of memory.
-const MAX: usize = 20_000_000;
+/// Maximum number of rows: a switch takes as little as two bytes in the file, but 40 in memory.
+const MAX_ROWS: usize = 20_000_000;
 
-/// Rows of one piece of the table.
-const PIECE: usize = 1 << 20;
+/// Rows per chunk of the table.
+const CHUNK_ROWS: usize = 1 << 20;
 
-/// `KTHREAD_STATE` of a thread that waits.
+/// `KTHREAD_STATE` of a waiting thread.
 const WAITING: u8 = 5;
 
-/// Follows the processors through batches of compact switches.
+/// Tracks processors through batches of compact switches.
 #[derive(Debug)]
 pub(super) struct CompactSwitchTracker {
-    /// Number of wait reasons the system knows; larger values are states.
+    /// Number of wait reasons in this version of Windows; larger values are thread states.
     wait_reasons: u8,
     /// The last switch of each processor, whose new thread is not known yet.
     open: Vec<Option<ContextSwitch>>,
@@ -33,13 +33,13 @@ pub(super) struct CompactSwitchTracker {
 }
 
 impl CompactSwitchTracker {
-    /// For a recording of the system with this build number. Windows 7 has 37 wait reasons; Windows 8 and early
-    /// Windows 10 have 39 (10240). Later builds added some, which can make a state of a rare wait reason.
+    /// `build` is the Windows build. Windows 7 has 37 wait reasons; Windows 8 and early Windows 10 have 39 (10240).
+    /// Later builds added some, so a rare wait reason there can be misread as a state.
     pub(super) fn new(build: u32) -> Self {
         Self { wait_reasons: if build < 9200 { 37 } else { 39 }, open: Vec::new(), rows: Vec::new() }
     }
 
-    /// Takes the batch that `record` carries.
+    /// Processes the batch in `record`.
     pub(super) fn on_batch(
         &mut self,
         record: &Record<'_>,
@@ -53,15 +53,15 @@ impl CompactSwitchTracker {
             self.open.resize(cpu + 1, None);
         }
         for switch in batch.switches() {
-            let next = self.leaving(record.cpu(), clock.ns(switch.ticks), &switch);
+            let next = self.switched_out(record.cpu(), clock.ns(switch.ticks), &switch);
             let Some(mut row) = self.open[cpu].replace(next) else { continue };
             row.new_tid = next.old_tid;
             row.new_priority = next.old_priority;
-            // From idle to idle nothing was switched.
+            // Idle to idle is not a switch.
             if row.new_tid == 0 && row.old_tid == 0 {
                 continue;
             }
-            if self.rows.len() < MAX {
+            if self.rows.len() < MAX_ROWS {
                 self.rows.push(row);
             } else {
                 losses.add(&counters::COMPACT_SWITCHES_LEFT_OUT, 1);
@@ -69,7 +69,7 @@ impl CompactSwitchTracker {
         }
     }
 
-    fn leaving(&self, cpu: u16, time_ns: i64, switch: &CompactContextSwitch) -> ContextSwitch {
+    fn switched_out(&self, cpu: u16, time_ns: i64, switch: &CompactContextSwitch) -> ContextSwitch {
         let value = switch.state_or_wait_reason;
         let (old_state, old_wait_reason) = match value.checked_sub(self.wait_reasons) {
             Some(state) => (state, 0),
@@ -87,10 +87,10 @@ impl CompactSwitchTracker {
         }
     }
 
-    /// The rows of all processors by time.
+    /// The rows of all processors, by time.
     pub(super) fn finish(mut self) -> Batches<ContextSwitches> {
         self.rows.sort_by_key(|row| row.time_ns);
-        let pieces = self.rows.chunks(PIECE);
-        pieces.map(|rows| rows.iter().copied().collect()).collect()
+        let chunks = self.rows.chunks(CHUNK_ROWS);
+        chunks.map(|rows| rows.iter().copied().collect()).collect()
     }
 }

@@ -1,12 +1,12 @@
-//! Work on devices and drivers while the system comes up (Kernel-PnP).
+//! Builds the table of device and driver work during startup, from Kernel-PnP events.
 //!
 //! ```text
-//!   --Start--> under way --Suspend (pended)--> completes elsewhere --Stop--> ended
+//!   --Start--> in flight --Suspend (pended)--> completes elsewhere --Stop--> ended
 //!                   \---------------------Stop------------------------------> ended
 //! ```
 //!
-//! A pended request is completed by whichever thread the driver does it on, so that begin and end are paired by kind and
-//! name; the thread only breaks ties.
+//! A pended request can be completed by any thread, so start and end are paired by kind and name; the thread only
+//! breaks ties.
 
 use hashbrown::HashMap;
 use onoff_trace::system::InstalledDevice;
@@ -19,13 +19,13 @@ use super::texts::Texts;
 #[derive(Debug, Default)]
 pub(super) struct DeviceTracker {
     rows: Vec<DeviceOperation>,
-    under_way: HashMap<(DeviceOperationKind, StringId), Vec<usize>>,
+    in_flight: HashMap<(DeviceOperationKind, StringId), Vec<usize>>,
     unmatched: u64,
     boot_start: [Option<i64>; 2],
     system_start: [Option<i64>; 2],
 }
 
-/// A device has one request of a kind at a time; more under one name than this are begins whose ends were lost.
+/// A device has one request of a kind at a time; more than this under one name are starts with lost ends.
 const MAX_IN_FLIGHT: usize = 64;
 
 #[derive(Clone, Copy)]
@@ -35,12 +35,12 @@ enum Edge {
     Stop,
 }
 
-/// What an event says.
+/// Meaning of an event.
 #[derive(Clone, Copy)]
 enum Meaning {
-    /// Of starting the drivers that the boot loader loaded.
+    /// Start of the drivers loaded by the boot loader.
     BootStart(Edge),
-    /// Of starting the drivers that the system needs.
+    /// Start of the system-start drivers.
     SystemStart(Edge),
     Operation(DeviceOperationKind, Edge),
 }
@@ -69,12 +69,12 @@ const EVENTS: &[(u16, Meaning)] = &[
     (227, Operation(DriverInit, Stop)),
 ];
 
-/// The events of which the table is made.
+/// The events this table is built from.
 pub(super) fn events() -> impl Iterator<Item = Event> {
     EVENTS.iter().map(|&(id, _)| (KERNEL_PNP, id))
 }
 
-/// The begin or the end of a phase.
+/// The begin or end of a phase.
 fn edge_of(phase: &mut [Option<i64>; 2], edge: Edge) -> &mut Option<i64> {
     let [begin, end] = phase;
     match edge {
@@ -84,7 +84,7 @@ fn edge_of(phase: &mut [Option<i64>; 2], edge: Edge) -> &mut Option<i64> {
 }
 
 impl DeviceTracker {
-    /// Takes a phase event; `None` when it lacks a field it needs.
+    /// Processes a phase event; `None` if a required field is missing.
     pub(super) fn on_event(&mut self, event: &PhaseEvent<'_>, texts: &mut Texts) -> Option<()> {
         if event.provider != KERNEL_PNP {
             return Some(());
@@ -107,11 +107,11 @@ impl DeviceTracker {
             Start => {
                 let of_device = matches!(kind, DeviceStart | DeviceEnum);
                 let (device, driver) = if of_device { (name, StringId::EMPTY) } else { (StringId::EMPTY, name) };
-                let begun = self.under_way.entry((kind, name)).or_default();
-                if begun.len() == MAX_IN_FLIGHT {
-                    begun.remove(0);
+                let in_flight = self.in_flight.entry((kind, name)).or_default();
+                if in_flight.len() == MAX_IN_FLIGHT {
+                    in_flight.remove(0);
                 }
-                begun.push(self.rows.len());
+                in_flight.push(self.rows.len());
                 self.rows.push(DeviceOperation {
                     kind,
                     start_ns: time_ns,
@@ -124,22 +124,22 @@ impl DeviceTracker {
                 });
             }
             Suspend => {
-                let begun = self.begun(kind, name, event.record.thread_id());
-                match begun.and_then(|row| self.rows.get_mut(row)) {
+                let row_index = self.find_in_flight(kind, name, event.record.thread_id());
+                match row_index.and_then(|row| self.rows.get_mut(row)) {
                     Some(row) => row.pend_ns = Some(time_ns),
                     None => self.unmatched += 1,
                 }
             }
             Stop => {
-                let begun = self.begun(kind, name, event.record.thread_id());
-                match begun.and_then(|row| self.rows.get_mut(row)) {
+                let row_index = self.find_in_flight(kind, name, event.record.thread_id());
+                match row_index.and_then(|row| self.rows.get_mut(row)) {
                     Some(row) => {
                         row.end_ns = Some(time_ns);
                         row.status = event.number32("Status");
-                        // Under the name it began with, which need not be the one it ends with.
+                        // By the name at the start, which can differ from the name at the end.
                         let began_as = if row.device.is_empty() { row.driver } else { row.device };
-                        if let Some(rows) = self.under_way.get_mut(&(kind, began_as)) {
-                            rows.retain(|&row| Some(row) != begun);
+                        if let Some(rows) = self.in_flight.get_mut(&(kind, began_as)) {
+                            rows.retain(|&row| Some(row) != row_index);
                         }
                     }
                     None => self.unmatched += 1,
@@ -149,13 +149,13 @@ impl DeviceTracker {
         Some(())
     }
 
-    /// The operation under way that an edge belongs to: the latest of the same thread, or else the earliest.
+    /// The operation in flight that an event belongs to: the latest of the same thread, otherwise the earliest.
     ///
-    /// The end of a driver's load may name it otherwise than the begin did (by service, or by object); loading and
-    /// initializing are done by the thread that began them, which then tells.
-    fn begun(&self, kind: DeviceOperationKind, name: StringId, tid: Option<u32>) -> Option<usize> {
+    /// The end of a driver load can use another name than its start (service or object name). Loads and initializations
+    /// end on the thread that started them, which identifies them then.
+    fn find_in_flight(&self, kind: DeviceOperationKind, name: StringId, tid: Option<u32>) -> Option<usize> {
         let of_thread = |row: usize| self.rows.get(row).is_some_and(|row| row.tid == tid);
-        if let Some(rows) = self.under_way.get(&(kind, name))
+        if let Some(rows) = self.in_flight.get(&(kind, name))
             && let Some(&first) = rows.first()
         {
             let latest = rows.iter().copied().rev().find(|&row| of_thread(row));
@@ -170,7 +170,8 @@ impl DeviceTracker {
         })
     }
 
-    /// Phases are told by their ends: what begins before boot start has ended belongs to it, whatever precedes its begin.
+    /// The phase at a time, from the ends of the phases: everything that starts before the end of boot start belongs to
+    /// it, even if it precedes its begin.
     fn phase(&self, time_ns: i64) -> DevicePhase {
         let [boot_begin, boot_end] = self.boot_start;
         let [system_begin, system_end] = self.system_start;
@@ -186,7 +187,7 @@ impl DeviceTracker {
         }
     }
 
-    /// The table, by start, with what `devices` says of each instance.
+    /// The table, by start, with driver and names from `devices`.
     pub(super) fn finish(
         mut self,
         devices: &[InstalledDevice],
@@ -194,7 +195,7 @@ impl DeviceTracker {
         losses: &mut Losses,
     ) -> DeviceOperations {
         losses.add(&counters::DEVICE_END_WITHOUT_BEGIN, self.unmatched);
-        // Case is not significant in instance paths, and the two sources write it differently.
+        // Instance IDs are case-insensitive, and the two sources differ in case.
         let installed: HashMap<String, &InstalledDevice> =
             devices.iter().map(|device| (device.instance.to_ascii_lowercase(), device)).collect();
         let mut unfinished = 0;

@@ -1,7 +1,7 @@
-//! Disk requests: starts paired with completions by request packet, and the time the disk itself worked on each.
+//! Builds the table of disk requests: pairs starts with completions by IRP, and computes service times.
 //!
-//! A disk answers one request after another, so a request's service time runs from the completion before it on the same
-//! disk, or from its own issue if that was later, to its completion.
+//! A disk serves one request after another, so the service time of a request runs from the previous completion on the
+//! same disk, or from its own issue if later, to its completion.
 
 use hashbrown::HashMap;
 use onoff_etl::{Clock, Record};
@@ -12,24 +12,24 @@ use super::counters;
 use super::file_names::FileNames;
 use super::threads::ThreadOwners;
 
-/// Requests under way of all disks, and when each disk last completed one.
+/// Requests in flight on all disks, and the last completion of each disk.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DiskRequests {
-    started: HashMap<u64, Started>,
+    started: HashMap<u64, StartedRequest>,
     starts_recorded: bool,
-    /// Time of the last completion of each disk, by whether it is optical and its number.
+    /// Time of the last completion of each disk, by (is optical, disk number).
     completed_ns: HashMap<(bool, u32), i64>,
-    /// Most requests that are followed at a time; `None` for all.
-    most: Option<usize>,
+    /// Maximum number of requests tracked at a time; `None` for unlimited.
+    max_in_flight: Option<usize>,
 }
 
 #[derive(Clone, Debug)]
-struct Started {
+struct StartedRequest {
     time_ns: i64,
     tid: Option<u32>,
 }
 
-/// What a completion says by itself.
+/// Fields of a completion event.
 struct Completion {
     disk: u32,
     optical: bool,
@@ -38,57 +38,58 @@ struct Completion {
     irp: u64,
 }
 
-/// When a request was issued and completed, and by whom it was issued.
+/// Times and issuer of a completed request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CompletedRequest {
-    /// `None` when neither its start nor how long it took is recorded.
+    /// `None` when neither the start nor the response time is recorded.
     pub(super) issue_ns: Option<i64>,
     pub(super) complete_ns: i64,
-    /// How long it took as its completion says, which is by a clock of its own: µs from what the start says.
+    /// Response time from the completion event; it uses another clock, so it differs by microseconds from the start
+    /// event.
     response_ns: Option<i64>,
-    /// Since the disk completed the request before; `None` for the first.
+    /// Time since the disk's previous completion; `None` for the first.
     since_last_ns: Option<i64>,
-    /// The thread that issued it, where the completion or the start says so; [`NO_THREAD`] for none.
+    /// Issuing thread from the completion or the start; [`NO_THREAD`] for none.
     pub(super) issuing_tid: Option<u32>,
-    /// Whether the recording holds starts, and not this one.
+    /// True if starts were recorded, but not this one.
     start_missing: bool,
-    /// Whether it was issued later than it was completed, as recorded.
+    /// True if it was issued after its completion, as recorded.
     backwards: bool,
 }
 
-/// In a thread's place: no thread.
+/// Thread id that means "no thread".
 pub(super) const NO_THREAD: u32 = u32::MAX;
 
 impl CompletedRequest {
-    /// From issue to completion, by the records' times.
+    /// Time from issue to completion, by the events' times.
     fn took_ns(&self) -> Option<i64> {
         self.issue_ns.map(|issue_ns| self.complete_ns.saturating_sub(issue_ns))
     }
 
-    /// How long it took, as its completion says where it does.
+    /// Response time from the completion event, otherwise by the events' times.
     pub(super) fn elapsed_ns(&self) -> Option<i64> {
         self.response_ns.or(self.took_ns())
     }
 
-    /// How long of `elapsed_ns` the disk itself worked on it.
+    /// Part of `elapsed_ns` that the disk spent on the request.
     pub(super) fn service_ns(&self, elapsed_ns: i64) -> i64 {
         self.since_last_ns.map_or(elapsed_ns, |since_last_ns| elapsed_ns.min(since_last_ns)).max(0)
     }
 }
 
 impl DiskRequests {
-    /// Follows no more than `most` requests at a time; others complete without their start.
-    pub(super) fn of_at_most(most: usize) -> Self {
-        Self { most: Some(most), ..Self::default() }
+    /// Tracks at most `max_in_flight` requests at a time; others complete without their start.
+    pub(super) fn with_limit(max_in_flight: usize) -> Self {
+        Self { max_in_flight: Some(max_in_flight), ..Self::default() }
     }
 
     pub(super) fn on_start(&mut self, record: &Record<'_>, start: &DiskRequestStart) {
         self.starts_recorded = true;
-        if self.most.is_some_and(|most| self.started.len() >= most && !self.started.contains_key(&start.irp)) {
+        if self.max_in_flight.is_some_and(|max| self.started.len() >= max && !self.started.contains_key(&start.irp)) {
             return;
         }
         let tid = start.issuing_thread_id.or(record.thread_id());
-        self.started.insert(start.irp, Started { time_ns: record.time_ns(), tid });
+        self.started.insert(start.irp, StartedRequest { time_ns: record.time_ns(), tid });
     }
 
     pub(super) fn on_transfer(
@@ -138,7 +139,7 @@ impl DiskRequests {
     }
 }
 
-/// The table of disk requests.
+/// Builds the disk I/O table.
 #[derive(Debug, Default)]
 pub(super) struct DiskTracker {
     rows: Vec<DiskIo>,
@@ -192,8 +193,8 @@ impl DiskTracker {
             .rows
             .into_iter()
             .map(|mut row| {
-                let asked_ns = row.issue_ns.unwrap_or(row.complete_ns);
-                if let Some(owner) = row.tid.and_then(|tid| owners.process(tid, asked_ns)) {
+                let issued_ns = row.issue_ns.unwrap_or(row.complete_ns);
+                if let Some(owner) = row.tid.and_then(|tid| owners.process(tid, issued_ns)) {
                     row.pid = Some(owner);
                 }
                 row.file = names.at(row.file_object, row.complete_ns);
@@ -206,7 +207,7 @@ impl DiskTracker {
     }
 }
 
-/// A row of the table: a flush of disk 0, until more is said.
+/// A row with the fields common to all operations; a flush of disk 0 by default.
 fn row(record: &Record<'_>, completed: CompletedRequest, irp: u64, flags: IrpFlags, losses: &mut Losses) -> DiskIo {
     if completed.start_missing {
         losses.add(&counters::DISK_START_MISSING, 1);
@@ -221,8 +222,8 @@ fn row(record: &Record<'_>, completed: CompletedRequest, irp: u64, flags: IrpFla
         priority: priority(flags),
         service_ns: completed.took_ns().map_or(0, |took_ns| completed.service_ns(took_ns)),
         pid: record.process_id(),
-        // The thread that a completion is logged on is whichever the processor ran, unless Windows 7 or older logged it:
-        // there the header is that of the issuer.
+        // A completion is logged on whichever thread the processor was running, except on Windows 7 and older, where
+        // the header contains the issuer.
         tid: completed.issuing_tid.or(record.thread_id()).filter(|&tid| tid != NO_THREAD),
         irp,
         irp_flags: flags.0,
@@ -238,7 +239,7 @@ fn operation(operation: kernel::DiskOperation) -> DiskOperation {
     }
 }
 
-/// Bits 17 to 19 of the request flags: 0 not set, otherwise one more than the priority hint.
+/// Bits 17 to 19 of the IRP flags: 0 not set, otherwise the priority hint plus one.
 fn priority(flags: IrpFlags) -> IoPriority {
     match flags.priority() {
         1 => IoPriority::VeryLow,

@@ -1,6 +1,7 @@
-//! File operations as the provider Microsoft-Windows-Kernel-File records them, for sessions without the kernel logger.
+//! File operations from the provider Microsoft-Windows-Kernel-File, for sessions without the kernel logger.
 //!
-//! Its events say what the kernel logger's say, with named fields: the thread is `IssuingThreadId` since Windows 8 and `ThreadId` before.
+//! Its events correspond to those of the kernel logger, with named fields. The thread is `IssuingThreadId` since
+//! Windows 8, `ThreadId` before.
 
 use onoff_etw::kernel::{FileNameKind, FileOperationEnd, FileSubject};
 use onoff_trace::{FileIos, FileOperation, Losses};
@@ -11,7 +12,7 @@ use super::phase_events::{Event, KERNEL_FILE, PhaseEvent};
 use super::texts::Texts;
 use super::threads::ThreadOwners;
 
-/// What an event says.
+/// Meaning of an event.
 #[derive(Clone, Copy)]
 enum Step {
     Named(FileNameKind),
@@ -40,7 +41,7 @@ const EVENTS: &[(u16, Step)] = &[
     (25, Step::Began(FileOperation::DirectoryNotification)),
 ];
 
-/// The events of which the table is made.
+/// The events this table is built from.
 pub(super) fn events() -> impl Iterator<Item = Event> {
     EVENTS.iter().map(|&(id, _)| (KERNEL_FILE, id))
 }
@@ -52,7 +53,7 @@ pub(super) struct FileEventTracker {
 }
 
 impl FileEventTracker {
-    /// Takes an event; `None` when it lacks a field it needs.
+    /// Processes an event; `None` if a required field is missing.
     pub(super) fn on_event(&mut self, event: &PhaseEvent<'_>, texts: &mut Texts) -> Option<()> {
         let Some(&(_, step)) = EVENTS.iter().find(|&&(id, _)| event.is((KERNEL_FILE, id))) else { return Some(()) };
         match step {
@@ -139,9 +140,9 @@ mod tests {
     }
 
     #[test]
-    fn both_versions_fill_the_table_of_the_kernel_logger() {
+    fn both_versions_fill_the_file_io_table() {
         let file = r"\Device\HarddiskVolume2\card\a.dat";
-        // Windows 7: the thread before the file object.
+        // In Windows 7, the thread precedes the file object.
         let old = vec![
             (10, 0, wide().pointer(0xff).text(file)),
             (15, 0, wide().u64(4096).pointer(0x10).pointer(9).pointer(0xf0).pointer(0xff).u32(4).u32(0)),
@@ -169,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_that_is_cut_is_counted_and_nothing_is_made_up() {
+    fn counts_truncated_event_without_adding_a_row() {
         let trace = read(vec![(15, 1, wide().u64(4096))]);
         assert!(trace.file_ios.is_empty());
         assert!(trace.losses.iter().count() > 0);

@@ -1,8 +1,8 @@
-//! File names: which file a key stood for, and when.
+//! Resolves file keys to names by time.
 //!
-//! Disk transfers, hard faults and file operations name a file by its key, an address that is used again after the file
-//! is gone. Names come when a file is first used, when it goes, and for all files that are still there in the rundown at
-//! the end, so a key can only be resolved when the whole recording has been read.
+//! Disk transfers, hard faults and file operations refer to a file by its key, an address that is reused after the file
+//! object is freed. Names are recorded when a file is first used, when its object is freed, and in the rundown at the
+//! end for all remaining files. So keys can only be resolved after the whole recording has been read.
 
 use hashbrown::HashMap;
 use onoff_etw::kernel::FileNameKind;
@@ -10,50 +10,50 @@ use onoff_trace::StringId;
 
 #[derive(Debug, Default)]
 pub(super) struct FileNames {
-    by_key: HashMap<u64, Vec<Named>>,
+    by_key: HashMap<u64, Vec<NameRecord>>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Named {
+struct NameRecord {
     time_ns: i64,
     name: StringId,
-    /// Whether the name ends here rather than begins or is confirmed.
+    /// True if the name ends here; false if it starts or is confirmed.
     ends: bool,
 }
 
 impl FileNames {
-    /// Takes one statement about a key. Statements must come in time order.
+    /// Adds a name record for a key. Records must come in time order.
     pub(super) fn on_name(&mut self, time_ns: i64, key: u64, kind: FileNameKind, name: StringId) {
         if key == 0 || name.is_empty() {
             return;
         }
-        let statements = self.by_key.entry(key).or_default();
+        let records = self.by_key.entry(key).or_default();
         let ends = kind == FileNameKind::Delete;
-        // Merged rundowns repeat themselves.
-        if let Some(last) = statements.last()
+        // Merging repeats rundowns.
+        if let Some(last) = records.last()
             && last.name == name
             && !last.ends
             && !ends
         {
             return;
         }
-        statements.push(Named { time_ns, name, ends });
+        records.push(NameRecord { time_ns, name, ends });
     }
 
-    /// Every key that has a name.
+    /// All keys with a name.
     pub(super) fn keys(&self) -> impl Iterator<Item = u64> {
         self.by_key.keys().copied()
     }
 
-    /// The file that `key` stood for at `time_ns`; empty when no name was recorded.
+    /// The file that `key` referred to at `time_ns`; empty when no name was recorded.
     ///
-    /// The latest name given before counts, unless it had ended: then the next statement says what was there. What is
-    /// written back after a file's end still belongs to it when nobody took its key.
+    /// The latest earlier name is used, unless it had ended; then the next record decides. Data written back after a
+    /// file's end still belongs to it if its key was not reused.
     pub(super) fn at(&self, key: u64, time_ns: i64) -> StringId {
-        let Some(statements) = self.by_key.get(&key) else { return StringId::EMPTY };
-        let after = statements.partition_point(|named| named.time_ns <= time_ns);
-        let before = after.checked_sub(1).and_then(|last| statements.get(last));
-        let next = statements.get(after);
+        let Some(records) = self.by_key.get(&key) else { return StringId::EMPTY };
+        let after = records.partition_point(|named| named.time_ns <= time_ns);
+        let before = after.checked_sub(1).and_then(|last| records.get(last));
+        let next = records.get(after);
         match (before, next) {
             (Some(named), _) if !named.ends => named.name,
             (_, Some(next)) if next.ends => next.name,
@@ -70,7 +70,7 @@ mod tests {
     use onoff_trace::StringPool;
 
     #[test]
-    fn a_key_stands_for_one_file_after_another() {
+    fn resolves_reused_key_by_time() {
         let mut pool = StringPool::new();
         let [early, first, second] = ["early", "first", "second"].map(|name| pool.intern(name));
         let mut names = FileNames::default();
@@ -79,15 +79,15 @@ mod tests {
         names.on_name(30, 1, FileNameKind::Delete, first);
         names.on_name(90, 1, FileNameKind::Rundown, second);
         names.on_name(91, 1, FileNameKind::Rundown, second);
-        assert_eq!(names.at(1, 5), early, "named by its end");
+        assert_eq!(names.at(1, 5), early, "named by its end record");
         assert_eq!(names.at(1, 25), first);
-        assert_eq!(names.at(1, 30), first, "written back while it goes");
+        assert_eq!(names.at(1, 30), first, "written back at its end");
         assert_eq!(names.at(1, 95), second);
         assert_eq!(names.at(2, 5), StringId::EMPTY);
     }
 
     #[test]
-    fn a_rundown_at_the_end_names_what_came_before() {
+    fn rundown_at_the_end_names_earlier_uses() {
         let mut pool = StringPool::new();
         let file = pool.intern("file");
         let mut names = FileNames::default();

@@ -1,4 +1,4 @@
-//! File operations as programs asked for them: begins paired with ends by request packet.
+//! File operations requested by programs: pairs starts with ends by IRP.
 
 use hashbrown::HashMap;
 use onoff_etl::Record;
@@ -17,46 +17,45 @@ use super::threads::ThreadOwners;
 const NO_CACHE: u32 = 0x1;
 const PAGING: u32 = 0x2 | 0x40;
 
-/// Operations that have begun and not ended, by request packet; a file system may pass one packet on for another
-/// operation, and then the latest ends first.
+/// Operations in flight, by IRP. A file system can reuse an IRP for another operation; then the latest ends first.
 #[derive(Clone, Debug)]
-pub(super) struct OperationsUnderWay<T> {
-    by_packet: HashMap<u64, Vec<T>>,
-    /// Most packets that are followed at a time; `None` for all.
-    most: Option<usize>,
+pub(super) struct OperationsInFlight<T> {
+    by_irp: HashMap<u64, Vec<T>>,
+    /// Maximum number of IRPs tracked at a time; `None` for unlimited.
+    max_in_flight: Option<usize>,
 }
 
-impl<T> Default for OperationsUnderWay<T> {
+impl<T> Default for OperationsInFlight<T> {
     fn default() -> Self {
-        Self { by_packet: HashMap::new(), most: None }
+        Self { by_irp: HashMap::new(), max_in_flight: None }
     }
 }
 
-impl<T> OperationsUnderWay<T> {
-    /// Follows no more than `most` packets at a time; operations of others end without their begin.
-    pub(super) fn of_at_most(most: usize) -> Self {
-        Self { most: Some(most), ..Self::default() }
+impl<T> OperationsInFlight<T> {
+    /// Tracks at most `max_in_flight` IRPs at a time; operations of others end without their start.
+    pub(super) fn with_limit(max_in_flight: usize) -> Self {
+        Self { max_in_flight: Some(max_in_flight), ..Self::default() }
     }
 
     pub(super) fn begin(&mut self, irp: u64, operation: T) {
-        // Nobody waits for a change notification to be asked for again; the depth bounds what never ends.
-        const DEPTH: usize = 16;
-        if self.most.is_some_and(|most| self.by_packet.len() >= most && !self.by_packet.contains_key(&irp)) {
+        // Change notifications may never complete; the depth limits such operations.
+        const MAX_DEPTH: usize = 16;
+        if self.max_in_flight.is_some_and(|max| self.by_irp.len() >= max && !self.by_irp.contains_key(&irp)) {
             return;
         }
-        let under_way = self.by_packet.entry(irp).or_default();
-        if under_way.len() == DEPTH {
-            under_way.remove(0);
+        let in_flight = self.by_irp.entry(irp).or_default();
+        if in_flight.len() == MAX_DEPTH {
+            in_flight.remove(0);
         }
-        under_way.push(operation);
+        in_flight.push(operation);
     }
 
-    /// The operation that ends; `None` when its begin is not known.
+    /// The operation that ends; `None` when its start is not known.
     pub(super) fn end(&mut self, irp: u64) -> Option<T> {
-        let under_way = self.by_packet.get_mut(&irp)?;
-        let operation = under_way.pop();
-        if under_way.is_empty() {
-            self.by_packet.remove(&irp);
+        let in_flight = self.by_irp.get_mut(&irp)?;
+        let operation = in_flight.pop();
+        if in_flight.is_empty() {
+            self.by_irp.remove(&irp);
         }
         operation
     }
@@ -64,27 +63,27 @@ impl<T> OperationsUnderWay<T> {
 
 #[derive(Debug, Default)]
 pub(super) struct FileOperationTracker {
-    rows: Vec<Tracked>,
-    /// Places in `rows`.
-    under_way: OperationsUnderWay<usize>,
-    /// The path that each file object was opened by, for files whose key has no name.
+    rows: Vec<TrackedOperation>,
+    /// Indexes into `rows`.
+    in_flight: OperationsInFlight<usize>,
+    /// The path each file object was opened with, for files whose key has no name.
     opened: HashMap<u64, StringId>,
     unmatched_ends: u64,
 }
 
 #[derive(Debug)]
-struct Tracked {
+struct TrackedOperation {
     row: FileIo,
     file_key: u64,
 }
 
-/// An operation that begins.
+/// The start of an operation.
 pub(super) struct Begin {
     pub(super) operation: onoff_trace::FileOperation,
     pub(super) subject: FileSubject,
     pub(super) offset: u64,
     pub(super) size: u64,
-    /// Flags of the request packet.
+    /// IRP flags.
     pub(super) flags: u32,
     pub(super) path: StringId,
 }
@@ -96,13 +95,12 @@ impl FileOperationTracker {
         self.open(record, subject, texts.utf16(open.open_path));
     }
 
-    /// A file is opened by `path`.
+    /// Records that a file is opened by `path`.
     pub(super) fn open(&mut self, record: &Record<'_>, subject: FileSubject, path: StringId) {
         self.opened.insert(subject.file_object, path);
         self.begin(record, Begin { path, ..Begin::plain(onoff_trace::FileOperation::Create, subject) });
     }
 
-    /// Whether nothing was recorded.
     pub(super) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
@@ -151,13 +149,13 @@ impl FileOperationTracker {
         self.begin(record, Begin { size: u64::from(event.length), ..Begin::plain(operation, event.subject) });
     }
 
-    /// Mapping a file is done when it is logged.
+    /// A file mapping is complete when it is logged.
     pub(super) fn on_mapping(&mut self, record: &Record<'_>, mapping: &FileMapping) {
         if mapping.kind != FileMappingKind::Map {
             return;
         }
         let time_ns = record.time_ns();
-        self.rows.push(Tracked {
+        self.rows.push(TrackedOperation {
             row: FileIo {
                 start_ns: time_ns,
                 end_ns: Some(time_ns),
@@ -175,7 +173,7 @@ impl FileOperationTracker {
     }
 
     pub(super) fn on_end(&mut self, record: &Record<'_>, end: &FileOperationEnd) {
-        let Some(row) = self.under_way.end(end.irp) else {
+        let Some(row) = self.in_flight.end(end.irp) else {
             self.unmatched_ends += 1;
             return;
         };
@@ -186,8 +184,8 @@ impl FileOperationTracker {
 
     pub(super) fn begin(&mut self, record: &Record<'_>, begin: Begin) {
         let Begin { subject, .. } = begin;
-        self.under_way.begin(subject.irp, self.rows.len());
-        self.rows.push(Tracked {
+        self.in_flight.begin(subject.irp, self.rows.len());
+        self.rows.push(TrackedOperation {
             row: FileIo {
                 start_ns: record.time_ns(),
                 end_ns: None,
@@ -213,7 +211,7 @@ impl FileOperationTracker {
         let (mut unnamed, mut unfinished) = (0, 0);
         let table = rows
             .into_iter()
-            .map(|Tracked { mut row, file_key }| {
+            .map(|TrackedOperation { mut row, file_key }| {
                 if let Some(owner) = row.tid.and_then(|tid| owners.process(tid, row.start_ns)) {
                     row.pid = Some(owner);
                 }

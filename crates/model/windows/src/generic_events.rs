@@ -1,4 +1,4 @@
-//! Events that have no table of their own, with their fields as text.
+//! Events without a table of their own, with their fields as text.
 
 use onoff_etl::{HeaderKind, Record};
 use onoff_etw::{Fields, SchemaSource, Schemas, Status, Value};
@@ -7,20 +7,20 @@ use onoff_trace::{Batches, Event, EventField, EventFields, Events, Losses, Shelf
 use super::counters;
 use super::texts::Texts;
 
-/// The generic events of one window, with texts of their own.
+/// The generic events of one window, with their own string pool.
 #[derive(Debug, Default)]
 pub(super) struct GenericEvents {
     events: Events,
     fields: EventFields,
     texts: Texts,
-    spare: Fields<'static>,
+    scratch: Fields<'static>,
     json: String,
 }
 
 impl GenericEvents {
     pub(super) fn push(&mut self, record: &Record<'_>, schemas: &Schemas, losses: &mut Losses) {
         let description = schemas.describe(record);
-        let mut fields = std::mem::take(&mut self.spare).reuse();
+        let mut fields = std::mem::take(&mut self.scratch).reuse();
         let decoded = schemas.decode(record, &mut fields);
         match (decoded.status, decoded.source) {
             (_, SchemaSource::Wpp) => losses.add(&counters::MESSAGE_UNFORMATTED, 1),
@@ -45,7 +45,7 @@ impl GenericEvents {
             self.fields.push(EventField { name, value });
         }
         let count = self.fields.len() as u64 - first_field;
-        self.spare = fields.reuse();
+        self.scratch = fields.reuse();
         let provider = match (description.provider, description.provider_guid) {
             ("", Some(guid)) => self.texts.display(guid),
             (name, _) => self.texts.str(name),
@@ -92,11 +92,10 @@ fn label(record: &Record<'_>) -> String {
             format!("{provider}/{} version {}", event.id, event.version)
         }
         (None, Some(class), None) => format!("{class} opcode {}", record.opcode()),
-        (None, None, _) => format!("a record at {} ns", record.time_ns()),
+        (None, None, _) => format!("record at {} ns", record.time_ns()),
     }
 }
 
-/// The generic events of all windows.
 #[derive(Debug, Default)]
 pub(super) struct GenericEventTables {
     pub(super) events: Batches<Events>,
@@ -105,15 +104,15 @@ pub(super) struct GenericEventTables {
 }
 
 impl GenericEventTables {
-    /// Takes the events of the next window.
+    /// Absorbs the events of the next window.
     pub(super) fn absorb(&mut self, window: GenericEvents, texts: &mut Texts, shelf: Option<&dyn Shelf>) {
         let GenericEvents { mut events, mut fields, texts: own, .. } = window;
-        let mut renaming = Renaming::new(&own.pool, &mut texts.pool);
+        let mut id_map = IdMap::new(&own.pool, &mut texts.pool);
         for column in [&mut events.provider, &mut events.task, &mut events.opcode] {
-            renaming.apply(column);
+            id_map.apply(column);
         }
-        renaming.apply(&mut fields.name);
-        renaming.apply(&mut fields.value);
+        id_map.apply(&mut fields.name);
+        id_map.apply(&mut fields.value);
         for first_field in &mut events.first_field {
             *first_field += self.field_count;
         }
@@ -127,14 +126,14 @@ impl GenericEventTables {
     }
 }
 
-/// Ids of one pool as ids of another.
-struct Renaming<'p> {
+/// Maps ids of one string pool to ids of another.
+struct IdMap<'p> {
     from: &'p StringPool,
     to: &'p mut StringPool,
     known: Vec<Option<StringId>>,
 }
 
-impl<'p> Renaming<'p> {
+impl<'p> IdMap<'p> {
     fn new(from: &'p StringPool, to: &'p mut StringPool) -> Self {
         Self { known: vec![None; from.len()], from, to }
     }

@@ -1,4 +1,4 @@
-//! Hard page faults: pages that had to be read from a file.
+//! Builds the table of hard faults: pages that had to be read from a file.
 
 use onoff_etl::{Clock, Record};
 use onoff_etw::kernel;
@@ -14,7 +14,7 @@ pub(super) struct HardFaultTracker {
 }
 
 impl HardFaultTracker {
-    /// The record is logged when the fault is resolved and carries the time it began.
+    /// The record is logged when the fault is resolved, and contains the start time.
     pub(super) fn on_fault(
         &mut self,
         record: &Record<'_>,

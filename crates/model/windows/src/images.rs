@@ -1,4 +1,5 @@
-//! Modules: loads, unloads and rundown, joined with the identities that merging adds (ImageID records).
+//! Builds the table of modules from loads, unloads and rundowns, joined with the identities that merging adds (ImageID
+//! records).
 
 use hashbrown::HashMap;
 use onoff_etw::kernel::{self, ImageEventKind, ImageIdentification};
@@ -9,19 +10,19 @@ use super::texts::Texts;
 
 #[derive(Debug, Default)]
 pub(super) struct ImageTracker {
-    rows: Vec<Tracked>,
+    rows: Vec<TrackedImage>,
     alive: HashMap<(u32, u64), usize>,
     debug_ids: HashMap<(u32, u64), Vec<DebugId>>,
-    /// Link time of an image by place, where the image event itself has none.
+    /// Link time by process and base address, for images whose image event has none.
     time_stamps: HashMap<(u32, u64), u32>,
     /// By size and link time.
     versions: HashMap<(u64, u32), StringId>,
 }
 
 #[derive(Debug)]
-struct Tracked {
+struct TrackedImage {
     image: Image,
-    /// Times of the first and last event about it: identities carry the same time.
+    /// Times of the first and last event of the image. Identity records have the same times.
     first_ns: i64,
     last_ns: i64,
 }
@@ -54,7 +55,7 @@ impl ImageTracker {
             ImageEventKind::Load => self.load(time_ns, image, losses),
             ImageEventKind::Unload => self.unload(time_ns, image),
             ImageEventKind::RundownStart | ImageEventKind::RundownEnd => {
-                self.living(time_ns, image);
+                self.alive_row(time_ns, image);
             }
         }
     }
@@ -80,7 +81,7 @@ impl ImageTracker {
         }
     }
 
-    /// A module was loaded.
+    /// Records the load of a module.
     pub(super) fn load(&mut self, time_ns: i64, image: Image, losses: &mut Losses) {
         let place = (image.pid, image.base);
         if let Some(&row) = self.alive.get(&place) {
@@ -92,24 +93,24 @@ impl ImageTracker {
             losses.add(&counters::IMAGE_UNLOAD_MISSING, 1);
         }
         self.alive.insert(place, self.rows.len());
-        self.rows.push(Tracked {
+        self.rows.push(TrackedImage {
             image: Image { load_ns: Some(time_ns), ..image },
             first_ns: time_ns,
             last_ns: time_ns,
         });
     }
 
-    /// A module was unloaded.
+    /// Records the unload of a module.
     pub(super) fn unload(&mut self, time_ns: i64, image: Image) {
         let place = (image.pid, image.base);
-        let row = self.living(time_ns, image);
+        let row = self.alive_row(time_ns, image);
         self.rows[row].image.unload_ns = Some(time_ns);
         self.alive.remove(&place);
     }
 
-    fn living(&mut self, time_ns: i64, image: Image) -> usize {
+    fn alive_row(&mut self, time_ns: i64, image: Image) -> usize {
         let row = *self.alive.entry((image.pid, image.base)).or_insert_with(|| {
-            self.rows.push(Tracked { image, first_ns: time_ns, last_ns: time_ns });
+            self.rows.push(TrackedImage { image, first_ns: time_ns, last_ns: time_ns });
             self.rows.len() - 1
         });
         let present = &mut self.rows[row];
@@ -147,8 +148,8 @@ impl ImageTracker {
     }
 }
 
-/// The identity recorded nearest to the image's events. A precompiled managed image has two, its own and that of the
-/// managed code: its own names its machine code.
+/// The identity recorded nearest to the image's events. A precompiled managed image has two: its own, which identifies
+/// its machine code, and that of the managed code.
 fn closest(ids: &[DebugId], first_ns: i64, last_ns: i64) -> Option<&DebugId> {
     ids.iter().min_by_key(|id| {
         let outside = if id.time_ns < first_ns { first_ns - id.time_ns } else { (id.time_ns - last_ns).max(0) };
@@ -156,7 +157,7 @@ fn closest(ids: &[DebugId], first_ns: i64, last_ns: i64) -> Option<&DebugId> {
     })
 }
 
-/// A symbol file's identity as symbol stores name it: GUID digits in upper case, then the age in hexadecimal.
+/// Symbol file identity as used by symbol stores: GUID digits in upper case, then the age in hexadecimal.
 pub(super) fn symbol_identity(guid: onoff_etl::Guid, age: u32, texts: &mut Texts) -> StringId {
     let mut digits = [0; uuid::fmt::Simple::LENGTH];
     let digits = guid.simple().encode_upper(&mut digits);

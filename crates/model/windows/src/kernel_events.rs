@@ -1,26 +1,26 @@
-//! The kernel's events, declared once: hook, the name `xperf` gives it, and what it is about. What is about the same is
-//! read by the same struct, goes to the same tracker and fills the same tables, so that an event is added in one line.
+//! Declarations of kernel events: hook, `xperf` name, and subject. All events of a subject are read by the same struct,
+//! go to the same tracker and fill the same tables, so adding an event takes one line.
 //!
-//! | asked by | what |
+//! | module | uses it for |
 //! | --- | --- |
-//! | `selection` | which tables are made of it, and so what is done with it |
-//! | `assembly` | which tracker follows it |
-//! | `event_stream` | what follows from it for the events after it |
-//! | `names` | what people call it |
+//! | `selection` | the tables built from it, and so how it is processed |
+//! | `assembly` | the tracker it goes to |
+//! | `event_stream` | its effect on later events |
+//! | `names` | its name |
 
 use onoff_etl::Guid;
 use onoff_etw::kernel::PERF_INFO_CLASS;
 use onoff_trace::TableName;
 
-/// What a kernel event is about: one struct of `onoff_etw::kernel` reads it, one tracker follows it.
+/// What a kernel event is about. Each subject has one struct in `onoff_etw::kernel` that reads it, and one tracker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub(super) enum Subject {
-    /// Not declared, or declared for its name alone: a generic event.
+    /// Not declared, or declared only for its name: a generic event.
     Other,
-    /// The recording itself: no table holds it.
+    /// The recording itself; not in any table.
     Recorder,
-    /// The machine, which every answer names.
+    /// The computer; needed by every analysis.
     Machine,
     ContextSwitch,
     CompactContextSwitches,
@@ -60,7 +60,7 @@ use Subject::{
     Recorder, RegistryKeyOperation, SampledProfile, Stack, StackKeyDefinition, StackKeyReference, Thread, ThreadName,
 };
 
-/// Hook, `xperf`'s name (empty where it has none), subject.
+/// Hook, `xperf` name (empty if it has none), subject.
 type Declaration = (u16, &'static str, Subject);
 
 const DECLARED: &[Declaration] = &[
@@ -79,7 +79,7 @@ const DECLARED: &[Declaration] = &[
     (0x010d, "DiskWriteInit", DiskRequestStart),
     (0x010e, "DiskFlush", DiskFlush),
     (0x010f, "DiskFlushInit", DiskRequestStart),
-    // The same of optical drives.
+    // The same for optical drives.
     (0x0137, "DiskRead", DiskTransfer),
     (0x0138, "DiskWrite", DiskTransfer),
     (0x0139, "DiskFlush", DiskFlush),
@@ -216,7 +216,6 @@ const DECLARED: &[Declaration] = &[
 ];
 
 impl Subject {
-    /// The subject of a hook.
     #[inline]
     pub(super) fn of(hook: u16) -> Subject {
         match BY_HOOK.get(usize::from(hook)) {
@@ -225,7 +224,7 @@ impl Subject {
         }
     }
 
-    /// The tables that are made of it, or need it: names of processes and owners of threads are resolved in others.
+    /// The tables built from it or needing it. Others need process names and thread owners.
     pub(super) fn tables(self) -> &'static [TableName] {
         use TableName as T;
         match self {
@@ -249,53 +248,52 @@ impl Subject {
         }
     }
 
-    /// Whether its events are rows of the table of generic events: of no other table, and not about the recording.
+    /// True if its events are rows of the generic events table: not in another table, and not about the recording.
     pub(super) fn is_generic(self) -> bool {
         matches!(self, Other | NetworkTransfer | RegistryKeyOperation)
     }
 }
 
-/// Every declared hook and what it is about.
+/// All declared hooks with their subjects.
 pub(super) fn all() -> impl Iterator<Item = (u16, Subject)> {
     DECLARED.iter().map(|&(hook, _, subject)| (hook, subject))
 }
 
-/// The name `xperf`'s text dump gives the event of a hook, such as `CSwitch` or `DiskRead`; `None` where no
-/// such name is known.
+/// The name of a hook in `xperf`'s text dump, such as `CSwitch` or `DiskRead`; `None` if no name is known.
 pub(super) fn xperf_name(hook: u16) -> Option<&'static str> {
     let at = *BY_HOOK.get(usize::from(hook))?;
     let &(_, name, _) = DECLARED.get(usize::from(at))?;
     Some(name).filter(|name| !name.is_empty())
 }
 
-/// Every hook whose events have a name in `xperf`'s text dump, and that name.
+/// Hooks with a name in `xperf`'s text dump, and the name.
 pub fn xperf_event_names() -> impl Iterator<Item = (u16, &'static str)> {
     DECLARED.iter().filter(|(_, name, _)| !name.is_empty()).map(|&(hook, name, _)| (hook, name))
 }
 
 /// One more than the highest declared hook.
-const END: usize = DECLARED[DECLARED.len() - 1].0 as usize + 1;
+const HOOK_COUNT: usize = DECLARED[DECLARED.len() - 1].0 as usize + 1;
 
-/// In [`BY_HOOK`]: nothing declared.
-const NONE: u8 = u8::MAX;
+/// Marks an undeclared hook in [`BY_HOOK`].
+const UNDECLARED: u8 = u8::MAX;
 
-/// Place in [`DECLARED`] by hook. That the declarations are in order, each hook once, is checked as it is built.
-static BY_HOOK: [u8; END] = {
-    assert!(DECLARED.len() < NONE as usize);
-    let mut by_hook = [NONE; END];
+/// Index into [`DECLARED`] by hook. The initializer checks that the declarations are sorted and unique.
+static BY_HOOK: [u8; HOOK_COUNT] = {
+    assert!(DECLARED.len() < UNDECLARED as usize);
+    let mut by_hook = [UNDECLARED; HOOK_COUNT];
     let mut at = 0;
     while at < DECLARED.len() {
         let hook = DECLARED[at].0;
-        assert!(at == 0 || DECLARED[at - 1].0 < hook, "declarations are in the order of their hooks");
+        assert!(at == 0 || DECLARED[at - 1].0 < hook, "declarations must be sorted by hook");
         by_hook[hook as usize] = at as u8;
         at += 1;
     }
     by_hook
 };
 
-/// The hook of a kernel event that was logged with its class in a classic header instead.
+/// The hook of a kernel event that was logged with its class in a classic header.
 ///
-/// Windows Vista's and older user-mode replays of kernel events are like this, and marks are to this day.
+/// This is how Windows Vista and older user-mode replays log kernel events, and how marks are still logged today.
 pub(super) fn class_hook(class: Guid, opcode: u8) -> Option<u16> {
     const IMAGE_LOAD: u8 = 10;
     let group: u16 = match class.as_u128() {
@@ -321,13 +319,13 @@ mod tests {
 
     use super::*;
 
-    /// Whether the struct of `subject` reads events of `hook`.
+    /// True if the struct of `subject` reads events with `hook`.
     fn reads(subject: Subject, hook: u16) -> bool {
-        // Room for every field and text, none of them absent.
+        // Large enough for every field and text, none of them absent.
         let bytes = [1; 4096];
         let payload = KernelPayload::new(hook, 2, &bytes, 8);
         match subject {
-            // Read for their names alone, or by several structs, or by none.
+            // Only named, or read by several structs, or by none.
             Other | Recorder | Machine | Power => true,
             ContextSwitch => kernel::ContextSwitch::read(payload).is_some(),
             CompactContextSwitches => kernel::CompactContextSwitches::read(payload).is_some(),
@@ -361,27 +359,28 @@ mod tests {
     }
 
     #[test]
-    fn the_struct_of_a_subject_reads_every_hook_declared_for_it() {
+    fn subject_structs_read_all_declared_hooks() {
         let unread: Vec<_> = all().filter(|&(hook, subject)| !reads(subject, hook)).collect();
         assert!(unread.is_empty(), "{unread:04x?}");
     }
 
     #[test]
-    fn no_hook_that_a_tracker_could_read_is_left_out() {
+    fn all_readable_hooks_are_declared() {
         let subjects: hashbrown::HashSet<Subject> = all().map(|(_, subject)| subject).collect();
-        // Unmapping a file and its rundowns, which the table has no row for; and what TCP does and UDP does not.
-        let no_event_of_a_tracker = |hook: u16| matches!(hook, 0x0426..=0x0428 | 0x080c..=0x0812 | 0x081c..=0x0822);
+        // File unmappings and their rundowns, which have no rows in the table; and events that TCP has and UDP does
+        // not.
+        let is_excluded = |hook: u16| matches!(hook, 0x0426..=0x0428 | 0x080c..=0x0812 | 0x081c..=0x0822);
         for &subject in subjects.iter().filter(|subject| !matches!(subject, Other | Recorder | Machine | Power)) {
             let missed: Vec<u16> = (0..0x2000)
                 .filter(|hook| reads(subject, *hook) && Subject::of(*hook) != subject)
-                .filter(|&hook| !no_event_of_a_tracker(hook))
+                .filter(|&hook| !is_excluded(hook))
                 .collect();
             assert!(missed.is_empty(), "{subject:?}: {missed:04x?}");
         }
     }
 
     #[test]
-    fn image_load_is_no_process_event() {
+    fn image_load_is_not_a_process_event() {
         assert_eq!((xperf_name(0x030a), Subject::of(0x030a)), (Some("I-Start"), Image));
         assert_eq!((xperf_name(0x0303), Subject::of(0x0303)), (Some("P-DCStart"), Process));
         assert_eq!((xperf_name(0x0400), xperf_name(0x7fff), xperf_name(0xffff)), (None, None, None));

@@ -1,4 +1,4 @@
-//! A power transition as the kernel logger records it, for recordings without the provider Kernel-Power.
+//! Power transitions as recorded by the kernel logger, for recordings without the Kernel-Power provider.
 
 use onoff_etl::Record;
 use onoff_etw::kernel::{
@@ -10,7 +10,6 @@ use onoff_trace::{Activity, ActivityKind, StringId, power_phase, shutdown_step};
 use super::power_requests::PowerRequestTracker;
 use super::texts::Texts;
 
-/// What the kernel logger says of power transitions.
 #[derive(Debug, Default)]
 pub(super) struct KernelPowerTracker {
     activities: Vec<Activity>,
@@ -19,11 +18,11 @@ pub(super) struct KernelPowerTracker {
     pub(super) requests: PowerRequestTracker,
 }
 
-/// Minor function of the request that asks whether a state may be entered.
+/// IRP minor function that queries whether a state may be entered.
 const QUERY_POWER: u8 = 3;
 
 impl KernelPowerTracker {
-    /// `None` when the payload is too short.
+    /// Processes a record; `None` if its payload is too short.
     pub(super) fn on_record(
         &mut self,
         record: &Record<'_>,
@@ -91,7 +90,7 @@ impl KernelPowerTracker {
         }
     }
 
-    /// Its activities, by start, and its requests.
+    /// Its activities by start, and its power requests.
     pub(super) fn finish(self) -> (Vec<Activity>, PowerRequestTracker) {
         (self.activities, self.requests)
     }

@@ -1,21 +1,21 @@
-//! Windows recordings: Event Trace Logs into the tables of the model.
+//! Reads Windows recordings (Event Trace Logs) into the tables of the model.
 //!
-//! Reading goes in two tiers. Records whose meaning stands alone (context switches, samples, interrupts: nearly all of a
-//! large recording) are decoded window by window, side by side on all processors, straight into columns. The others are set
-//! aside and followed in order by small trackers, one per subject. Names and owners are resolved last, because a recording
-//! says at its end what the files, threads and devices of its beginning were called.
+//! Reading has two tiers. Records that can be decoded independently (context switches, samples, interrupts: nearly all
+//! of a large recording) are decoded straight into columns, window by window, in parallel on all processors. The others
+//! are deferred and processed in order by small trackers, one per subject. Names and owners are resolved last, because
+//! the end of a recording names the files, threads and devices of its start.
 //!
-//! | module | question |
+//! | module | purpose |
 //! | --- | --- |
-//! | `kernel_events`, `phase_events` | which events are there, of which table, and what are they called? |
-//! | [`selection`] | what is done with a record? |
-//! | [`window_rows`] | what does one window of time hold? |
-//! | [`assembly`] | what do the windows hold together? |
-//! | `processes`, `threads`, `images`, `stacks`, `stack_keys`, `disk`, `file_names`, `file_operations`, `file_events`, `hard_faults`, `system` | trackers of kernel events, fed as windows come |
-//! | `phases`: `milestones`, `services`, `devices`, `activities` | trackers of the transition's own events, fed when all is known |
-//! | `generic_events`, [`survey`] | what else is there, and how much of everything? |
-//! | [`counters`], `losses` | what was gone on without? |
-//! | [`event_stream`] | the events one by one instead of tables |
+//! | `kernel_events`, `phase_events` | declarations of events, their tables and names |
+//! | [`selection`] | decides how a record is processed |
+//! | [`window_rows`] | decodes one time window |
+//! | [`assembly`] | joins the windows in order |
+//! | `processes`, `threads`, `images`, `stacks`, `stack_keys`, `disk`, `file_names`, `file_operations`, `file_events`, `hard_faults`, `system` | trackers of kernel events, fed window by window |
+//! | `phases`: `milestones`, `services`, `devices`, `activities` | trackers of transition events, fed after the last window |
+//! | `generic_events`, [`survey`] | other events, and event counts |
+//! | [`counters`], `losses` | losses |
+//! | [`event_stream`] | an event stream instead of tables |
 
 #![forbid(unsafe_code)]
 
@@ -24,6 +24,7 @@ mod activity_rules;
 mod assembly;
 mod compact_switches;
 mod counters;
+mod deferred_records;
 mod devices;
 mod disk;
 pub mod event_stream;
@@ -36,7 +37,6 @@ mod images;
 pub mod kernel_events;
 mod kernel_power;
 mod losses;
-mod set_aside;
 pub use losses::count as count_losses;
 pub use schemas::describes_events;
 mod methods;
@@ -77,17 +77,17 @@ use survey::Survey;
 use system::SystemTracker;
 use window_rows::WindowRows;
 
-/// Reads an Event Trace Log, of one or several files, into the wanted tables.
+/// Reads an Event Trace Log of one or several files into the `wanted` tables.
 pub fn open(files: &Files, wanted: Tables, options: &Options) -> Result<Trace, Error> {
     let schemas = schemas::known(options)?;
     let recording = Recording::open(&files.inputs())?;
     Ok(read(&recording, files, wanted, schemas, options, None))
 }
 
-/// Sees every record in the order of time, on its way to the trackers.
+/// Receives every record in time order, before the trackers.
 type Observer<'o> = &'o mut dyn FnMut(&Record<'_>);
 
-/// Reads `recording` into the wanted tables. With an observer the windows are read one after the other.
+/// Reads `recording` into the `wanted` tables. With an observer, windows are read sequentially.
 fn read(
     recording: &Recording<'_>,
     files: &Files,
@@ -109,7 +109,7 @@ fn read(
             trace.inventory = Some(survey.inventory(&schemas));
         }
         assembly.replay(&survey.machine);
-        // What both walks lose is the same.
+        // Both passes have the same losses.
         if !selection.in_order {
             walk_losses = survey.losses;
         }
@@ -159,18 +159,18 @@ fn total(recording: &Recording<'_>, counter: impl Fn(&LogfileHeader) -> u32) -> 
     recording.files().iter().map(|file| u64::from(counter(&file.header))).sum()
 }
 
-/// Bytes of payload that a window is aimed to hold: enough to make up for its own cost, few enough that several fit in
-/// memory at once.
+/// Target payload size of a window: large enough to outweigh the overhead of a window, small enough that several fit in
+/// memory.
 const WINDOW_BYTES: usize = 8 << 20;
 
-/// Every processor's stream contributes a buffer to each window; a window that holds few of each mostly repeats its
-/// neighbors' buffers.
+/// Minimum number of buffers per processor in a window. Every processor's stream contributes at least one buffer to
+/// each window, so a window with few buffers mostly repeats those of its neighbors.
 const BUFFERS_PER_PROCESSOR: usize = 8;
 
 fn windows<'r>(recording: &'r Recording<'r>) -> Vec<Window<'r>> {
     let payload: usize = recording.buffers().iter().map(|buffer| buffer.fill).sum();
     let header = recording.header();
-    // As many as there are, whatever the header says.
+    // The actual number of streams; the header may be wrong.
     let streams = recording.buffers().iter().map(|buffer| usize::from(buffer.cpu) + 1).max().unwrap_or(1);
     let round = (header.buffer_size as usize).saturating_mul(streams);
     let target = WINDOW_BYTES.max(round.saturating_mul(BUFFERS_PER_PROCESSOR));
@@ -190,14 +190,14 @@ fn read_in_order(
     let total_bytes: u64 = windows.iter().map(|window| window.size() as u64).sum();
     let mut done_bytes = 0;
     let mut before: Vec<WindowRows> = Vec::new();
-    // While the windows of one wave are decoded, the pieces of the wave before are put together.
-    let wave = (rayon::current_num_threads() * 2).max(1);
-    for windows in windows.chunks(wave) {
-        let (pieces, ()) = rayon::join(
+    // While the windows of one batch are decoded, the previous batch is absorbed.
+    let batch = (rayon::current_num_threads() * 2).max(1);
+    for windows in windows.chunks(batch) {
+        let (decoded, ()) = rayon::join(
             || decode(windows, selection, schemas, clock),
             || absorb(assembly, std::mem::take(&mut before)),
         );
-        before = pieces;
+        before = decoded;
         for window in windows {
             done_bytes += window.size() as u64;
             for range in window.finished_ranges() {
@@ -209,7 +209,7 @@ fn read_in_order(
     absorb(assembly, before);
 }
 
-/// As [`read_in_order`], one window after the other, so that `observer` sees each record before the next one is read.
+/// As [`read_in_order`], but sequential, so that `observer` sees each record before the next one is read.
 fn read_observed(
     files: &Files,
     recording: &Recording<'_>,
@@ -226,7 +226,7 @@ fn read_observed(
         if selection.in_order {
             assembly.absorb(WindowRows::decode(&window, selection, schemas, recording.clock(), &mut *observer));
         } else {
-            // What is lost here the survey has counted.
+            // The survey has already counted these losses.
             let _ = window.for_each(|record| {
                 observer(record);
                 ControlFlow::<Infallible>::Continue(())
@@ -249,8 +249,8 @@ fn decode(
     windows.par_iter().map(|window| WindowRows::decode(window, selection, schemas, clock, |_| {})).collect()
 }
 
-fn absorb(assembly: &mut Assembly<'_>, pieces: Vec<WindowRows>) {
-    for piece in pieces {
-        assembly.absorb(piece);
+fn absorb(assembly: &mut Assembly<'_>, windows: Vec<WindowRows>) {
+    for window in windows {
+        assembly.absorb(window);
     }
 }

@@ -1,11 +1,11 @@
-//! What the reader of the container went on without, as losses of the recording.
+//! Converts losses of the ETL reader to losses of the recording.
 
 use onoff_etl::{Loss, Recording};
 use onoff_trace::{Counter, Losses, Severity};
 
 use super::counters;
 
-/// Adds what opening and walking `recording` lost to `losses`.
+/// Adds the losses of opening and walking `recording` to `losses`.
 pub fn count(recording: &Recording<'_>, walked: &onoff_etl::Losses, losses: &mut Losses) {
     let mut all = recording.losses().clone();
     all.merge(walked);

@@ -1,7 +1,7 @@
-//! Methods of .NET programs: where the runtime put their code.
+//! Builds the table of .NET methods and the addresses of their code.
 //!
-//! The runtime says so when it compiles a method, and in a rundown at the end of a recording for those that it had compiled before.
-//! Source: Microsoft's documentation of the method and loader events of the CLR.
+//! The runtime logs a method when it compiles it, and in a rundown at the end of the recording if it was compiled
+//! before. Source: Microsoft's documentation of the CLR method and loader events.
 
 use hashbrown::HashMap;
 use onoff_trace::{Method, Methods, StringId};
@@ -9,46 +9,46 @@ use onoff_trace::{Method, Methods, StringId};
 use super::phase_events::{DOTNET_RUNDOWN, DOTNET_RUNTIME, Event, PhaseEvent};
 use super::texts::Texts;
 
-/// What an event says.
+/// Meaning of an event.
 #[derive(Clone, Copy)]
 enum Step {
     Loaded,
     Unloaded,
-    /// It was there when the event was logged.
-    There,
-    /// A module, which methods name by its number.
+    /// The method was already loaded when the event was logged.
+    Present,
+    /// A module; methods refer to it by id.
     Module,
 }
 
-/// The events by id: `MethodLoadVerbose`, `MethodUnloadVerbose`, `ModuleLoad`, and of the rundown `MethodDCStartVerbose`,
+/// Event ids: `MethodLoadVerbose`, `MethodUnloadVerbose`, `ModuleLoad`, and in the rundown `MethodDCStartVerbose`,
 /// `MethodDCEndVerbose`, `ModuleDCStart`, `ModuleDCEnd`.
 const EVENTS: &[(Event, Step)] = &[
     ((DOTNET_RUNTIME, 143), Step::Loaded),
     ((DOTNET_RUNTIME, 144), Step::Unloaded),
     ((DOTNET_RUNTIME, 152), Step::Module),
-    ((DOTNET_RUNDOWN, 143), Step::There),
-    ((DOTNET_RUNDOWN, 144), Step::There),
+    ((DOTNET_RUNDOWN, 143), Step::Present),
+    ((DOTNET_RUNDOWN, 144), Step::Present),
     ((DOTNET_RUNDOWN, 153), Step::Module),
     ((DOTNET_RUNDOWN, 154), Step::Module),
 ];
 
-/// The events of which the table is made.
+/// The events this table is built from.
 pub(super) fn events() -> impl Iterator<Item = Event> {
     EVENTS.iter().map(|&(event, _)| event)
 }
 
 #[derive(Debug, Default)]
 pub(super) struct MethodTracker {
-    /// Each with its module's number.
+    /// Rows with the id of their module.
     rows: Vec<(Method, u64)>,
-    /// The latest row at an address of a process.
+    /// The latest row by process and address.
     latest: HashMap<(u32, u64), usize>,
-    /// File of a process's module.
+    /// Module files by process and module id.
     modules: HashMap<(u32, u64), StringId>,
 }
 
 impl MethodTracker {
-    /// Takes a phase event; `None` when it lacks a field it needs.
+    /// Processes a phase event; `None` if a required field is missing.
     pub(super) fn on_event(&mut self, event: &PhaseEvent<'_>, texts: &mut Texts) -> Option<()> {
         let Some(&(_, step)) = EVENTS.iter().find(|(declared, _)| event.is(*declared)) else { return Some(()) };
         let pid = event.record.process_id()?;
@@ -79,12 +79,12 @@ impl MethodTracker {
         let before = self.latest.get(&place).and_then(|&row| self.rows.get_mut(row)).map(|(row, _)| row);
         let is_known = before.as_ref().is_some_and(|row| row.name == name && row.end_ns.is_none());
         match (step, before) {
-            (Step::There, Some(_)) if is_known => return Some(()),
+            (Step::Present, Some(_)) if is_known => return Some(()),
             (Step::Unloaded, Some(row)) if is_known => {
                 row.end_ns = Some(time_ns);
                 return Some(());
             }
-            // The address is used again, and that the method before went was not recorded.
+            // The address was reused, and the unload of the previous method was not recorded.
             (_, Some(row)) if row.end_ns.is_none() => row.end_ns = Some(time_ns),
             _ => {}
         }
@@ -92,7 +92,7 @@ impl MethodTracker {
         let row = match step {
             Step::Unloaded => Method { end_ns: Some(time_ns), ..method },
             Step::Loaded => Method { start_ns: Some(time_ns), ..method },
-            // Since when is not known; after another one, since now at the latest.
+            // The load time is unknown; if the address was reused, this is its upper bound.
             _ => Method { start_ns: is_reused.then_some(time_ns), ..method },
         };
         self.rows.push((row, module));
@@ -120,9 +120,9 @@ mod tests {
 
     const LOADED: (Event, u8) = ((DOTNET_RUNTIME, 143), 1);
     const UNLOADED: (Event, u8) = ((DOTNET_RUNTIME, 144), 1);
-    const THERE: (Event, u8) = ((DOTNET_RUNDOWN, 144), 1);
+    const PRESENT: (Event, u8) = ((DOTNET_RUNDOWN, 144), 1);
 
-    /// A method of module 9 at an address, as all these events describe it.
+    /// A method of module 9 at an address, with the fields common to all these events.
     fn method(address: u64, namespace: &str, name: &str) -> Payload {
         let numbers = Payload::wide().u64(77).u64(9).u64(address).u32(0x40).u32(0x0600_0001).u32(4);
         numbers.text(namespace).text(name).text("void  ()").u16(11)
@@ -132,7 +132,7 @@ mod tests {
         Payload::wide().u64(9).u64(5).u32(0).u32(0).text(path).text("").u16(11)
     }
 
-    /// Reads events of process 4 that are a tick apart.
+    /// Reads events one tick apart.
     fn read(events: Vec<((Event, u8), u32, Payload)>) -> Trace {
         let session = Session::windows_10(1);
         let start = session.start_ticks;
@@ -155,14 +155,14 @@ mod tests {
     }
 
     #[test]
-    fn a_method_is_one_row_from_its_load_to_its_unload_and_has_its_module() {
+    fn method_row_has_load_unload_and_module() {
         let trace = read(vec![
             (LOADED, 4, method(0x1000, "My.Class", "Run")),
             (LOADED, 4, method(0x2000, "", "Main")),
             (UNLOADED, 4, method(0x2000, "", "Main")),
-            // The rundown at the end: one that is known, and one that was there before; the module comes last.
-            (THERE, 4, method(0x1000, "My.Class", "Run")),
-            (THERE, 4, method(0x3000, "System.String", ".ctor")),
+            // The rundown at the end: a known method, and one that was loaded before; the module comes last.
+            (PRESENT, 4, method(0x1000, "My.Class", "Run")),
+            (PRESENT, 4, method(0x3000, "System.String", ".ctor")),
             (((DOTNET_RUNDOWN, 154), 1), 4, module("C:\\app\\my.dll")),
         ]);
         assert_eq!(
@@ -180,11 +180,11 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_is_used_again_is_the_next_methods_from_then_on() {
+    fn reused_address_ends_the_previous_method() {
         let trace = read(vec![
             (LOADED, 4, method(0x1000, "A", "Old")),
             (LOADED, 4, method(0x1000, "A", "New")),
-            // The same address in another process, and an unload of what was loaded before the recording.
+            // The same address in another process, and the unload of a method that was loaded before the recording.
             (LOADED, 5, method(0x1000, "B", "Other")),
             (UNLOADED, 5, method(0x9000, "B", "Before")),
         ]);
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_method_or_cut_short_makes_no_row() {
+    fn ignores_other_events_and_counts_truncated_ones() {
         let short = Payload::wide().u64(77).u64(9).u64(0x1000);
         let of_others = ((super::super::phase_events::KERNEL_PROCESS, 143), 0);
         let trace = read(vec![(LOADED, 4, short), (of_others, 4, method(0x1000, "A", "B"))]);

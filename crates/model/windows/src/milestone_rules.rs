@@ -1,4 +1,4 @@
-//! Which event is which milestone, and what it carries.
+//! Rules that map events to milestones and their values.
 
 use onoff_trace::milestone as name;
 
@@ -7,15 +7,15 @@ use super::phase_events::{
     SERVICES, SHELL_CORE, WININIT, WINLOGON,
 };
 
-/// The quantity that an event carries.
+/// Source of a milestone's value.
 #[derive(Clone, Copy)]
 pub(super) enum Value {
     Nothing,
-    /// A field as it is.
+    /// A field, unconverted.
     Number(&'static str),
     /// A field in milliseconds, for a milestone in nanoseconds.
     Milliseconds(&'static str),
-    /// A field in milliseconds, for a milestone in nanoseconds, unless it is greater than another one that is not zero.
+    /// A field in milliseconds, for a milestone in nanoseconds; ignored if greater than another nonzero field.
     MillisecondsUpTo(&'static str, &'static str),
     /// A field in microseconds, for a milestone in nanoseconds.
     Microseconds(&'static str),
@@ -23,12 +23,12 @@ pub(super) enum Value {
     Kibibytes(&'static str),
     /// A `FILETIME`, for a milestone in nanoseconds since 1970-01-01 UTC.
     FileTime(&'static str),
-    /// By how much the wall clock was set forward, ms: a field of its own since Windows 11 22H2, before that the new time less the
-    /// old one.
+    /// Change of the wall clock, ms: a separate field since Windows 11 22H2, before that the new time minus the old
+    /// one.
     ClockStep,
 }
 
-/// What a milestone is about.
+/// Source of a milestone's detail.
 #[derive(Clone, Copy)]
 pub(super) enum Detail {
     None,
@@ -48,14 +48,14 @@ pub(super) const RULES: &[Rule] = &[
     (KERNEL_PNP, 201, name::BOOT_START_END, Nothing, Detail::None),
     (KERNEL_PNP, 202, name::SYSTEM_START_BEGIN, Nothing, Detail::None),
     (KERNEL_PNP, 203, name::SYSTEM_START_END, Nothing, Detail::None),
-    // The boot environment's own times: no manifest states their unit and no log of a real machine shows one. They are taken for
-    // milliseconds, as event 30's are, and analyses take them for inferred.
+    // The boot environment's own times: no manifest states their unit, and no available log of a real machine contains
+    // one. They are assumed to be milliseconds, like those of event 30, and analyses mark them as inferred.
     (KERNEL_BOOT, 7, name::BOOT_MANAGER, Milliseconds("BootmgrTime"), Detail::None),
     (KERNEL_BOOT, 11, name::FIRMWARE, Milliseconds("PreBootMgrTime"), Detail::None),
     (KERNEL_BOOT, 32, name::BOOT_USER_INPUT, Milliseconds("BitlockerUserInputTime"), Detail::None),
     (KERNEL_BOOT, 27, name::BOOT_TYPE, Number("BootType"), Field("LoadOptions")),
-    // The firmware's performance record, which the kernel passes on in milliseconds. Some firmware stores a counter of another unit as
-    // the end of reset: that is no time.
+    // The firmware's performance record, passed on by the kernel in milliseconds. Some firmware stores a counter with
+    // another unit as the end of reset; it is ignored.
     (KERNEL_BOOT, 30, name::FIRMWARE_RESET_END, MillisecondsUpTo("ResetEndStart", "LoadOSImageStart"), Detail::None),
     (KERNEL_BOOT, 30, name::FIRMWARE_LOADER_LOADED, Milliseconds("LoadOSImageStart"), Detail::None),
     (KERNEL_BOOT, 30, name::FIRMWARE_LOADER_STARTED, Milliseconds("StartOSImageStart"), Detail::None),
@@ -76,7 +76,7 @@ pub(super) const RULES: &[Rule] = &[
     (SHELL_CORE, 9602, name::SHELL_INITIALIZATION_END, Nothing, Detail::None),
     (SHELL_CORE, 27230, name::DESKTOP_READY_BEGIN, Nothing, Detail::None),
     (SHELL_CORE, 27231, name::DESKTOP_READY, Nothing, Detail::None),
-    // Windows 7 numbers the idle detection one hundred lower.
+    // On Windows 7, the ids of idle detection are 100 lower.
     (PERF_TRACK, 1000, name::IDLE_DETECTION_BEGIN, Nothing, Literal("boot")),
     (PERF_TRACK, 1003, name::IDLE_DETECTION_END, Nothing, Detail::None),
     (PERF_TRACK, 1100, name::IDLE_DETECTION_BEGIN, Nothing, Literal("boot")),
@@ -99,7 +99,7 @@ pub(super) const RULES: &[Rule] = &[
     (KERNEL_POWER, 2, name::POWER_END_UTC, FileTime("Time"), Detail::None),
     (KERNEL_POWER, 2, name::WAKE_SOURCE, Nothing, Field("WakeSource")),
     (KERNEL_POWER, 34, name::HIBERNATE, Nothing, Detail::None),
-    // The kernel's own totals are milliseconds.
+    // The kernel's totals are in milliseconds.
     (KERNEL_POWER, 39, name::POWER_SUSPEND_TIME, Milliseconds("SleepTime"), Detail::None),
     (KERNEL_POWER, 39, name::POWER_RESUME_TIME, Milliseconds("ResumeTime"), Detail::None),
     (KERNEL_POWER, 39, name::POWER_DRIVER_WAKE_TIME, Milliseconds("DriverWakeTime"), Detail::None),
@@ -132,7 +132,7 @@ pub(super) const RULES: &[Rule] = &[
     (KERNEL_POWER, 121, name::RESUME_SERVICES_TIME, Milliseconds("ResumeServicesTime"), Detail::None),
     (KERNEL_POWER, 123, name::HYBRID_SHUTDOWN_TIME, Milliseconds("TotalHybridShutdownTime"), Detail::None),
     (KERNEL_POWER, 123, name::HYBRID_SHUTDOWN_FILE_TIME, Milliseconds("HiberfileCreateTime"), Detail::None),
-    // Firmware's records as the kernel passes them on, in milliseconds.
+    // Firmware records, passed on by the kernel in milliseconds.
     (KERNEL_POWER, 130, name::FIRMWARE_SUSPEND_BEGIN, Milliseconds("SuspendStart"), Detail::None),
     (KERNEL_POWER, 130, name::FIRMWARE_SUSPEND_END, Milliseconds("SuspendEnd"), Detail::None),
     (KERNEL_POWER, 131, name::FIRMWARE_RESUME_TIME, Milliseconds("FullResume"), Detail::None),
@@ -145,7 +145,7 @@ pub(super) const RULES: &[Rule] = &[
     (KERNEL_POWER, 507, name::STANDBY_EXIT_TIME, Microseconds("ExitLatencyInUs"), Detail::None),
 ];
 
-/// Milestones that say nothing without their quantity, which older versions of their events lack.
+/// Milestones that are meaningless without their value, which older versions of their events lack.
 pub(super) const NEED_VALUE: &[&str] = &[
     name::BOOT_TYPE,
     name::FIRMWARE,
@@ -197,7 +197,7 @@ pub(super) const NEED_VALUE: &[&str] = &[
     name::STANDBY_TIME,
 ];
 
-/// Events whose older versions lack some of those quantities, or in which some firmware leaves one out.
+/// Events whose older versions lack some of these values, or where some firmware leaves one out.
 pub(super) const MAY_LACK: [Event; 7] = [
     (WINLOGON, 5007),
     (PERF_TRACK, 1500),
@@ -208,7 +208,7 @@ pub(super) const MAY_LACK: [Event; 7] = [
     (KERNEL_POWER, 507),
 ];
 
-/// The quantity in the unit of its milestone.
+/// The value in the unit of its milestone.
 pub(super) fn value(value: Value, event: &PhaseEvent<'_>) -> Option<i64> {
     let scaled = |field, factor| event.signed(field).and_then(|number| number.checked_mul(factor));
     match value {
@@ -230,10 +230,10 @@ pub(super) fn value(value: Value, event: &PhaseEvent<'_>) -> Option<i64> {
     }
 }
 
-/// Ticks of a `FILETIME`, which are 100 ns, in a millisecond.
+/// `FILETIME` ticks (100 ns) per millisecond.
 const FILE_TIME_PER_MS: i128 = 10_000;
 
-/// A `FILETIME`, 100 ns since 1601-01-01 UTC, as nanoseconds since 1970-01-01 UTC; `None` for none.
+/// Converts a `FILETIME` (100 ns since 1601-01-01 UTC) to nanoseconds since 1970-01-01 UTC; `None` for zero.
 fn unix_ns(file_time: u64) -> Option<i64> {
     const UNIX_EPOCH: i64 = 116_444_736_000_000_000;
     i64::try_from(file_time).ok().filter(|&ticks| ticks > 0)?.checked_sub(UNIX_EPOCH)?.checked_mul(100)

@@ -1,4 +1,4 @@
-//! Points in time with a meaning for a transition.
+//! Builds the milestones table: points in time with a meaning for a transition.
 
 use onoff_etl::Record;
 use onoff_etw::kernel::Mark;
@@ -15,23 +15,22 @@ pub(super) struct MilestoneTracker {
     shell_command: StringId,
 }
 
-/// The loader's begin and end.
+/// Start and end of the OS loader.
 const LOADER_TIMES: Event = (KERNEL_PNP, 204);
 
-/// What the launch that follows launches.
+/// The command of the shell launch that follows.
 const SHELL_COMMANDS: Event = (WINLOGON, 9);
 
-/// The shell is launched.
 const SHELL_LAUNCH: Event = (WINLOGON, 5005);
 
-/// The events that are, or belong to, a milestone.
+/// The events that are milestones or belong to one.
 pub(super) fn events() -> impl Iterator<Item = Event> {
     let of_rules = RULES.iter().map(|&(provider, id, ..)| (provider, id));
     of_rules.chain([LOADER_TIMES, SHELL_COMMANDS, SHELL_LAUNCH])
 }
 
 impl MilestoneTracker {
-    /// A mark that somebody set while recording.
+    /// Adds a mark that was set while recording.
     pub(super) fn on_mark(&mut self, record: &Record<'_>, mark: &Mark<'_>, texts: &mut Texts) {
         self.rows.push(Milestone {
             time_ns: record.time_ns(),
@@ -44,7 +43,7 @@ impl MilestoneTracker {
         });
     }
 
-    /// Takes a phase event; `None` when it lacks a field it needs.
+    /// Processes a phase event; `None` if a required field is missing.
     pub(super) fn on_event(&mut self, event: &PhaseEvent<'_>, processor_mhz: u32, texts: &mut Texts) -> Option<()> {
         if event.is(LOADER_TIMES) {
             let value = os_loader_ns(event, processor_mhz)?;
@@ -67,7 +66,7 @@ impl MilestoneTracker {
             }
             let value = value(quantity, event);
             if value.is_none() && NEED_VALUE.contains(&milestone) {
-                if !MAY_LACK.iter().any(|&lacking| event.is(lacking)) {
+                if !MAY_LACK.iter().any(|&exempt| event.is(exempt)) {
                     readable = None;
                 }
                 continue;
@@ -111,8 +110,8 @@ impl MilestoneTracker {
     }
 }
 
-/// The loader's begin and end are readings of the processor's time-stamp counter, whose rate the newest version of the
-/// event states and which otherwise is the processor's nominal speed.
+/// Start and end of the loader are readings of the time-stamp counter. The newest version of the event contains its
+/// frequency; otherwise it is the processor's nominal speed.
 fn os_loader_ns(event: &PhaseEvent<'_>, processor_mhz: u32) -> Option<i64> {
     let start = event.number("OSLoaderStart")?;
     let end = event.number("OSLoaderEnd")?;

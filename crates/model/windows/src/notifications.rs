@@ -1,7 +1,7 @@
-//! Who was told of a transition, and when it answered.
+//! Builds the notifications table: who was notified of a transition, and when they responded.
 //!
-//! A begin names whom it is about; older versions of the ends name nobody and are recorded by the thread that recorded
-//! the begin, which waits for the answer.
+//! A start event contains its recipient. Older versions of end events do not, but are recorded by the thread that
+//! recorded the start, which waits for the response.
 
 use hashbrown::HashMap;
 use onoff_trace::{Losses, Notification, NotificationKind, Notifications, StringId};
@@ -13,20 +13,20 @@ use super::texts::Texts;
 
 use NotificationKind as Kind;
 
-/// Whom an event is about, and the field that says it.
+/// Recipient of a notification, and the field that contains it.
 #[derive(Clone, Copy)]
-enum Subject {
+enum Recipient {
     Process(&'static str),
     Thread(&'static str),
     Service(&'static str),
-    /// Everybody: the number of a notification.
-    Everybody(&'static str),
+    /// All recipients: the number of a broadcast.
+    Broadcast(&'static str),
 }
 
-use Subject::{Everybody, Process, Service, Thread};
+use Recipient::{Broadcast, Process, Service, Thread};
 
-/// Provider, begin, end (`None` when none is recorded), kind, whom it is about.
-type Rule = (Provider, u16, Option<u16>, NotificationKind, Subject);
+/// Provider, start, end (`None` if not recorded), kind, recipient.
+type Rule = (Provider, u16, Option<u16>, NotificationKind, Recipient);
 
 const RULES: &[Rule] = &[
     (CSR, 3, Some(4), Kind::ApplicationShutdown, Process("ProcessId")),
@@ -34,7 +34,7 @@ const RULES: &[Rule] = &[
     (WINSRV, 12001, Some(12002), Kind::ThreadShutdown, Thread("ThreadId")),
     (WINSRV, 12005, Some(12006), Kind::Termination, Process("ProcessId")),
     (WINSRV, 12007, Some(12008), Kind::ProcessWait, Process("ProcessId")),
-    (WINSRV, 12011, Some(12012), Kind::Broadcast, Everybody("EventType")),
+    (WINSRV, 12011, Some(12012), Kind::Broadcast, Broadcast("EventType")),
     (KERNEL_POWER, 12, Some(13), Kind::ApplicationQuerySuspend, Process("Pid")),
     (KERNEL_POWER, 14, Some(15), Kind::ServiceQuerySuspend, Service("Name")),
     (KERNEL_POWER, 16, Some(17), Kind::ApplicationSuspend, Process("Pid")),
@@ -43,22 +43,22 @@ const RULES: &[Rule] = &[
     (KERNEL_POWER, 29, None, Kind::ServiceResume, Service("Name")),
 ];
 
-/// What a begin and its end have in common.
+/// The key shared by a start event and its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Key {
     Number(u64),
     Text(StringId),
-    Teller(Option<u32>),
+    Sender(Option<u32>),
 }
 
 #[derive(Debug, Default)]
 pub(super) struct NotificationTracker {
     rows: Vec<Notification>,
-    under_way: HashMap<(NotificationKind, Key), Vec<usize>>,
+    in_flight: HashMap<(NotificationKind, Key), Vec<usize>>,
     unmatched: u64,
 }
 
-/// The events that begin and end a notification.
+/// The events that start and end notifications.
 pub(super) fn events() -> impl Iterator<Item = Event> {
     RULES
         .iter()
@@ -67,20 +67,20 @@ pub(super) fn events() -> impl Iterator<Item = Event> {
 
 impl NotificationTracker {
     pub(super) fn on_event(&mut self, event: &PhaseEvent<'_>, texts: &mut Texts) {
-        let Some(&(.., kind, subject)) = RULES.iter().find(|&&(provider, begin, end, ..)| {
+        let Some(&(.., kind, recipient)) = RULES.iter().find(|&&(provider, begin, end, ..)| {
             provider == event.provider && (begin == event.id || end == Some(event.id))
         }) else {
             return;
         };
-        let key = match subject {
-            Process(field) | Thread(field) | Everybody(field) => event.number(field).map(Key::Number),
+        let key = match recipient {
+            Process(field) | Thread(field) | Broadcast(field) => event.number(field).map(Key::Number),
             Service(field) => event.text(field, texts).map(Key::Text),
         };
-        let teller = Key::Teller(event.record.thread_id());
+        let sender = Key::Sender(event.record.thread_id());
         if RULES.iter().any(|&(provider, begin, ..)| event.is((provider, begin))) {
-            self.begin(event, kind, subject, [Some(teller), key], texts);
+            self.begin(event, kind, recipient, [Some(sender), key], texts);
         } else {
-            let row = key.and_then(|key| self.open(kind, key)).or_else(|| self.open(kind, teller));
+            let row = key.and_then(|key| self.open(kind, key)).or_else(|| self.open(kind, sender));
             match row.and_then(|row| self.rows.get_mut(row)) {
                 Some(row) => {
                     row.end_ns = Some(event.time_ns());
@@ -95,17 +95,17 @@ impl NotificationTracker {
         &mut self,
         event: &PhaseEvent<'_>,
         kind: NotificationKind,
-        subject: Subject,
+        recipient: Recipient,
         keys: [Option<Key>; 2],
         texts: &mut Texts,
     ) {
-        let pid = match subject {
+        let pid = match recipient {
             Process(field) => event.number32(field),
             Thread(_) => event.number32("ProcessId"),
             _ => None,
         };
         for key in keys.into_iter().flatten() {
-            self.under_way.entry((kind, key)).or_default().push(self.rows.len());
+            self.in_flight.entry((kind, key)).or_default().push(self.rows.len());
         }
         self.rows.push(Notification {
             kind,
@@ -114,8 +114,8 @@ impl NotificationTracker {
             pid,
             tid: event.number32("ThreadId"),
             level: event.number32("Level"),
-            flags: match subject {
-                Everybody(field) => event.number32(field),
+            flags: match recipient {
+                Broadcast(field) => event.number32(field),
                 _ => event.number32("Flags"),
             },
             teller_pid: event.record.process_id(),
@@ -127,9 +127,9 @@ impl NotificationTracker {
 
     /// The latest row under `key` that has not ended.
     fn open(&mut self, kind: NotificationKind, key: Key) -> Option<usize> {
-        let rows = self.under_way.get_mut(&(kind, key))?;
+        let rows = self.in_flight.get_mut(&(kind, key))?;
         while let Some(row) = rows.pop() {
-            // Each row stands under two keys, and may have ended by the other.
+            // Each row is listed under two keys, and may have ended by the other one.
             if self.rows.get(row).is_some_and(|row| row.end_ns.is_none()) {
                 return Some(row);
             }
@@ -137,7 +137,7 @@ impl NotificationTracker {
         None
     }
 
-    /// The table, by start, with the session of each teller.
+    /// The table, by start, with the session of each sender.
     pub(super) fn finish(self, processes: &ProcessTracker, losses: &mut Losses) -> Notifications {
         losses.add(&counters::ACTIVITY_END_WITHOUT_BEGIN, self.unmatched);
         self.rows
@@ -151,5 +151,5 @@ impl NotificationTracker {
     }
 }
 
-/// Fields of an end that say how it went; an event has at most one of them.
+/// Result fields of end events; an event has at most one of them.
 const STATUSES: [&str; 4] = ["Status", "TerminateStatus", "WaitStatus", "Command"];

@@ -1,7 +1,7 @@
-//! The manifest events that say what a transition is doing, and how their fields are read.
+//! The manifest events of transitions, and access to their fields.
 //!
-//! They are few and are looked at when the whole recording has been read: its last records may hold their schemas, and
-//! what a service, a device or a processor is called.
+//! They are few and are processed after the whole recording has been read, because its last records may contain their
+//! schemas and the names of services, devices and processors.
 
 use onoff_etl::{Guid, Record};
 use onoff_etw::Fields;
@@ -9,14 +9,13 @@ use onoff_trace::StringId;
 
 use super::texts::Texts;
 
-/// A provider of such events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Provider {
     pub(super) guid: Guid,
     pub(super) name: &'static str,
 }
 
-/// An event of a provider, by its id.
+/// A provider and the id of one of its events.
 pub(super) type Event = (Provider, u16);
 
 macro_rules! providers {
@@ -51,7 +50,7 @@ providers! {
     USER_PROFILES = 0x89b1e9f0_5aff_44a6_9b44_0a07a7ce5845, "Microsoft-Windows-User Profiles Service";
 }
 
-/// One such event, its fields by name.
+/// A transition event with its fields by name.
 pub(super) struct PhaseEvent<'a> {
     pub(super) record: &'a Record<'a>,
     pub(super) provider: Provider,
@@ -75,27 +74,27 @@ impl<'a> PhaseEvent<'a> {
         self.record.time_ns()
     }
 
-    /// The number of a field; `None` when the event has no such field.
+    /// The value of a numeric field; `None` if the event has no such field.
     pub(super) fn number(&self, name: &str) -> Option<u64> {
         self.fields.get(name)?.as_u64()
     }
 
-    /// The number of a field that fits 32 bits.
+    /// The value of a numeric field that fits in 32 bits.
     pub(super) fn number32(&self, name: &str) -> Option<u32> {
         self.fields.get(name)?.as_u32()
     }
 
-    /// The number of a field that may be negative.
+    /// The value of a signed numeric field.
     pub(super) fn signed(&self, name: &str) -> Option<i64> {
         self.fields.get(name)?.as_i64()
     }
 
-    /// The text of a field, as people read it; `None` when the event has no such field.
+    /// The text form of a field; `None` if the event has no such field.
     pub(super) fn text(&self, name: &str, texts: &mut Texts) -> Option<StringId> {
         self.fields.get(name).map(|value| texts.display(value))
     }
 
-    /// What names the record in the tables, e.g. `Microsoft-Windows-Kernel-PnP/216`.
+    /// Name of the record in the tables, e.g. `Microsoft-Windows-Kernel-PnP/216`.
     pub(super) fn label(&self, texts: &mut Texts) -> StringId {
         texts.display(format_args!("{}/{}", self.provider.name, self.id))
     }
@@ -112,7 +111,7 @@ mod tests {
     use onoff_input::unpack::Limits;
     use onoff_sources::{files_from_bytes, open_files};
 
-    /// Versions that any of the events has: the catalog knows 14 of the one that has most.
+    /// Number of event versions to test: the catalog has up to 14 of one event.
     const VERSIONS: u8 = 16;
 
     fn read(events: impl Iterator<Item = (Uuid, u16, u8, Payload)>) -> onoff_trace::Trace {
@@ -128,10 +127,10 @@ mod tests {
         open_files(&files, Tables::all(), &Options::default()).unwrap()
     }
 
-    /// Windows 7 to 11 record the same events in up to 14 versions: none of them is a loss for what it lacks.
+    /// Windows 7 to 11 record the same events in up to 14 versions. None of them may be counted as unreadable.
     #[test]
-    fn no_version_of_an_event_is_unreadable() {
-        // Zeros are long enough for every layout; only the time at which a transition begins or ends cannot be zero.
+    fn all_event_versions_are_readable() {
+        // Zeros are long enough for every layout; only the start and end times of a transition must not be zero.
         const TIME: u64 = 133_500_000_000_000_000;
         let payload = |guid: onoff_etl::Guid, id: u16| {
             let before = match (guid == super::KERNEL_POWER.guid, id) {
@@ -151,10 +150,10 @@ mod tests {
         assert!(trace.milestones.len() > 500, "{}", trace.milestones.len());
     }
 
-    /// What logs of real machines hold: a PC whose firmware took 12.6 s, one whose firmware stores a counter as the end of reset, one
-    /// without a table, and a suspend of 3 ms two hours after the reset.
+    /// Values from logs of real machines: a PC whose firmware took 12.6 s, one whose firmware stores a counter as the
+    /// end of reset, one without a table, and a suspend of 3 ms two hours after the reset.
     #[test]
-    fn firmwares_times_are_milliseconds() {
+    fn firmware_times_are_milliseconds() {
         const MS: i64 = 1_000_000;
         let boot = Uuid::from_u128(0x15ca44ff_4d7a_4baa_bba5_0998955e531e);
         let power = Uuid::from_u128(0x331c3b3a_2005_44c2_ac5e_77220c37d6b4);
@@ -182,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_was_set_is_known_by_how_much_in_every_version() {
+    fn reads_clock_change_in_every_version() {
         let general = Uuid::from_u128(0xa68ca8b7_004f_d7b6_a698_07e2de0f1f5d);
         let (new, old) = (133_500_000_000_000_000_u64, 133_500_036_000_000_000_u64);
         let times = || Payload::wide().u64(new).u64(old);
@@ -195,7 +194,7 @@ mod tests {
         let trace = read(versions.into_iter().map(|(version, payload)| (general, 1, version, payload)));
         let set = trace.milestones.iter().filter(|row| trace.text(row.name) == milestone::CLOCK_SET);
         let set: Vec<_> = set.map(|row| (row.value, trace.text(row.detail))).collect();
-        // One hour back, by a program; the oldest version does not say by whom.
+        // One hour back, by a program; the oldest version does not contain which.
         let reasons = trace.milestones.iter().filter(|row| trace.text(row.name) == milestone::CLOCK_SET_REASON);
         assert_eq!(reasons.map(|row| row.value).collect::<Vec<_>>(), [Some(1); 3]);
         let by = Some(-3_600_000);

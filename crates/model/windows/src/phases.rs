@@ -1,4 +1,4 @@
-//! The events about the transition, in time order, once everything that explains them is known.
+//! Processes transition events in time order, after everything that explains them is known.
 
 use onoff_etl::Guid;
 use onoff_etw::{Fields, Schemas};
@@ -6,6 +6,7 @@ use onoff_trace::{Image, Losses, Process, TableName, Tables, Thread};
 
 use super::activities::ActivityTracker;
 use super::counters;
+use super::deferred_records::DeferredRecords;
 use super::devices::DeviceTracker;
 use super::file_events::FileEventTracker;
 use super::images::ImageTracker;
@@ -16,12 +17,11 @@ use super::phase_events::{Event, KERNEL_PROCESS, PhaseEvent};
 use super::power_requests::PowerRequestTracker;
 use super::processes::ProcessTracker;
 use super::services::ServiceTracker;
-use super::set_aside::SetAside;
 use super::texts::Texts;
 use super::threads::ThreadTracker;
 use super::{activities, devices, file_events, methods, milestones, notifications, power_requests, services};
 
-/// The trackers that follow such events.
+/// The trackers of transition events.
 #[derive(Debug, Default)]
 pub(super) struct Phases {
     pub(super) milestones: MilestoneTracker,
@@ -35,36 +35,35 @@ pub(super) struct Phases {
     pub(super) threads: ThreadTracker,
     pub(super) images: ImageTracker,
     pub(super) methods: MethodTracker,
-    /// The processor's nominal speed; 0 when not known.
+    /// Nominal processor speed, MHz; 0 when not known.
     pub(super) processor_mhz: u32,
-    /// Whether the kernel logger recorded processes, threads, modules: then the provider's account of the same would only
-    /// repeat it.
+    /// True if the kernel logger recorded processes, threads or modules. Then the events of the Kernel-Process provider
+    /// are duplicates.
     pub(super) kernel_processes: bool,
     pub(super) kernel_threads: bool,
     pub(super) kernel_images: bool,
 }
 
-/// What an event of Kernel-Process says.
+/// Meaning of a Kernel-Process event.
 #[derive(Clone, Copy)]
 enum Edge {
-    Begins,
-    Ends,
-    /// It was there when the recording began.
-    Was,
+    Start,
+    End,
+    /// It existed before the recording.
+    Present,
 }
 
-/// Kernel-Process's events about processes, threads and modules, by id.
-const PROCESS: &[(u16, Edge)] = &[(1, Edge::Begins), (2, Edge::Ends), (15, Edge::Was)];
-const THREAD: &[(u16, Edge)] = &[(3, Edge::Begins), (4, Edge::Ends)];
-const IMAGE: &[(u16, Edge)] = &[(5, Edge::Begins), (6, Edge::Ends)];
+/// Kernel-Process events for processes, threads and modules, by id.
+const PROCESS: &[(u16, Edge)] = &[(1, Edge::Start), (2, Edge::End), (15, Edge::Present)];
+const THREAD: &[(u16, Edge)] = &[(3, Edge::Start), (4, Edge::End)];
+const IMAGE: &[(u16, Edge)] = &[(5, Edge::Start), (6, Edge::End)];
 
-/// The events themselves.
 fn events(of: &'static [(u16, Edge)]) -> impl Iterator<Item = Event> {
     of.iter().map(|&(id, _)| (KERNEL_PROCESS, id))
 }
 
-/// The tables that are made of such events, and what each tracker reads for them. The rules by which a tracker reads are
-/// what declares an event: there is no second list to forget it in.
+/// The tables built from these events, with the events that each tracker reads. The trackers' own rules declare the
+/// events, so there is no second list to keep in sync.
 fn declared() -> [(TableName, Vec<Event>); 11] {
     [
         (TableName::Milestones, milestones::events().collect()),
@@ -81,7 +80,7 @@ fn declared() -> [(TableName, Vec<Event>); 11] {
     ]
 }
 
-/// The events that the wanted tables are made of.
+/// The events needed for the `wanted` tables.
 pub(super) fn wanted(wanted: Tables) -> impl Iterator<Item = (Guid, u16)> {
     declared()
         .into_iter()
@@ -95,17 +94,23 @@ fn edge(of: &[(u16, Edge)], event: &PhaseEvent<'_>) -> Option<Edge> {
 }
 
 impl Phases {
-    pub(super) fn replay(&mut self, records: &SetAside, schemas: &Schemas, texts: &mut Texts, losses: &mut Losses) {
-        let mut spare: Fields<'static> = Fields::new();
+    pub(super) fn replay(
+        &mut self,
+        records: &DeferredRecords,
+        schemas: &Schemas,
+        texts: &mut Texts,
+        losses: &mut Losses,
+    ) {
+        let mut scratch: Fields<'static> = Fields::new();
         for record in records.iter() {
-            let mut fields = spare.reuse();
+            let mut fields = scratch.reuse();
             schemas.decode(&record, &mut fields);
             if let Some(event) = PhaseEvent::new(&record, &fields)
                 && self.take(&event, texts, losses).is_none()
             {
                 losses.add_at(&counters::PHASE_EVENT_UNREADABLE, || format!("{}/{}", event.provider.name, event.id));
             }
-            spare = fields.reuse();
+            scratch = fields.reuse();
         }
     }
 
@@ -115,7 +120,7 @@ impl Phases {
         }
         self.activities.on_event(event, texts);
         self.notifications.on_event(event, texts);
-        // Each looks at its own events; one that lacks a field counts once.
+        // Each tracker handles its own events; an event with a missing field counts once.
         let read = [
             self.milestones.on_event(event, self.processor_mhz, texts),
             self.services.on_event(event, texts),
@@ -127,7 +132,7 @@ impl Phases {
         read.iter().all(Option::is_some).then_some(())
     }
 
-    /// The Kernel-Process provider, for recordings without the kernel logger's own events.
+    /// Kernel-Process events, for recordings without the kernel logger's own events.
     fn kernel_process(&mut self, event: &PhaseEvent<'_>, texts: &mut Texts, losses: &mut Losses) -> Option<()> {
         if let Some(edge) = edge(PROCESS, event).filter(|_| !self.kernel_processes) {
             self.process(event, edge, texts, losses)?;
@@ -153,15 +158,15 @@ impl Phases {
             ..Process::unknown(pid)
         };
         match edge {
-            Edge::Begins => {
+            Edge::Start => {
                 let creator_tid = event.record.thread_id();
                 self.processes.start(event.time_ns(), Process { creator_tid, ..known }, losses);
             }
-            Edge::Ends => {
+            Edge::End => {
                 let status = event.number32("ExitCode").map(|status| status as i32);
                 self.processes.end(event.time_ns(), known, status);
             }
-            Edge::Was => self.processes.present(known),
+            Edge::Present => self.processes.present(known),
         }
         Some(())
     }
@@ -183,12 +188,12 @@ impl Phases {
             ..Thread::unknown(tid, pid)
         };
         match edge {
-            Edge::Begins => {
+            Edge::Start => {
                 let creator_tid = event.record.thread_id();
                 self.threads.start(event.time_ns(), Thread { creator_tid, ..known }, losses);
             }
-            Edge::Ends => self.threads.end(event.time_ns(), known),
-            Edge::Was => self.threads.present(known),
+            Edge::End => self.threads.end(event.time_ns(), known),
+            Edge::Present => self.threads.present(known),
         }
         Some(())
     }
@@ -205,8 +210,8 @@ impl Phases {
             ..Image::UNKNOWN
         };
         match edge {
-            Edge::Begins | Edge::Was => self.images.load(event.time_ns(), image, losses),
-            Edge::Ends => self.images.unload(event.time_ns(), image),
+            Edge::Start | Edge::Present => self.images.load(event.time_ns(), image, losses),
+            Edge::End => self.images.unload(event.time_ns(), image),
         }
         Some(())
     }

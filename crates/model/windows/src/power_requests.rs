@@ -1,11 +1,11 @@
-//! Power requests to devices, as Kernel-Power or the kernel logger records them.
+//! Builds the table of power requests to devices, from Kernel-Power or the kernel logger.
 //!
 //! ```text
 //!   IRP sent ──► driver enters ──► driver leaves ──► IRP completed
 //!      7, 0x1226      20               21               8, 523, 0x1227
 //! ```
 //!
-//! A request packet's address is used again after its completion.
+//! The address of an IRP is reused after its completion.
 
 use hashbrown::HashMap;
 use onoff_etl::Record;
@@ -20,23 +20,23 @@ use super::texts::Texts;
 #[derive(Debug, Default)]
 pub(super) struct PowerRequestTracker {
     rows: Vec<PowerRequest>,
-    /// The latest row of each request packet.
+    /// The latest row of each IRP.
     requests: HashMap<u64, usize>,
-    /// The latest row of each request packet in each device object of a stack.
+    /// The latest row of each IRP and device object of a stack.
     drivers: HashMap<(u64, u64), usize>,
     unmatched: u64,
 }
 
-/// Minor functions of power requests (`IRP_MN_…`).
+/// IRP minor functions of power requests (`IRP_MN_…`).
 const SET_POWER: u64 = 2;
 const QUERY_POWER: u64 = 3;
 
-/// What an event says.
+/// Meaning of an event.
 #[derive(Clone, Copy)]
 enum Step {
     Sent,
     Completed,
-    Waits,
+    PowerManagerWaits,
     DriverEnters,
     DriverLeaves,
 }
@@ -45,13 +45,13 @@ enum Step {
 const EVENTS: &[(u16, Step)] = &[
     (7, Step::Sent),
     (8, Step::Completed),
-    (11, Step::Waits),
+    (11, Step::PowerManagerWaits),
     (20, Step::DriverEnters),
     (21, Step::DriverLeaves),
     (523, Step::Completed),
 ];
 
-/// The events of which the table is made.
+/// The events this table is built from.
 pub(super) fn events() -> impl Iterator<Item = Event> {
     EVENTS.iter().map(|&(id, _)| (KERNEL_POWER, id))
 }
@@ -61,7 +61,7 @@ impl PowerRequestTracker {
         self.rows.is_empty()
     }
 
-    /// Takes a phase event; `None` when it lacks a field it needs.
+    /// Processes a phase event; `None` if a required field is missing.
     pub(super) fn on_event(&mut self, event: &PhaseEvent<'_>, texts: &mut Texts) -> Option<()> {
         let Some(&(_, step)) = EVENTS.iter().find(|&&(id, _)| event.is((KERNEL_POWER, id))) else { return Some(()) };
         let time_ns = event.time_ns();
@@ -88,12 +88,12 @@ impl PowerRequestTracker {
                         row.status = status;
                         row.failed_driver = failed;
                     }
-                    // Newer versions record a completion twice.
+                    // Newer versions of Windows record a completion twice.
                     Some(_) => {}
                     None => self.unmatched += 1,
                 }
             }
-            Step::Waits => match self.request(irp) {
+            Step::PowerManagerWaits => match self.request(irp) {
                 Some(row) => row.waiting_ns = row.waiting_ns.or(Some(time_ns)),
                 None => self.unmatched += 1,
             },
@@ -127,7 +127,7 @@ impl PowerRequestTracker {
         Some(())
     }
 
-    /// The kernel logger's own record of a request.
+    /// A request recorded by the kernel logger.
     pub(super) fn on_start(&mut self, record: &Record<'_>, start: &DevicePowerStart<'_>, texts: &mut Texts) {
         self.requests.insert(start.irp, self.rows.len());
         self.rows.push(PowerRequest {
@@ -141,7 +141,7 @@ impl PowerRequestTracker {
         });
     }
 
-    /// The kernel logger's own record of its completion.
+    /// A completion recorded by the kernel logger.
     pub(super) fn on_end(&mut self, time_ns: i64, end: &DevicePowerEnd) {
         match self.request(end.irp) {
             Some(row) if row.end_ns.is_none() => {
@@ -157,12 +157,12 @@ impl PowerRequestTracker {
         self.rows.get_mut(row)
     }
 
-    /// The table, by start, with what `devices` says of each instance.
+    /// The table, by start, with driver and names from `devices`.
     pub(super) fn finish(self, devices: &[InstalledDevice], texts: &mut Texts, losses: &mut Losses) -> PowerRequests {
         losses.add(&counters::POWER_REQUEST_END_WITHOUT_BEGIN, self.unmatched);
         let unfinished = self.rows.iter().filter(|row| row.end_ns.is_none()).count();
         losses.add(&counters::POWER_REQUEST_UNFINISHED, unfinished as u64);
-        // Case is not significant in instance paths, and the two sources write it differently.
+        // Instance IDs are case-insensitive, and the two sources differ in case.
         let installed: HashMap<String, &InstalledDevice> =
             devices.iter().map(|device| (device.instance.to_ascii_lowercase(), device)).collect();
         self.rows

@@ -1,4 +1,4 @@
-//! Processes: their starts, ends and rundown, as lives of process ids.
+//! Builds the processes table from starts, ends and rundowns; one row per process lifetime.
 //!
 //! ```text
 //!   (unknown) --start--------> alive, start known --end--> ended
@@ -7,7 +7,7 @@
 //!        \----end------------> ended, start open
 //! ```
 //!
-//! Merging repeats the rundown of every input, so what says no more than is known changes nothing.
+//! Merging repeats the rundown of every input, so an event without new information changes nothing.
 
 use hashbrown::HashMap;
 use onoff_etl::{Clock, Record};
@@ -21,7 +21,7 @@ use super::texts::Texts;
 pub(super) struct ProcessTracker {
     rows: Vec<Process>,
     alive: HashMap<u32, usize>,
-    /// Rows of each process id, as they were met.
+    /// Rows of each process id, in order of appearance.
     by_pid: HashMap<u32, Vec<usize>>,
 }
 
@@ -58,12 +58,12 @@ impl ProcessTracker {
             }
             ProcessEventKind::End => self.end(time_ns, known, Some(event.exit_status)),
             ProcessEventKind::RundownStart | ProcessEventKind::RundownEnd => {
-                let row = self.living(known.pid, known.unique_key);
+                let row = self.alive_row(known.pid, known.unique_key);
                 fill(&mut self.rows[row], &known);
             }
             ProcessEventKind::Defunct => {
-                // Its object outlives it because somebody holds a handle. It says nothing new about a process that ended
-                // in the recording, and one that ended before is not part of it.
+                // The object outlives the process because of an open handle. The event adds nothing to a process that
+                // ended in the recording, and one that ended before is not part of it.
                 let ended_ns = event
                     .exit_time
                     .and_then(|filetime| i64::try_from(filetime).ok())
@@ -80,7 +80,7 @@ impl ProcessTracker {
         }
     }
 
-    /// A process began. Everything but its times is taken from `known`.
+    /// Records the start of a process; everything but its times comes from `known`.
     pub(super) fn start(&mut self, time_ns: i64, known: Process, losses: &mut Losses) {
         if let Some(&row) = self.alive.get(&known.pid) {
             let present = &mut self.rows[row];
@@ -95,9 +95,9 @@ impl ProcessTracker {
         self.alive.insert(known.pid, row);
     }
 
-    /// A process ended. Everything but its times is taken from `known`, where it was not known.
+    /// Records the end of a process; values that were unknown come from `known`.
     pub(super) fn end(&mut self, time_ns: i64, known: Process, exit_status: Option<i32>) {
-        let row = self.living(known.pid, known.unique_key);
+        let row = self.alive_row(known.pid, known.unique_key);
         let present = &mut self.rows[row];
         fill(present, &known);
         present.end_ns = Some(time_ns);
@@ -105,14 +105,14 @@ impl ProcessTracker {
         self.alive.remove(&known.pid);
     }
 
-    /// A process was there. Everything but its times is taken from `known`, where it was not known.
+    /// Records that a process exists; values that were unknown come from `known`.
     pub(super) fn present(&mut self, known: Process) {
-        let row = self.living(known.pid, known.unique_key);
+        let row = self.alive_row(known.pid, known.unique_key);
         fill(&mut self.rows[row], &known);
     }
 
-    // A rundown can name a process that was seen to end a moment before: the object goes later than the process.
-    fn living(&mut self, pid: u32, unique_key: u64) -> usize {
+    // A rundown can list a process that has just ended: the object is freed later than the process.
+    fn alive_row(&mut self, pid: u32, unique_key: u64) -> usize {
         if let Some(&row) = self.alive.get(&pid) {
             return row;
         }
@@ -135,7 +135,7 @@ impl ProcessTracker {
         row
     }
 
-    /// The process that had `pid` at `time_ns`.
+    /// The process that had id `pid` at `time_ns`.
     pub(super) fn at(&self, pid: u32, time_ns: i64) -> Option<&Process> {
         let rows = self.by_pid.get(&pid)?;
         let begun = |&row: &usize| {

@@ -1,4 +1,4 @@
-//! Event schemas: what the user gives, and the records by which a recording explains its own events.
+//! Event schemas: those supplied by the user, and those that a recording contains.
 
 use onoff_etl::{Guid, HeaderKind, Record};
 use onoff_etw::Schemas;
@@ -15,9 +15,9 @@ pub(super) const EVENT_METADATA_CLASS: Guid = Guid::from_u128(0xbbccf6c1_6cd1_48
 const MANIFEST_EVENT: u16 = 0xFFFE;
 const MANIFEST_OPCODE: u8 = 0xFE;
 
-/// Whether `record` explains other events: a description, or a part of a manifest that a provider logs of itself.
+/// True if `record` describes other events: a description, or part of a manifest that a provider logs.
 #[inline]
-pub(super) fn explains(record: &Record<'_>) -> bool {
+pub(super) fn describes_others(record: &Record<'_>) -> bool {
     match record.kind() {
         HeaderKind::Event => {
             record.opcode() == MANIFEST_OPCODE
@@ -28,10 +28,10 @@ pub(super) fn explains(record: &Record<'_>) -> bool {
     }
 }
 
-/// The schemas known before the recording is read: the catalog's and the user's.
+/// The schemas known before the recording is read: those of the built-in catalog and those supplied by the user.
 ///
 /// # Errors
-/// A manifest or DLL that cannot be read, or that describes no event.
+/// A manifest or DLL that cannot be read, or that describes no events.
 pub(crate) fn known(options: &Options) -> Result<Schemas, Error> {
     let mut schemas = Schemas::new();
     for manifest in &options.manifests {
@@ -40,7 +40,7 @@ pub(crate) fn known(options: &Options) -> Result<Schemas, Error> {
     Ok(schemas)
 }
 
-/// Whether the bytes are a manifest, or a program or library, that describes events of a provider.
+/// True for a manifest, or a program or library, that describes events of a provider.
 #[must_use]
 pub fn describes_events(bytes: &[u8]) -> bool {
     let mut schemas = Schemas::new();
@@ -48,26 +48,26 @@ pub fn describes_events(bytes: &[u8]) -> bool {
         true => schemas.add_provider_binary(bytes).is_ok_and(|providers| providers > 0),
         false => {
             let text = text(bytes);
-            // A manifest that cannot be understood is one all the same: who wants it is told.
+            // An invalid manifest counts too, so that using it reports an error.
             text.contains("instrumentationManifest")
         }
     }
 }
 
 fn add(schemas: &mut Schemas, manifest: &NamedBytes) -> Result<(), Error> {
-    let refused = |reason: String| Error::Schema { path: manifest.name.clone().into(), reason };
+    let invalid = |reason: String| Error::Schema { path: manifest.name.clone().into(), reason };
     let providers = if manifest.bytes.starts_with(b"MZ") {
-        schemas.add_provider_binary(&manifest.bytes).map_err(|error| refused(error.to_string()))?
+        schemas.add_provider_binary(&manifest.bytes).map_err(|error| invalid(error.to_string()))?
     } else {
-        schemas.add_manifest(&text(&manifest.bytes)).map_err(|error| refused(error.to_string()))?
+        schemas.add_manifest(&text(&manifest.bytes)).map_err(|error| invalid(error.to_string()))?
     };
     if providers == 0 {
-        return Err(refused("describes no event provider".into()));
+        return Err(invalid("contains no event provider".into()));
     }
     Ok(())
 }
 
-/// A manifest's text: UTF-8 or UTF-16, as its byte order mark says.
+/// Decodes a manifest: UTF-8, or UTF-16 with a byte order mark.
 fn text(bytes: &[u8]) -> String {
     let units = |bytes: &[u8], from: fn([u8; 2]) -> u16| {
         let (pairs, _) = bytes.as_chunks::<2>();
@@ -82,7 +82,7 @@ fn text(bytes: &[u8]) -> String {
     }
 }
 
-/// Adds what could not be learned to `losses`.
+/// Adds the losses of schema processing to `losses`.
 pub fn count(schemas: &Schemas, losses: &mut Losses) {
     let lost = schemas.losses();
     losses.add(&counters::SCHEMA_MALFORMED, lost.malformed_records);

@@ -1,4 +1,4 @@
-//! What to decode: worked out once from the tables a caller wants, asked once per record.
+//! Decides which records to decode: computed once from the requested tables, queried once per record.
 
 use hashbrown::{HashMap, HashSet};
 use onoff_etl::{Guid, HeaderKind, Record};
@@ -7,52 +7,46 @@ use onoff_trace::{TableName, Tables};
 
 use super::kernel_events::{self, Subject, class_hook};
 use super::phases;
-use super::schemas::{EVENT_METADATA_CLASS, explains};
+use super::schemas::{EVENT_METADATA_CLASS, describes_others};
 
-/// What is to be done with a record.
+/// How a record is processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Interest {
-    /// Nothing.
+    /// Ignored.
     Skip,
-    /// Decoded where it is met: its meaning depends on nothing else.
+    /// Decoded immediately, because it depends on no other record.
     ContextSwitch,
-    /// The same.
     ReadyThread,
-    /// The same.
     Sample,
-    /// The same.
     DeferredProcedureCall,
-    /// The same.
     InterruptServiceRoutine,
-    /// The same.
     Stack,
-    /// A stack by its key.
+    /// A stack given by its key.
     StackReference,
-    /// Set aside and seen in order: its meaning depends on what came before.
+    /// Deferred and processed in order, because it depends on earlier records.
     Ordered,
-    /// A row of the table of generic events.
+    /// A row of the generic events table.
     Generic,
 }
 
 const HOOKS: usize = 1 << 16;
 
-/// What to do with each record.
 #[derive(Debug)]
 pub(super) struct Selection {
     hooks: Box<[Interest]>,
     classes: HashMap<Guid, Interest>,
     at_end: HashSet<(Guid, u16)>,
     others: Interest,
-    /// Whether the switches themselves are wanted, and not only what they say of the running threads.
+    /// True if context switches are requested, and not just needed for the running threads.
     pub(super) keeps_switches: bool,
-    /// Whether to look for stacks beside manifest events.
+    /// True if stacks attached to manifest events are needed.
     pub(super) event_stacks: bool,
-    /// Whether records that explain others matter.
-    explanations: bool,
-    /// Whether the walk in time order is needed at all.
+    /// True if records that describe events are needed.
+    needs_schemas: bool,
+    /// True if the pass in time order is needed.
     pub(super) in_order: bool,
-    /// Whether the whole recording is looked at in advance.
+    /// True if a survey of the whole recording is needed first.
     pub(super) survey: bool,
 }
 
@@ -66,7 +60,7 @@ impl Selection {
             let interest = match subject {
                 _ if subject.is_generic() => generic,
                 Subject::Machine => Interest::Ordered,
-                // What describes the recording, and what other tables hold, is no generic event, wanted or not.
+                // Records that describe the recording, and records of other tables, are never generic events.
                 _ if !wants(subject.tables()) => Interest::Skip,
                 Subject::ContextSwitch => Interest::ContextSwitch,
                 Subject::ReadyThread => Interest::ReadyThread,
@@ -92,19 +86,19 @@ impl Selection {
             others: generic,
             keeps_switches: wants(&[T::ContextSwitches]),
             event_stacks: wants(&[T::Stacks]),
-            explanations: !wants(&[T::Events, T::Inventory]),
+            needs_schemas: !wants(&[T::Events, T::Inventory]),
             survey: wanted == Tables::NONE || wants(&[T::Events, T::Inventory]),
             in_order: wanted.without(T::Inventory) != Tables::NONE,
         }
     }
 
-    /// What to do with a record of the kernel.
+    /// How to process a kernel record.
     #[inline]
     pub(super) fn of_hook(&self, hook: u16) -> Interest {
         self.hooks.get(usize::from(hook)).copied().unwrap_or(Interest::Skip)
     }
 
-    /// What to do with a record that has no hook, and the hook of its class if that is the kernel's.
+    /// How to process a record without a hook; kernel events are recognized by their class.
     pub(super) fn of_other(&self, record: &Record<'_>) -> Interest {
         let Some(class) = record.class_guid() else { return self.others };
         match record.kind() {
@@ -116,18 +110,19 @@ impl Selection {
         }
     }
 
-    /// Whether a manifest event is set aside to the end: its fields may be described there.
+    /// True if a manifest event is deferred to the end, where its schema may be.
     pub(super) fn at_end(&self, provider: Guid, id: u16) -> bool {
         !self.at_end.is_empty() && self.at_end.contains(&(provider, id))
     }
 
-    /// Whether a record that explains others is set aside: when a survey has not taken it already.
+    /// True if a record that describes events is deferred, because no survey has read it.
     #[inline]
-    pub(super) fn explains(&self, record: &Record<'_>) -> bool {
-        self.explanations && explains(record)
+    pub(super) fn describes_others(&self, record: &Record<'_>) -> bool {
+        self.needs_schemas && describes_others(record)
     }
 
-    // Kernel events in a classic header are few, and have thread and process with them: all of them are seen in order.
+    // Kernel events with a classic header are few and have process and thread in the header, so all are processed in
+    // order.
     fn of_class_hook(&self, hook: u16) -> Interest {
         match self.of_hook(hook) {
             interest @ (Interest::Ordered | Interest::Generic) => interest,

@@ -1,16 +1,16 @@
-//! Services on their way up and down (Services, Services-Svchost).
+//! Builds the table of service transitions, from Services and Services-Svchost events.
 //!
-//! The service control manager records a service's state each time it changes or is reported again:
+//! The service control manager records a service's state whenever it changes or is reported again:
 //!
 //! ```text
 //!   start   (pending, no process)  (pending, host) …     (running, host)
-//!              asked for            first = host is there     done
+//!              requested             first = host is running   done
 //!   stop    (running, host)  (stop pending, host) …      (stopped, no process)
 //!              control sent         first report             done
 //! ```
 //!
 //! Between the host's first report and the end, svchost records when it enters the service's main function: the
-//! service's code is loaded then. Services with a host of their own do not record that.
+//! service's code is loaded then. Services with their own host process do not record that.
 
 use hashbrown::{HashMap, HashSet};
 use onoff_trace::system::InstalledService;
@@ -26,38 +26,38 @@ const START_PENDING: u32 = 2;
 const STOP_PENDING: u32 = 3;
 const RUNNING: u32 = 4;
 
-/// The service control manager starts services by itself.
+/// The auto-start phase.
 const AUTO_START_PHASE: u32 = 1;
 
-/// The service control manager takes part in the system's shutdown.
+/// The system shutdown phase.
 const SHUTDOWN_PHASE: u32 = 3;
 
-/// Groups are started one after another; more open at once than this are begins whose ends were lost.
+/// Groups are started one after another; more open groups than this are starts with lost ends.
 const MAX_OPEN_GROUPS: usize = 64;
 
 #[derive(Debug, Default)]
 pub(super) struct ServiceTracker {
     rows: Vec<ServiceTransition>,
     services: HashMap<StringId, Service>,
-    /// Load-order groups that are being started.
+    /// Load-order groups being started.
     open_groups: Vec<StringId>,
-    /// Load-order groups that the manager recorded by service.
+    /// Load-order groups recorded by the manager, by service.
     groups: HashMap<StringId, StringId>,
     in_auto_start: bool,
 }
 
 #[derive(Debug, Default)]
 struct Service {
-    /// The transition under way.
-    under_way: Option<usize>,
-    /// Recorded before.
+    /// The transition in progress.
+    in_flight: Option<usize>,
+    /// True if the service was recorded before.
     known: bool,
     running: bool,
-    /// Told to stop because the system shuts down.
+    /// True if it was stopped because of a system shutdown.
     in_shutdown: bool,
 }
 
-/// What an event says.
+/// Meaning of an event.
 #[derive(Clone, Copy)]
 enum Meaning {
     AutoStartBegins,
@@ -68,7 +68,7 @@ enum Meaning {
     Status,
     /// The load-order group of a service.
     GroupOfService,
-    /// The host enters the service's main function.
+    /// The host process enters the service's main function.
     MainFunction,
 }
 
@@ -82,13 +82,13 @@ const EVENTS: &[(Event, Meaning)] = &[
     ((SVCHOST, 101), Meaning::MainFunction),
 ];
 
-/// The events of which the table is made.
+/// The events this table is built from.
 pub(super) fn events() -> impl Iterator<Item = Event> {
     EVENTS.iter().map(|&(event, _)| event)
 }
 
 impl ServiceTracker {
-    /// Takes a phase event; `None` when it lacks a field it needs.
+    /// Processes a phase event; `None` if a required field is missing.
     pub(super) fn on_event(&mut self, event: &PhaseEvent<'_>, texts: &mut Texts) -> Option<()> {
         let Some(&(_, meaning)) = EVENTS.iter().find(|&&(declared, _)| event.is(declared)) else { return Some(()) };
         match meaning {
@@ -115,7 +115,7 @@ impl ServiceTracker {
                 if let Some(row) = self
                     .services
                     .get(&service)
-                    .and_then(|service| service.under_way)
+                    .and_then(|service| service.in_flight)
                     .and_then(|row| self.rows.get_mut(row))
                     && row.kind == ServiceChange::Start
                     && row.load_ns.is_none()
@@ -138,16 +138,16 @@ impl ServiceTracker {
         let in_shutdown = event.number32("ExecutionPhase") == Some(SHUTDOWN_PHASE);
         let time_ns = event.time_ns();
         let service = self.services.entry(name).or_default();
-        let under_way = service.under_way.and_then(|row| self.rows.get(row)).map(|row| row.kind);
+        let in_flight = service.in_flight.and_then(|row| self.rows.get(row)).map(|row| row.kind);
 
         use ServiceChange::{Start, Stop};
-        let (begins, ends) = match (state, under_way) {
+        let (begins, ends) = match (state, in_flight) {
             (START_PENDING, None) => (Some(Start), None),
-            // It was stopped, or gave up stopping, without a record of that.
+            // It stopped, or aborted stopping, without a record.
             (START_PENDING, Some(Stop)) => (Some(Start), Some(ServiceOutcome::Failed)),
             (RUNNING, Some(Start)) => (None, Some(ServiceOutcome::Completed)),
-            // A running service that reports "running" again was sent a control; it stops if a report of that follows. Of
-            // one that ran before the recording began, the first such report may be it.
+            // A running service that reports "running" again was sent a control; it is stopping if a stop report
+            // follows. For a service that was already running before the recording, this can be its first report.
             (RUNNING, None) if service.running || in_shutdown || !service.known => (Some(Stop), None),
             (STOP_PENDING, None) => (Some(Stop), None),
             (STOP_PENDING, Some(Start)) => (Some(Stop), Some(ServiceOutcome::Failed)),
@@ -156,22 +156,22 @@ impl ServiceTracker {
             _ => (None, None),
         };
         if let Some(outcome) = ends
-            && let Some(row) = service.under_way.take().and_then(|row| self.rows.get_mut(row))
+            && let Some(row) = service.in_flight.take().and_then(|row| self.rows.get_mut(row))
         {
             row.end_ns = Some(time_ns);
             row.end_tid = event.record.thread_id();
             row.outcome = outcome;
         }
         if state == RUNNING
-            && let Some(row) = service.under_way.and_then(|row| self.rows.get_mut(row))
+            && let Some(row) = service.in_flight.and_then(|row| self.rows.get_mut(row))
             && row.kind == Stop
             && row.checkpoint_ns.is_none()
         {
-            // Only the last of several controls told it to stop.
+            // Only the last of several controls was the stop.
             row.start_ns = time_ns;
         }
         if let Some(kind) = begins {
-            service.under_way = Some(self.rows.len());
+            service.in_flight = Some(self.rows.len());
             self.rows.push(ServiceTransition {
                 service: name,
                 group: if kind == Start && automatic {
@@ -191,7 +191,7 @@ impl ServiceTracker {
                 ..ServiceTransition::UNKNOWN
             });
         }
-        if let Some(row) = service.under_way.and_then(|row| self.rows.get_mut(row)) {
+        if let Some(row) = service.in_flight.and_then(|row| self.rows.get_mut(row)) {
             row.container_pid = row.container_pid.or(pid);
             if row.container.is_empty() {
                 row.container = image;
@@ -212,10 +212,10 @@ impl ServiceTracker {
         Some(())
     }
 
-    /// The table, by start, with groups and containers resolved.
+    /// The table, by start, with groups and host processes resolved.
     ///
-    /// A service's group is what the configuration says; where it says nothing, the group that was being started when the
-    /// service was.
+    /// A service's group comes from the configuration; without it, from the group being started when the service
+    /// started.
     pub(super) fn finish(
         self,
         installed: &[InstalledService],
@@ -228,11 +228,11 @@ impl ServiceTracker {
         for service in installed {
             configured.insert(service.name.to_ascii_lowercase(), service);
         }
-        let knows_groups = installed.iter().any(|service| !service.load_order_group.is_empty());
-        // A running service that reported "running" again and nothing more did not stop; while the system shuts down it
-        // did not answer.
-        let silent: HashSet<usize> =
-            services.values().filter(|service| service.in_shutdown).filter_map(|service| service.under_way).collect();
+        let has_groups = installed.iter().any(|service| !service.load_order_group.is_empty());
+        // A running service that only reported "running" again did not stop; during a system shutdown, it did not
+        // respond.
+        let unresponsive: HashSet<usize> =
+            services.values().filter(|service| service.in_shutdown).filter_map(|service| service.in_flight).collect();
         let mut unfinished = 0;
         let mut rows: Vec<ServiceTransition> = rows
             .into_iter()
@@ -241,13 +241,13 @@ impl ServiceTracker {
                 row.kind == ServiceChange::Start
                     || row.checkpoint_ns.is_some()
                     || row.outcome == ServiceOutcome::Completed
-                    || silent.contains(index)
+                    || unresponsive.contains(index)
             })
             .map(|(_, mut row)| {
                 let configured = configured.get(&texts.get(row.service).to_ascii_lowercase());
                 match (groups.get(&row.service), configured) {
                     (Some(&group), _) => row.group = group,
-                    (None, Some(service)) if knows_groups => {
+                    (None, Some(service)) if has_groups => {
                         row.group = texts.str(&service.load_order_group);
                     }
                     _ => {}

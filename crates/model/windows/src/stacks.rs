@@ -1,6 +1,6 @@
-//! Stacks of all windows together, and what their keys stand for.
+//! Collects the stacks of all windows and resolves their keys.
 //!
-//! Keys are resolved last, because a recording says late what they stand for.
+//! Keys are resolved last, because recordings define them late.
 
 use std::sync::Arc;
 
@@ -15,36 +15,36 @@ use super::stack_keys::StackKeys;
 pub(super) struct StackTracker {
     shelf: Option<Arc<dyn Shelf>>,
     pool: StackPool,
-    pieces: Vec<Piece>,
+    windows: Vec<WindowStacks>,
     keys: StackKeys,
 }
 
-/// A row of a window's stacks that was logged by its key.
+/// A row of a window's stacks that refers to a key.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StackReference {
     pub(super) row: usize,
     pub(super) key: u64,
-    /// When the reference was logged; the event it belongs to may be earlier.
+    /// Time at which the reference was logged; the event it belongs to may be earlier.
     pub(super) time_ns: i64,
 }
 
 #[derive(Debug)]
-struct Piece {
+struct WindowStacks {
     stacks: Stacks,
     references: Vec<StackReference>,
 }
 
 impl StackTracker {
-    /// Puts on `shelf` what it takes.
+    /// A tracker that spills its tables to `shelf`.
     pub(super) fn on(shelf: Option<Arc<dyn Shelf>>) -> Self {
-        Self { pool: StackPool::on(shelf.clone()), shelf, pieces: Vec::new(), keys: StackKeys::default() }
+        Self { pool: StackPool::on(shelf.clone()), shelf, windows: Vec::new(), keys: StackKeys::default() }
     }
 
     pub(super) fn on_definition(&mut self, time_ns: i64, definition: &StackKeyDefinition<'_>) {
         self.keys.define(time_ns, definition, &mut self.pool);
     }
 
-    /// Takes over the stacks of one window, whose ids are those of `pool`.
+    /// Absorbs the stacks of one window, with ids in `pool`.
     pub(super) fn absorb(&mut self, mut stacks: Stacks, pool: &StackPool, references: Vec<StackReference>) {
         if stacks.is_empty() {
             return;
@@ -56,7 +56,7 @@ impl StackTracker {
         if references.is_empty() {
             self.shelve(&mut stacks);
         }
-        self.pieces.push(Piece { stacks, references });
+        self.windows.push(WindowStacks { stacks, references });
     }
 
     fn shelve(&self, stacks: &mut Stacks) {
@@ -65,23 +65,23 @@ impl StackTracker {
         }
     }
 
-    /// The table and the stacks it refers to.
+    /// The table, and the pool of its stacks.
     pub(super) fn finish(mut self, losses: &mut Losses) -> (Batches<Stacks>, StackPool) {
         let mut unknown = 0;
-        let batches = std::mem::take(&mut self.pieces)
+        let batches = std::mem::take(&mut self.windows)
             .into_iter()
-            .map(|mut piece| {
-                if piece.references.is_empty() {
-                    return piece.stacks;
+            .map(|mut window| {
+                if window.references.is_empty() {
+                    return window.stacks;
                 }
-                for StackReference { row, key, time_ns } in piece.references {
-                    match (self.keys.at(key, time_ns), piece.stacks.stack.get_mut(row)) {
+                for StackReference { row, key, time_ns } in window.references {
+                    match (self.keys.at(key, time_ns), window.stacks.stack.get_mut(row)) {
                         (Some(stack), Some(cell)) => *cell = stack,
                         _ => unknown += 1,
                     }
                 }
-                self.shelve(&mut piece.stacks);
-                piece.stacks
+                self.shelve(&mut window.stacks);
+                window.stacks
             })
             .collect();
         losses.add(&counters::STACK_KEY_UNKNOWN, unknown);

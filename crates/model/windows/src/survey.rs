@@ -1,6 +1,6 @@
-//! A first look at all records in no order: what there is, and what explains it.
+//! A first pass over all records, in no particular order: event counts, and the records that describe events.
 //!
-//! Buffers are counted side by side, without merging their streams, so that this is much faster than reading in order.
+//! Buffers are processed in parallel without merging their streams, which is much faster than reading in order.
 
 use std::convert::Infallible;
 use std::ops::ControlFlow;
@@ -12,26 +12,26 @@ use onoff_etw::{Description, Fields, SchemaSource, Schemas};
 use onoff_trace::{Inventory, KindCount, KindDetail, ManifestNumbers, ProviderCount};
 use rayon::prelude::*;
 
+use super::deferred_records::DeferredRecords;
 use super::names;
-use super::schemas::explains;
+use super::schemas::describes_others;
 use super::selection::{Interest, Selection};
-use super::set_aside::SetAside;
 use onoff_input::opened::Files;
 use onoff_input::options::Options;
 use onoff_input::options::Progress;
 
-/// What a recording holds.
+/// The result of a survey.
 #[derive(Debug, Default)]
 pub(super) struct Survey {
     kinds: HashMap<Kind, Count>,
-    /// Records that explain others, in file order.
-    pub(super) explanations: SetAside,
-    /// Records about the machine, in file order.
-    pub(super) machine: SetAside,
+    /// Records that describe events, in file order.
+    pub(super) schema_records: DeferredRecords,
+    /// Records about the computer, in file order.
+    pub(super) machine: DeferredRecords,
     pub(super) losses: onoff_etl::Losses,
 }
 
-/// What makes two records of one kind.
+/// Key of a kind of event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Kind {
     Kernel { hook: u16, version: u8 },
@@ -46,7 +46,7 @@ enum Kind {
 struct Count {
     events: u64,
     bytes: u64,
-    /// A record of the kind, to name it by.
+    /// A record of the kind, used to name it.
     example: Vec<u8>,
 }
 
@@ -54,7 +54,7 @@ impl Survey {
     pub(super) fn of(recording: &Recording<'_>, selection: &Selection, files: &Files, options: &Options) -> Survey {
         let total_bytes = recording.buffers().iter().map(stored).sum();
         let done_bytes = AtomicU64::new(0);
-        // Few enough for each task to be worth it, many enough to share them out.
+        // Large enough for a task to pay off, small enough to distribute the work.
         const BUFFERS_PER_TASK: usize = 64;
         recording
             .buffers()
@@ -98,8 +98,8 @@ impl Survey {
         });
         count.events += 1;
         count.bytes += record.size() as u64;
-        if explains(record) {
-            self.explanations.push(record);
+        if describes_others(record) {
+            self.schema_records.push(record);
         }
         if selection.in_order {
             return;
@@ -123,18 +123,18 @@ impl Survey {
                 })
                 .or_insert(count);
         }
-        self.explanations.append(&other.explanations);
+        self.schema_records.append(&other.schema_records);
         self.machine.append(&other.machine);
         self.losses.merge(&other.losses);
         self
     }
 
-    /// Teaches `schemas` what the recording says of its events.
+    /// Adds the schemas in the recording to `schemas`.
     pub(super) fn teach(&self, schemas: &mut Schemas) {
-        for record in self.explanations.iter() {
+        for record in self.schema_records.iter() {
             schemas.observe(&record);
         }
-        // Providers name themselves beside their events.
+        // Events can contain the names of their providers.
         for count in self.kinds.values() {
             if let Ok(example) = Record::parse(&count.example) {
                 schemas.observe(&example);
@@ -142,7 +142,7 @@ impl Survey {
         }
     }
 
-    /// The count of everything, by names that `schemas` knows.
+    /// The event counts, with names from `schemas`.
     pub(super) fn inventory(&self, schemas: &Schemas) -> Inventory {
         let mut providers: HashMap<(String, String), (u64, u64)> = HashMap::new();
         let mut kinds = Vec::with_capacity(self.kinds.len());
@@ -199,7 +199,7 @@ fn detail(example: &Record<'_>, description: &Description<'_>, schemas: &Schemas
     }
 }
 
-/// Bytes of a buffer in its file.
+/// Size of a buffer in its file.
 fn stored(buffer: &BufferInfo) -> u64 {
     buffer.available as u64
 }
@@ -221,7 +221,7 @@ impl Kind {
 #[inline]
 fn kind(record: &Record<'_>) -> Kind {
     if let Some(hook) = record.hook() {
-        // Kernel headers keep the version in one byte.
+        // Kernel headers store the version in one byte.
         let version = (record.version() & 0xFF) as u8;
         return Kind::Kernel { hook, version };
     }
@@ -242,7 +242,7 @@ fn kind(record: &Record<'_>) -> Kind {
     }
 }
 
-/// The name in a TraceLogging description: after its size (2 bytes) and its tag (7 bits a byte) up to the zero byte.
+/// The name in TraceLogging metadata: after the size (2 bytes) and the tag (7 bits per byte), up to the zero byte.
 fn event_name(metadata: &[u8]) -> &[u8] {
     let rest = metadata.get(2..).unwrap_or_default();
     let tag = rest.iter().position(|byte| byte & 0x80 == 0);
@@ -250,7 +250,7 @@ fn event_name(metadata: &[u8]) -> &[u8] {
     name.split(|&byte| byte == 0).next().unwrap_or_default()
 }
 
-/// FNV-1a, 64 bits: names apart that are never compared with anything else.
+/// FNV-1a, 64 bits. Used only to tell names apart.
 fn fingerprint(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }

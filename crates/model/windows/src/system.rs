@@ -1,4 +1,4 @@
-//! The machine: what the logfile header and the SystemConfig records say about it.
+//! Builds the system configuration from the logfile header and the SystemConfig records.
 
 use std::fmt::Write as _;
 
@@ -12,20 +12,20 @@ use onoff_trace::{Losses, SystemConfiguration, SystemKind, windows_release};
 
 use super::counters;
 
-/// Collects the configuration. Merging repeats records, and what says the same again is left out.
+/// Collects the configuration. Merging repeats records, so duplicates are ignored.
 #[derive(Debug, Default)]
 pub(super) struct SystemTracker {
     system: SystemConfiguration,
     product: String,
-    /// NT path and DOS path of volumes.
+    /// NT paths and DOS paths of volumes.
     mappings: Vec<(String, String)>,
     left_out: u64,
-    /// Processors whose buffers the recording holds.
+    /// Number of processors with recorded buffers.
     seen_processors: u32,
 }
 
-/// More processors than Windows can have: 2,048 since Windows Server 2016, which is also what the number in a buffer's header
-/// has room for.
+/// Maximum number of processors in Windows: 2,048 since Windows Server 2016, which is also the limit of a buffer
+/// header.
 const MAX_PROCESSORS: u32 = 2048;
 
 impl SystemTracker {
@@ -52,7 +52,7 @@ impl SystemTracker {
         }
     }
 
-    /// Takes a record about the machine. `None` when it is too short to be read.
+    /// Processes a record about the computer; `None` if it is too short.
     pub(super) fn on_record(&mut self, record: &Record<'_>) -> Option<()> {
         let system = &mut self.system;
         let left_out = &mut self.left_out;
@@ -66,7 +66,7 @@ impl SystemTracker {
                 if system.memory_bytes == 0 {
                     system.memory_bytes = u64::from(cpu.memory_mib) << 20;
                 }
-                // A session that keeps one stream for all processors says that there is one.
+                // A session with a single stream for all processors reports one processor.
                 system.processors = system.processors.max(cpu.processors);
                 if system.processor_mhz == 0 {
                     system.processor_mhz = cpu.mhz;
@@ -210,18 +210,17 @@ impl SystemTracker {
         Some(())
     }
 
-    /// The configuration.
     pub(super) fn finish(self, losses: &mut Losses) -> SystemConfiguration {
         let Self { mut system, product, mappings, left_out, seen_processors } = self;
         if system.processors > MAX_PROCESSORS {
-            // Tables are made with a column for each: what the recording says of itself must not decide how large they are.
+            // Tables have a column per processor, so a corrupt count must not decide their size.
             losses.add(&counters::PROCESSOR_COUNT, 1);
             system.processors = seen_processors;
         }
         losses.add(&counters::CONFIGURATION_LEFT_OUT, left_out);
-        let known_as = windows_release(system.os_build, &product);
-        if !known_as.is_empty() {
-            system.os = known_as;
+        let release = windows_release(system.os_build, &product);
+        if !release.is_empty() {
+            system.os = release;
         }
         for (nt_path, dos_path) in mappings {
             let device_path = nt_path.trim_end_matches('\\');
@@ -242,7 +241,7 @@ impl SystemTracker {
     }
 }
 
-/// More disks, services or devices than any machine has: repeated records are found by looking through the others.
+/// Maximum number of disks, services or devices: duplicates are found by a linear search.
 const MAX_ENTRIES: usize = 4 << 10;
 
 fn add<T: PartialEq>(entries: &mut Vec<T>, entry: T, left_out: &mut u64) {

@@ -1,11 +1,11 @@
-//! Texts of records on their way into the pool, converted without an allocation each.
+//! Converts texts of records and adds them to the string pool without an allocation per text.
 
 use std::fmt::{Display, Write};
 
 use onoff_etw::{Ansi, Utf16};
 use onoff_trace::{StringId, StringPool};
 
-/// The pool with a place to convert texts in.
+/// The pool with a buffer for conversions.
 #[derive(Debug, Default)]
 pub(super) struct Texts {
     pub(super) pool: StringPool,
@@ -32,7 +32,7 @@ impl Texts {
 
     pub(super) fn display(&mut self, value: impl Display) -> StringId {
         self.scratch.clear();
-        // Writing to a `String` fails only if the value's own `Display` does; what it wrote until then is kept.
+        // Writing to a `String` fails only if the value's `Display` does; the text written so far is kept.
         let _ = write!(self.scratch, "{value}");
         self.pool.intern(&self.scratch)
     }

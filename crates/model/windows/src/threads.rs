@@ -1,4 +1,4 @@
-//! Threads: their starts, ends and rundown, as lives of thread ids, and whose they are.
+//! Builds the threads table from starts, ends and rundowns, one row per thread lifetime, and resolves thread owners.
 
 use hashbrown::HashMap;
 use onoff_etl::Record;
@@ -55,11 +55,11 @@ impl ThreadTracker {
     }
 
     pub(super) fn on_name(&mut self, event: &kernel::ThreadName<'_>, texts: &mut Texts) {
-        let row = self.living(event.thread_id, event.process_id);
+        let row = self.alive_row(event.thread_id, event.process_id);
         self.rows[row].name = texts.utf16(event.thread_name);
     }
 
-    /// A thread began. Everything but its times is taken from `known`.
+    /// Records the start of a thread; everything but its times comes from `known`.
     pub(super) fn start(&mut self, time_ns: i64, known: Thread, losses: &mut Losses) {
         if let Some(&row) = self.alive.get(&known.tid) {
             let present = &mut self.rows[row];
@@ -74,40 +74,40 @@ impl ThreadTracker {
         self.rows.push(Thread { start_ns: Some(time_ns), ..known });
     }
 
-    /// A thread ended.
+    /// Records the end of a thread.
     pub(super) fn end(&mut self, time_ns: i64, known: Thread) {
-        let row = self.living(known.tid, known.pid);
+        let row = self.alive_row(known.tid, known.pid);
         let present = &mut self.rows[row];
         fill(present, &known);
         present.end_ns = Some(time_ns);
         self.alive.remove(&known.tid);
     }
 
-    /// A thread was there.
+    /// Records that a thread exists.
     pub(super) fn present(&mut self, known: Thread) {
-        let row = self.living(known.tid, known.pid);
+        let row = self.alive_row(known.tid, known.pid);
         fill(&mut self.rows[row], &known);
     }
 
-    // Thread id 0 is the idle thread of every processor: one row stands for them all.
-    fn living(&mut self, tid: u32, pid: u32) -> usize {
+    // Thread id 0 is the idle thread of every processor; all share one row.
+    fn alive_row(&mut self, tid: u32, pid: u32) -> usize {
         *self.alive.entry(tid).or_insert_with(|| {
             self.rows.push(Thread::unknown(tid, pid));
             self.rows.len() - 1
         })
     }
 
-    /// An index to ask who a thread belonged to.
+    /// An index for looking up the process of a thread.
     pub(super) fn owners(&self) -> ThreadOwners {
-        let mut lives: HashMap<u32, Vec<(i64, u32)>> = HashMap::new();
+        let mut lifetimes: HashMap<u32, Vec<(i64, u32)>> = HashMap::new();
         for row in &self.rows {
             let start_ns = row.start_ns.unwrap_or(i64::MIN);
-            lives.entry(row.tid).or_default().push((start_ns, row.pid));
+            lifetimes.entry(row.tid).or_default().push((start_ns, row.pid));
         }
-        for owners in lives.values_mut() {
+        for owners in lifetimes.values_mut() {
             owners.sort();
         }
-        ThreadOwners { lives }
+        ThreadOwners { lifetimes }
     }
 
     /// The table, by start.
@@ -142,17 +142,17 @@ fn fill(row: &mut Thread, known: &Thread) {
     }
 }
 
-/// Who every thread belonged to, at any time.
+/// Process of every thread by time.
 #[derive(Debug, Default)]
 pub(super) struct ThreadOwners {
     /// By thread id: (start, process id), by start.
-    lives: HashMap<u32, Vec<(i64, u32)>>,
+    lifetimes: HashMap<u32, Vec<(i64, u32)>>,
 }
 
 impl ThreadOwners {
-    /// The process of `tid` at `time_ns`. A thread that is known only from later is taken to have been there.
+    /// The process of `tid` at `time_ns`. A thread first seen later is assumed to have existed.
     pub(super) fn process(&self, tid: u32, time_ns: i64) -> Option<u32> {
-        let owners = self.lives.get(&tid)?;
+        let owners = self.lifetimes.get(&tid)?;
         let after = owners.partition_point(|&(start_ns, _)| start_ns <= time_ns);
         owners.get(after.saturating_sub(1)).map(|&(_, process)| process)
     }

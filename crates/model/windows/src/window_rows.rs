@@ -1,4 +1,4 @@
-//! One window of time, decoded: rows that need nothing else, and copies of records that do.
+//! Decodes one time window: rows that depend on nothing else, and copies of records that do.
 
 use std::convert::Infallible;
 use std::ops::ControlFlow;
@@ -15,43 +15,42 @@ use onoff_trace::{
 };
 
 use super::counters;
+use super::deferred_records::DeferredRecords;
 use super::generic_events::GenericEvents;
 use super::selection::{Interest, Selection};
-use super::set_aside::SetAside;
 use super::stacks::StackReference;
 
-/// What one window holds. Windows are decoded side by side; what one cannot know of those before it is settled
-/// when the pieces are put together in order.
+/// The contents of one window. Windows are decoded in parallel; what depends on earlier windows is completed when they
+/// are absorbed in order.
 #[derive(Debug, Default)]
 pub(super) struct WindowRows {
     pub(super) context_switches: ContextSwitches,
     pub(super) ready_threads: ReadyThreads,
-    /// Context switches of this window, kept or not.
+    /// Number of context switches in this window, including discarded ones.
     pub(super) switch_count: usize,
-    /// Rows of `ready_threads` that came before the first switch of their processor in this window.
+    /// Rows of `ready_threads` before the first switch of their processor in this window.
     pub(super) unattributed: Vec<(usize, u16)>,
-    /// The thread that each processor ran at the window's end, where a switch said so.
+    /// The thread running on each processor at the end of the window, where known from a switch.
     pub(super) running: Running,
     pub(super) samples: Samples,
     pub(super) interrupts: Interrupts,
     pub(super) stacks: Stacks,
-    /// The distinct stacks of `stacks`.
     pub(super) stack_pool: StackPool,
-    /// Rows of `stacks` that are known by key.
+    /// Rows of `stacks` given by key.
     pub(super) stack_references: Vec<StackReference>,
-    /// Records to be seen in order.
-    pub(super) ordered: SetAside,
-    /// Records to be seen at the end.
-    pub(super) at_end: SetAside,
-    /// Records that explain others.
-    pub(super) explanations: SetAside,
+    /// Records to process in order.
+    pub(super) ordered: DeferredRecords,
+    /// Records to process at the end.
+    pub(super) at_end: DeferredRecords,
+    /// Records that describe events.
+    pub(super) schema_records: DeferredRecords,
     pub(super) generic: GenericEvents,
     pub(super) losses: Losses,
     pub(super) walk_losses: onoff_etl::Losses,
     frames: Vec<u64>,
 }
 
-/// The thread that each processor runs.
+/// The thread running on each processor.
 #[derive(Debug, Default)]
 pub(super) struct Running {
     threads: Vec<Option<u32>>,
@@ -72,7 +71,7 @@ impl Running {
         self.threads[cpu] = Some(tid);
     }
 
-    /// Takes over what `later` knows.
+    /// Updates the threads from a later window.
     pub(super) fn update(&mut self, later: &Running) {
         for (cpu, tid) in later.threads.iter().enumerate() {
             if let (Some(tid), Ok(cpu)) = (tid, u16::try_from(cpu)) {
@@ -83,7 +82,7 @@ impl Running {
 }
 
 impl WindowRows {
-    /// Decodes what `selection` asks for of `window`; `observe` sees every record.
+    /// Decodes the records of `window` that `selection` requests; `observe` sees every record.
     pub(super) fn decode(
         window: &Window<'_>,
         selection: &Selection,
@@ -91,25 +90,25 @@ impl WindowRows {
         clock: &Clock,
         mut observe: impl FnMut(&Record<'_>),
     ) -> WindowRows {
-        let mut piece = WindowRows::default();
+        let mut rows = WindowRows::default();
         let walk = window.for_each(|record| {
             observe(record);
-            piece.take(record, selection, schemas, clock);
+            rows.take(record, selection, schemas, clock);
             ControlFlow::<Infallible>::Continue(())
         });
-        piece.walk_losses = walk.losses;
-        piece.switch_count = piece.context_switches.len();
+        rows.walk_losses = walk.losses;
+        rows.switch_count = rows.context_switches.len();
         if !selection.keeps_switches {
-            piece.context_switches = ContextSwitches::new();
+            rows.context_switches = ContextSwitches::new();
         }
-        // These stay as long as the recording is open: what growing reserved is given back.
-        piece.context_switches.shrink_to_fit();
-        piece.ready_threads.shrink_to_fit();
-        piece.samples.shrink_to_fit();
-        piece.interrupts.shrink_to_fit();
-        piece.stacks.shrink_to_fit();
-        piece.generic.shrink_to_fit();
-        piece
+        // The tables live as long as the recording is open, so spare capacity is released.
+        rows.context_switches.shrink_to_fit();
+        rows.ready_threads.shrink_to_fit();
+        rows.samples.shrink_to_fit();
+        rows.interrupts.shrink_to_fit();
+        rows.stacks.shrink_to_fit();
+        rows.generic.shrink_to_fit();
+        rows
     }
 
     #[inline]
@@ -154,8 +153,8 @@ impl WindowRows {
     }
 
     fn take_other(&mut self, record: &Record<'_>, selection: &Selection, schemas: &Schemas) {
-        if selection.explains(record) {
-            self.explanations.push(record);
+        if selection.describes_others(record) {
+            self.schema_records.push(record);
         }
         if record.kind() == HeaderKind::Event {
             if selection.event_stacks {
@@ -212,7 +211,7 @@ impl WindowRows {
             adjust_reason: ready.adjust_reason,
             adjust_increment: ready.adjust_increment,
             flags: ready.flags,
-            // Of this window: those of windows before are added when the pieces are put together.
+            // Within this window; the switches of earlier windows are added when it is absorbed.
             after_switches: u32::try_from(self.context_switches.len()).ok(),
         });
         Some(())
@@ -251,7 +250,7 @@ impl WindowRows {
         Some(())
     }
 
-    /// The record is logged when the routine returns and carries the time it began.
+    /// The record is logged when the routine returns, and contains its start time.
     #[inline]
     fn interrupt(
         &mut self,
@@ -303,7 +302,7 @@ impl WindowRows {
         Some(())
     }
 
-    /// Stacks of manifest events travel with the event itself, as frames or as a key.
+    /// Stacks of manifest events are attached to the event, as frames or as a key.
     fn event_stack(&mut self, record: &Record<'_>) {
         let (Some(pid), Some(tid)) = (record.process_id(), record.thread_id()) else { return };
         for item in record.extended_items() {
@@ -314,7 +313,7 @@ impl WindowRows {
                 ExtendedItem::STACK_KEY_64 => (8, true),
                 _ => continue,
             };
-            // The match id, which pairs the halves of a stack.
+            // Skip the match id, which pairs the halves of a stack.
             let mut fields = Reader::new(item.data, pointer_size);
             if fields.skip(8).is_none() {
                 continue;
@@ -330,7 +329,7 @@ impl WindowRows {
         }
     }
 
-    /// The next row of stacks is what `key` stands for.
+    /// The next row of stacks refers to `key`.
     fn refer(&mut self, key: u64, time_ns: i64) {
         self.stack_references.push(StackReference { row: self.stacks.len(), key, time_ns });
     }

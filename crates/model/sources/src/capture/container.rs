@@ -1,4 +1,4 @@
-//! The two containers: pcap, with all its byte orders and clocks, and pcapng.
+//! Reads the two container formats: pcap, with all byte orders and clocks, and pcapng.
 
 use onoff_netboot::losses;
 use onoff_trace::losses::Counter;
@@ -11,17 +11,16 @@ use pcap_parser::pcapng::{Block, OptionCode, PcapNGOption, parse_block_be, parse
 use onoff_input::error::Error;
 
 const NANOSECONDS: i128 = 1_000_000_000;
-/// A frame longer than this is a sign of damage.
+/// Maximum frame length; a longer one is a sign of damage.
 const MAX_FRAME_LEN: u32 = 1 << 20;
-/// More interfaces in one section are a sign of damage.
+/// Maximum number of interfaces in a section; more are a sign of damage.
 const MAX_INTERFACES: usize = 1 << 12;
 
-// Options of pcapng: seconds to add to an interface's times, and frames it or the system dropped.
+// pcapng options: seconds to add to an interface's times, and frames dropped by the interface or the system.
 const TIME_OFFSET: OptionCode = OptionCode(14);
 const DROPPED_BY_INTERFACE: OptionCode = OptionCode(5);
 const DROPPED_BY_SYSTEM: OptionCode = OptionCode(7);
 
-/// A frame as captured.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RawFrame<'a> {
     pub(super) unix_ns: i64,
@@ -30,16 +29,15 @@ pub(super) struct RawFrame<'a> {
     pub(super) bytes: &'a [u8],
 }
 
-/// What comes next in a container.
+/// The next item of a container.
 #[derive(Debug)]
 pub(super) enum Item<'a> {
-    /// A frame.
     Frame(RawFrame<'a>),
-    /// Something lost: what, how often, and where.
+    /// A loss: counter, count, and byte offset.
     Loss(&'static Counter, u64, u64),
 }
 
-/// A capture file, read from front to back.
+/// A capture file, read sequentially.
 #[derive(Debug)]
 pub(super) struct Container<'a> {
     bytes: &'a [u8],
@@ -52,8 +50,8 @@ pub(super) struct Container<'a> {
 enum Form {
     Pcap(PcapHeader),
     Pcapng(Section),
-    /// Nothing more can be read.
-    Over(&'static str),
+    /// Reading has ended.
+    Ended(&'static str),
 }
 
 #[derive(Debug, Default)]
@@ -65,7 +63,7 @@ struct Section {
 #[derive(Clone, Copy, Debug)]
 struct Interface {
     link: i32,
-    /// `if_tsresol` as written: a power of ten, or of two when the top bit is set.
+    /// `if_tsresol` as recorded: a power of ten, or of two if the top bit is set.
     resolution: u8,
     offset_s: i64,
     dropped: u64,
@@ -84,7 +82,7 @@ impl<'a> Container<'a> {
         Ok(Self { bytes, at, form, snap_length })
     }
 
-    /// How far it was read, bytes.
+    /// Number of bytes read so far.
     pub(super) fn offset(&self) -> u64 {
         self.at as u64
     }
@@ -93,11 +91,11 @@ impl<'a> Container<'a> {
         match self.form {
             Form::Pcap(_) => "pcap",
             Form::Pcapng(_) => "pcapng",
-            Form::Over(name) => name,
+            Form::Ended(name) => name,
         }
     }
 
-    /// The length that frames were cut to, when the recorder was told one.
+    /// The snapshot length, if the recorder had one.
     pub(super) fn snap_length(&self) -> Option<u32> {
         self.snap_length
     }
@@ -111,7 +109,7 @@ impl<'a> Container<'a> {
             let offset = self.at as u64;
             let name = self.name();
             let step = match &mut self.form {
-                Form::Over(_) => return None,
+                Form::Ended(_) => return None,
                 Form::Pcap(header) => pcap_frame(header, rest),
                 Form::Pcapng(section) => pcapng_block(section, rest, &mut self.snap_length),
             };
@@ -125,8 +123,8 @@ impl<'a> Container<'a> {
                     return Some(Item::Loss(counter, count, offset));
                 }
                 Step::Nothing(length) => self.at += length,
-                Step::Over(counter) => {
-                    self.form = Form::Over(name);
+                Step::Ended(counter) => {
+                    self.form = Form::Ended(name);
                     return Some(Item::Loss(counter, 1, offset));
                 }
             }
@@ -134,12 +132,12 @@ impl<'a> Container<'a> {
     }
 }
 
-/// What was found, and how many bytes it took; those are never none.
+/// The item found, and its length, which is never zero.
 enum Step<'a> {
     Frame(RawFrame<'a>, usize),
     Loss(&'static Counter, u64, usize),
     Nothing(usize),
-    Over(&'static Counter),
+    Ended(&'static Counter),
 }
 
 fn pcap_frame<'a>(header: &PcapHeader, rest: &'a [u8]) -> Step<'a> {
@@ -157,21 +155,22 @@ fn pcap_frame<'a>(header: &PcapHeader, rest: &'a [u8]) -> Step<'a> {
             },
         );
     if length > MAX_FRAME_LEN {
-        return Step::Over(&losses::CAPTURE_DAMAGED);
+        return Step::Ended(&losses::CAPTURE_DAMAGED);
     }
     match parse(rest) {
         Ok((after, block)) => {
             let frame = RawFrame {
                 unix_ns: pcap_time(header, &block),
-                // The upper bits say how long a checksum is kept; the recorders that keep one say so elsewhere too.
+                // The upper bits contain the length of the frame check sequence; recorders that include one also state
+                // it elsewhere.
                 link: header.network.0 & 0xFFFF,
                 wire_bytes: block.origlen.max(block.caplen),
                 bytes: block.data,
             };
             Step::Frame(frame, rest.len() - after.len())
         }
-        Err(Fault::Incomplete(_)) => Step::Over(&losses::CAPTURE_CUT),
-        Err(_) => Step::Over(&losses::CAPTURE_DAMAGED),
+        Err(Fault::Incomplete(_)) => Step::Ended(&losses::CAPTURE_CUT),
+        Err(_) => Step::Ended(&losses::CAPTURE_DAMAGED),
     }
 }
 
@@ -191,11 +190,11 @@ fn pcapng_block<'a>(section: &mut Section, rest: &'a [u8], snap_length: &mut Opt
     let (after, block) = match parsed {
         Ok(parsed) => parsed,
         Err(fault) => {
-            // The block says how long it is: when all of it is there, the next one may be good.
+            // If the whole block is present, its length is known and the next block may be intact.
             return match (block_length(section, rest), fault) {
                 (Some(length), _) => Step::Loss(&losses::BLOCKS_SKIPPED, 1, length),
-                (None, Fault::Incomplete(_)) => Step::Over(&losses::CAPTURE_CUT),
-                (None, _) => Step::Over(&losses::CAPTURE_DAMAGED),
+                (None, Fault::Incomplete(_)) => Step::Ended(&losses::CAPTURE_CUT),
+                (None, _) => Step::Ended(&losses::CAPTURE_DAMAGED),
             };
         }
     };
@@ -203,7 +202,7 @@ fn pcapng_block<'a>(section: &mut Section, rest: &'a [u8], snap_length: &mut Opt
     match block {
         Block::InterfaceDescription(description) => {
             if section.interfaces.len() >= MAX_INTERFACES {
-                return Step::Over(&losses::CAPTURE_DAMAGED);
+                return Step::Ended(&losses::CAPTURE_DAMAGED);
             }
             if (1..65_535).contains(&description.snaplen) {
                 *snap_length = (*snap_length).max(Some(description.snaplen));
@@ -233,14 +232,14 @@ fn pcapng_block<'a>(section: &mut Section, rest: &'a [u8], snap_length: &mut Opt
             };
             Step::Frame(frame, length)
         }
-        // Packets without a time cannot be placed.
+        // Packets without a timestamp cannot be placed.
         Block::SimplePacket(_) => Step::Loss(&losses::BLOCKS_SKIPPED, 1, length),
         Block::InterfaceStatistics(statistics) => {
             let dropped = [DROPPED_BY_INTERFACE, DROPPED_BY_SYSTEM]
                 .into_iter()
                 .filter_map(|code| number(&statistics.options, code, section.big_endian))
                 .fold(0_u64, u64::saturating_add);
-            // Each block tells the total so far.
+            // Each block contains the total so far.
             let interface = section.interfaces.get_mut(statistics.if_id as usize);
             match interface {
                 Some(interface) if dropped > interface.dropped => {
@@ -255,7 +254,7 @@ fn pcapng_block<'a>(section: &mut Section, rest: &'a [u8], snap_length: &mut Opt
     }
 }
 
-/// An option's number of 64 bits, in the section's byte order.
+/// A 64-bit option value, in the section's byte order.
 fn number(options: &[PcapNGOption<'_>], code: OptionCode, big_endian: bool) -> Option<u64> {
     let option = options.iter().find(|option| option.code == code)?;
     let bytes = *option.value().first_chunk::<8>()?;
@@ -291,11 +290,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn clocks_of_interfaces() {
+    fn converts_interface_clocks() {
         let interface = |resolution, offset_s| Interface { link: 1, resolution, offset_s, dropped: 0 };
         assert_eq!(interface(6, 0).unix_ns(1_500_000), 1_500_000_000);
         assert_eq!(interface(9, 2).unix_ns(7), 2_000_000_007);
-        // 2^-10 s: no library function of the container gives it.
+        // 2^-10 s, which the container library does not support.
         assert_eq!(interface(0x8A, 0).unix_ns(512), 500_000_000);
         assert_eq!(interface(127, 0).unix_ns(u64::MAX), 0);
         assert_eq!(interface(0, i64::MAX).unix_ns(u64::MAX), i64::MAX);

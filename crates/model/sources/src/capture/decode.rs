@@ -1,4 +1,4 @@
-//! A captured frame's headers, from the link to the transport.
+//! Decodes the headers of a captured frame, from the link to the transport layer.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -19,11 +19,11 @@ const ICMPV6_UNREACHABLE: u8 = 1;
 const ICMPV6_TOO_BIG: u8 = 2;
 const ICMPV6_ECHO: u8 = 128;
 const ICMPV6_ECHO_REPLY: u8 = 129;
-/// Bytes of an ICMP message before the packet that it quotes.
+/// Size of an ICMP header before the quoted packet.
 const ICMP_HEADER: usize = 8;
 const ARP_REQUEST: u16 = 1;
 const ARP_REPLY: u16 = 2;
-/// Port of VXLAN.
+/// UDP port of VXLAN.
 const VXLAN: u16 = 4789;
 const IP_IN_IP: u8 = 4;
 const IPV6_IN_IP: u8 = 41;
@@ -48,7 +48,7 @@ pub(super) fn decode<'a>(time_ns: i64, raw: &RawFrame<'a>) -> Result<Frame<'a>, 
                 _ => Packet::Other,
             }
         }
-        // An IP packet whose header cannot be read, unless the frame was cut inside it.
+        // An IP packet with an invalid header, unless the frame was truncated within it.
         None if sliced.stop_err.is_some() && raw.bytes.len() == raw.wire_bytes as usize => {
             return Err(Fault::Malformed);
         }
@@ -64,9 +64,9 @@ pub(super) fn decode<'a>(time_ns: i64, raw: &RawFrame<'a>) -> Result<Frame<'a>, 
     })
 }
 
-/// The two ends of a packet and the bytes it carries, by its own length.
+/// Endpoints of a packet and the size of its payload according to its header.
 #[derive(Clone, Copy)]
-struct Between {
+struct Endpoints {
     source: IpAddr,
     destination: IpAddr,
     payload_bytes: u32,
@@ -75,7 +75,7 @@ struct Between {
 fn ipv4_packet<'a>(packet: &LaxIpv4Slice<'a>) -> Result<Packet<'a>, Fault> {
     let header = packet.header();
     let head = u32::from(header.ihl()) * 4;
-    let between = Between {
+    let endpoints = Endpoints {
         source: IpAddr::V4(header.source_addr()),
         destination: IpAddr::V4(header.destination_addr()),
         payload_bytes: u32::from(header.total_len()).saturating_sub(head),
@@ -88,8 +88,8 @@ fn ipv4_packet<'a>(packet: &LaxIpv4Slice<'a>) -> Result<Packet<'a>, Fault> {
     let number = packet.payload_ip_number();
     if number == ip_number::ICMP {
         return Ok(match *payload {
-            [ICMP_ECHO, ..] => Packet::AddressProbe { target: between.destination },
-            [ICMP_ECHO_REPLY, ..] => Packet::AddressAnswer { address: between.source },
+            [ICMP_ECHO, ..] => Packet::AddressProbe { target: endpoints.destination },
+            [ICMP_ECHO_REPLY, ..] => Packet::AddressAnswer { address: endpoints.source },
             [ICMP_UNREACHABLE, code, ..] => {
                 // RFC 792 and RFC 1812.
                 let reason = match code {
@@ -100,18 +100,18 @@ fn ipv4_packet<'a>(packet: &LaxIpv4Slice<'a>) -> Result<Packet<'a>, Fault> {
                     9 | 10 | 13 => UndeliveredReason::Prohibited,
                     _ => UndeliveredReason::Other,
                 };
-                undelivered(between, reason, payload)
+                undelivered(endpoints, reason, payload)
             }
             _ => Packet::Other,
         });
     }
-    transport(between, fragment, number.0, payload)
+    transport(endpoints, fragment, number.0, payload)
 }
 
 fn ipv6_packet<'a>(packet: &LaxIpv6Slice<'a>) -> Result<Packet<'a>, Fault> {
     let header = packet.header();
     let extensions = packet.extensions().slice().len() as u32;
-    let between = Between {
+    let endpoints = Endpoints {
         source: IpAddr::V6(header.source_addr()),
         destination: IpAddr::V6(header.destination_addr()),
         payload_bytes: u32::from(header.payload_length()).saturating_sub(extensions),
@@ -135,20 +135,20 @@ fn ipv6_packet<'a>(packet: &LaxIpv6Slice<'a>) -> Result<Packet<'a>, Fault> {
                     1 | 5 => UndeliveredReason::Prohibited,
                     _ => UndeliveredReason::Other,
                 };
-                undelivered(between, reason, message)
+                undelivered(endpoints, reason, message)
             }
-            [ICMPV6_ECHO, ..] => Packet::AddressProbe { target: between.destination },
-            [ICMPV6_ECHO_REPLY, ..] => Packet::AddressAnswer { address: between.source },
-            [ICMPV6_TOO_BIG, ..] => undelivered(between, UndeliveredReason::TooLarge, message),
+            [ICMPV6_ECHO, ..] => Packet::AddressProbe { target: endpoints.destination },
+            [ICMPV6_ECHO_REPLY, ..] => Packet::AddressAnswer { address: endpoints.source },
+            [ICMPV6_TOO_BIG, ..] => undelivered(endpoints, UndeliveredReason::TooLarge, message),
             _ => Packet::Other,
         });
     }
     let fragment = ipv6::fragment(packet);
-    transport(between, fragment, payload.ip_number.0, payload.payload)
+    transport(endpoints, fragment, payload.ip_number.0, payload.payload)
 }
 
-/// The packet that an ICMP message quotes: its addresses, and its ports as far as they are there.
-fn undelivered<'a>(between: Between, reason: UndeliveredReason, message: &[u8]) -> Packet<'a> {
+/// The packet quoted in an ICMP message: its addresses, and its ports if present.
+fn undelivered<'a>(endpoints: Endpoints, reason: UndeliveredReason, message: &[u8]) -> Packet<'a> {
     let quoted = message.get(ICMP_HEADER..).unwrap_or_default();
     let ends = match quoted.first().map(|byte| byte >> 4) {
         Some(4) => quoted.first_chunk::<20>().map(|head| {
@@ -156,7 +156,7 @@ fn undelivered<'a>(between: Between, reason: UndeliveredReason, message: &[u8]) 
             (part(12), part(16), usize::from(head[0] & 15) * 4)
         }),
         Some(6) => quoted.first_chunk::<40>().map(|head| {
-            let part = |at: usize| head[at..].first_chunk::<16>().map_or(between.source, |part| IpAddr::from(*part));
+            let part = |at: usize| head[at..].first_chunk::<16>().map_or(endpoints.source, |part| IpAddr::from(*part));
             (part(8), part(24), 40)
         }),
         _ => None,
@@ -167,7 +167,7 @@ fn undelivered<'a>(between: Between, reason: UndeliveredReason, message: &[u8]) 
         bytes.map_or(0, |bytes| u16::from_be_bytes(*bytes))
     };
     Packet::Unreachable(Undelivered {
-        by: between.source,
+        by: endpoints.source,
         reason,
         source: SocketAddr::new(source, port(0)),
         destination: SocketAddr::new(destination, port(2)),
@@ -175,52 +175,53 @@ fn undelivered<'a>(between: Between, reason: UndeliveredReason, message: &[u8]) 
 }
 
 fn transport<'a>(
-    between: Between,
+    endpoints: Endpoints,
     fragment: Option<(u32, u16)>,
     number: u8,
     payload: &'a [u8],
 ) -> Result<Packet<'a>, Fault> {
     let key = fragment.map(|(identification, _)| FragmentKey {
-        source: between.source,
-        destination: between.destination,
+        source: endpoints.source,
+        destination: endpoints.destination,
         identification,
     });
     if let (Some(of), Some((_, offset @ 1..))) = (key, fragment) {
-        return Ok(Packet::LaterFragment { of, offset, bytes: between.payload_bytes });
+        return Ok(Packet::LaterFragment { of, offset, bytes: endpoints.payload_bytes });
     }
     match number {
-        _ if number == ip_number::UDP.0 => match udp(between, key, payload) {
+        _ if number == ip_number::UDP.0 => match udp(endpoints, key, payload) {
             Packet::Udp(datagram) if is_vxlan(&datagram) => Err(Fault::Encapsulated),
             packet => Ok(packet),
         },
-        _ if number == ip_number::TCP.0 && key.is_none() => Ok(tcp(between, payload)),
+        _ if number == ip_number::TCP.0 && key.is_none() => Ok(tcp(endpoints, payload)),
         IP_IN_IP | IPV6_IN_IP | GRE => Err(Fault::Encapsulated),
         _ => Ok(Packet::Other),
     }
 }
 
-/// Whether a datagram carries another network's frame (RFC 7348, 5): the port alone may be any client's, too.
+/// True if a datagram contains an encapsulated frame (RFC 7348, section 5). The port is not sufficient, because any
+/// client may use it.
 fn is_vxlan(datagram: &Datagram<'_>) -> bool {
     datagram.destination.port() == VXLAN && matches!(datagram.payload, [0x08, 0, 0, 0, _, _, _, 0, ..])
 }
 
-fn udp<'a>(between: Between, key: Option<FragmentKey>, payload: &'a [u8]) -> Packet<'a> {
+fn udp<'a>(endpoints: Endpoints, key: Option<FragmentKey>, payload: &'a [u8]) -> Packet<'a> {
     let Ok(datagram) = UdpSlice::from_slice_lax(payload) else { return Packet::Other };
-    // Zero where a packet larger than any on the wire was captured before it was cut up.
+    // Zero for a packet captured before segmentation that is larger than any packet on the wire.
     let length = match u32::from(datagram.length()) {
-        0 => between.payload_bytes,
+        0 => endpoints.payload_bytes,
         length => length,
     };
     Packet::Udp(Datagram {
-        source: SocketAddr::new(between.source, datagram.source_port()),
-        destination: SocketAddr::new(between.destination, datagram.destination_port()),
+        source: SocketAddr::new(endpoints.source, datagram.source_port()),
+        destination: SocketAddr::new(endpoints.destination, datagram.destination_port()),
         payload: datagram.payload(),
         payload_bytes: length.saturating_sub(UDP_HEADER),
-        fragment: key.map(|key| (key, between.payload_bytes)),
+        fragment: key.map(|key| (key, endpoints.payload_bytes)),
     })
 }
 
-fn tcp<'a>(between: Between, payload: &'a [u8]) -> Packet<'a> {
+fn tcp<'a>(endpoints: Endpoints, payload: &'a [u8]) -> Packet<'a> {
     let Ok(segment) = TcpSlice::from_slice(payload) else { return Packet::Other };
     let head = u32::from(segment.data_offset()) * 4;
     let window_shift = segment.syn().then(|| {
@@ -229,12 +230,12 @@ fn tcp<'a>(between: Between, payload: &'a [u8]) -> Packet<'a> {
             _ => None,
         })
     });
-    let payload_bytes = between.payload_bytes.saturating_sub(head);
+    let payload_bytes = endpoints.payload_bytes.saturating_sub(head);
     let captured = payload.get(head as usize..).unwrap_or_default();
     let captured = captured.get(..payload_bytes as usize).unwrap_or(captured);
     Packet::Tcp(Segment {
-        source: SocketAddr::new(between.source, segment.source_port()),
-        destination: SocketAddr::new(between.destination, segment.destination_port()),
+        source: SocketAddr::new(endpoints.source, segment.source_port()),
+        destination: SocketAddr::new(endpoints.destination, segment.destination_port()),
         sequence: segment.sequence_number(),
         acknowledgment: segment.acknowledgment_number(),
         syn: segment.syn(),
@@ -253,7 +254,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_client_may_have_the_port_of_vxlan() {
+    fn vxlan_port_of_client_is_not_encapsulation() {
         let datagram = |port: u16, payload| Datagram {
             source: ([10, 0, 0, 1], 40_000).into(),
             destination: ([10, 0, 0, 2], port).into(),
@@ -264,7 +265,7 @@ mod tests {
         let carried = [0x08, 0, 0, 0, 0, 0, 77, 0, 2, 0, 0, 0];
         assert!(is_vxlan(&datagram(VXLAN, &carried)));
         assert!(!is_vxlan(&datagram(69, &carried)));
-        // A block of a file, to a client that chose that port for itself.
+        // A file block sent to a client that happens to use the port.
         assert!(!is_vxlan(&datagram(VXLAN, &[0, 3, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0])));
         assert!(!is_vxlan(&datagram(VXLAN, &carried[..4])));
     }

@@ -1,16 +1,16 @@
-//! Why frames are left out.
+//! Reasons for skipping frames.
 
 use onoff_netboot::losses;
 use onoff_trace::losses::Counter;
 
-/// Why a frame is left out.
+/// Reason for skipping a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// Its headers contradict themselves.
+    /// The headers are inconsistent.
     Malformed,
-    /// Its link type is not read.
+    /// The link type is not supported.
     UnknownLink,
-    /// It carries packets inside an encapsulation that is not read.
+    /// The packets are in an unsupported encapsulation.
     Encapsulated,
 }
 

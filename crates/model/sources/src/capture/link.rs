@@ -1,11 +1,11 @@
-//! Link layers: from the captured bytes to the stations and the packet inside.
+//! Decodes link layers: MAC addresses and the packet inside.
 
 use etherparse::EtherType;
 use onoff_netboot::MacAddress;
 
 use super::fault::Fault;
 
-// Numbers of the registry of link types.
+// Numbers from the link-layer header types registry.
 const NULL: i32 = 0;
 const ETHERNET: i32 = 1;
 const RAW_BSD: i32 = 12;
@@ -22,13 +22,13 @@ const PPP_OVER_ETHERNET: i32 = 51;
 const WIRELESS: i32 = 105;
 const RADIOTAP: i32 = 127;
 
-// Kinds of Ethernet frames that carry another header before the packet.
+// EtherTypes with another header before the packet.
 const PPPOE_SESSION: u16 = 0x8864;
 const MPLS: [u16; 2] = [0x8847, 0x8848];
 const VLAN: [u16; 3] = [0x8100, 0x88A8, 0x9100];
-/// Up to here the field of an Ethernet frame is its length, and LLC follows.
+/// Up to this value, the EtherType field is a length and LLC follows.
 const MAX_LENGTH: u16 = 1500;
-/// Headers inside each other that are opened.
+/// Maximum number of nested headers.
 const MAX_DEPTH: usize = 8;
 
 /// A frame without its link header.
@@ -48,7 +48,7 @@ pub(super) fn open(link: i32, bytes: &[u8]) -> Result<Opened<'_>, Fault> {
             Ok(Opened { destination: Some(mac(&head[..6])), source: Some(mac(&head[6..12])), kind, payload })
         }
         PPP | PPP_SERIAL => {
-            // With the address and control fields of HDLC, or without.
+            // With or without the address and control fields of HDLC.
             let payload = bytes.strip_prefix(&[0xFF, 0x03]).unwrap_or(bytes);
             let (kind, payload) = ppp(payload)?;
             Ok(plain(kind, payload))
@@ -65,7 +65,7 @@ pub(super) fn open(link: i32, bytes: &[u8]) -> Result<Opened<'_>, Fault> {
         }
         LINUX_COOKED => {
             let (head, payload) = split::<16>(bytes)?;
-            // Length of the address at 4, the sender's address from 6.
+            // Address length at offset 4, sender address at offset 6.
             let source = (head[4..6] == [0, 6]).then(|| mac(&head[6..12]));
             Ok(cooked(source, kind(&head[14..]), payload))
         }
@@ -77,7 +77,8 @@ pub(super) fn open(link: i32, bytes: &[u8]) -> Result<Opened<'_>, Fault> {
         NULL | LOOP => {
             let (family, payload) = split::<4>(bytes)?;
             let family = family.iter().copied().max().unwrap_or(0);
-            // Four bytes in the recorder's own order hold a small number: 2, or one of the systems' numbers for IPv6.
+            // Four bytes in the recorder's byte order with a small number: 2, or the number of IPv6 in one of the
+            // systems.
             match family {
                 2 => Ok(plain(EtherType::IPV4, payload)),
                 10 | 24 | 28 | 30 => Ok(plain(EtherType::IPV6, payload)),
@@ -93,7 +94,7 @@ pub(super) fn open(link: i32, bytes: &[u8]) -> Result<Opened<'_>, Fault> {
     }
 }
 
-/// What lies behind VLAN tags, PPPoE, MPLS labels and LLC/SNAP.
+/// The EtherType and payload after VLAN tags, PPPoE, MPLS labels and LLC/SNAP.
 fn inside(mut kind: EtherType, mut payload: &[u8]) -> Result<(EtherType, &[u8]), Fault> {
     for _ in 0..MAX_DEPTH {
         match kind.0 {
@@ -108,7 +109,8 @@ fn inside(mut kind: EtherType, mut payload: &[u8]) -> Result<(EtherType, &[u8]),
             number if MPLS.contains(&number) => {
                 let (label, rest) = split::<4>(payload)?;
                 payload = rest;
-                // The lowest bit of the third byte marks the last label; what follows has no kind but its first half byte.
+                // The lowest bit of the third byte marks the last label. The type of what follows is only in its first
+                // four bits.
                 if label[2] & 1 == 1 {
                     kind = match payload.first().map(|byte| byte >> 4) {
                         Some(4) => EtherType::IPV4,
@@ -119,7 +121,7 @@ fn inside(mut kind: EtherType, mut payload: &[u8]) -> Result<(EtherType, &[u8]),
             }
             0..=MAX_LENGTH => match llc(payload) {
                 Some(opened) => (kind, payload) = opened,
-                // Spanning tree and the like: no packet inside. 0xFFFF is reserved, and means none here.
+                // Spanning tree etc.: no packet inside. 0xFFFF is reserved and means "none" here.
                 None => return Ok((EtherType(0xFFFF), payload)),
             },
             _ => return Ok((kind, payload)),
@@ -128,7 +130,7 @@ fn inside(mut kind: EtherType, mut payload: &[u8]) -> Result<(EtherType, &[u8]),
     Err(Fault::Encapsulated)
 }
 
-/// What LLC with SNAP carries.
+/// The content of LLC with SNAP.
 fn llc(payload: &[u8]) -> Option<(EtherType, &[u8])> {
     let (head, rest) = payload.split_first_chunk::<8>()?;
     (head[..6] == [0xAA, 0xAA, 0x03, 0, 0, 0]).then(|| (kind(&head[6..]), rest))
@@ -144,19 +146,19 @@ fn ppp(payload: &[u8]) -> Result<(EtherType, &[u8]), Fault> {
     Ok(match number {
         0x0021 => (EtherType::IPV4, rest),
         0x0057 => (EtherType::IPV6, rest),
-        // Negotiation of the link.
+        // Link negotiation.
         0x8000.. => (EtherType(0xFFFF), rest),
         _ => return Err(Fault::Encapsulated),
     })
 }
 
-/// A frame of a wireless network (802.11): data frames that are not encrypted carry LLC.
+/// A wireless (802.11) frame; only unencrypted data frames contain LLC.
 fn wireless(bytes: &[u8]) -> Result<Opened<'_>, Fault> {
     const DATA: u8 = 2;
     let control: &[u8; 2] = bytes.first_chunk().ok_or(Fault::Malformed)?;
     let none = Opened { source: None, destination: None, kind: EtherType(0xFFFF), payload: &[] };
     let (kind, subtype) = ((control[0] >> 2) & 3, control[0] >> 4);
-    // Management, control, and data frames without data.
+    // Management and control frames, and data frames without data.
     if kind != DATA || subtype & 4 != 0 {
         return Ok(none);
     }

@@ -1,4 +1,4 @@
-//! Network captures: pcap, pcapng, and the packets in event trace logs of Windows, down to UDP and TCP.
+//! Reads network captures (pcap, pcapng, and packets in Windows event trace logs) down to UDP and TCP.
 
 mod container;
 mod decode;
@@ -24,13 +24,13 @@ pub(crate) use tables::tables;
 use container::{Container, Item, RawFrame};
 use packet_events::{PacketEvent, PacketEvents};
 
-/// Bytes between two reports of progress; the memory of what was read is given back as often.
+/// Bytes between two progress reports and releases of memory.
 const STEP: u64 = 16 << 20;
 
-/// Reads a capture whose files are open already.
+/// Reads a capture from open files.
 ///
 /// # Errors
-/// Files that are no captures.
+/// Files that are not captures.
 pub fn read_capture(files: &Files, options: &Options) -> Result<Capture, Error> {
     let read = read_files(files, options);
     files.check_complete()?;
@@ -45,7 +45,7 @@ fn read_files(files: &Files, options: &Options) -> Result<Capture, Error> {
     let mut order: Vec<(Option<i64>, usize, &SourceFile)> =
         files.iter().enumerate().map(|(index, file)| (first_time(file), index, file)).collect();
     order.sort_by_key(|(time, index, _)| (*time, *index));
-    let mut reading = Reading {
+    let mut reader = CaptureReader {
         follower: Follower::default(),
         options,
         files,
@@ -57,21 +57,21 @@ fn read_files(files: &Files, options: &Options) -> Result<Capture, Error> {
     };
     let mut described = Vec::new();
     for (first_ns, index, file) in order {
-        if first_ns.is_some_and(|first| first < reading.last_unix_ns) {
+        if first_ns.is_some_and(|first| first < reader.last_unix_ns) {
             let place = || file.name().to_owned();
-            reading.follower.losses().add_at(&losses::FILES_OVERLAP, place);
+            reader.follower.losses().add_at(&losses::FILES_OVERLAP, place);
         }
-        described.push(reading.file(index, file)?);
+        described.push(reader.file(index, file)?);
     }
-    let (start_unix_ns, snap_length) = (reading.start_unix_ns, reading.snap_length);
-    let mut capture = reading.follower.finish();
+    let (start_unix_ns, snap_length) = (reader.start_unix_ns, reader.snap_length);
+    let mut capture = reader.follower.finish();
     capture.files = described;
     capture.start_unix_ns = start_unix_ns;
     capture.snap_length = snap_length;
     Ok(capture)
 }
 
-/// Reads the packets of an event trace log, in the order of its events.
+/// Reads the packets of an event trace log, in event order.
 fn read_event_trace(files: &Files, options: &Options) -> Result<Capture, Error> {
     let recording = Recording::open(&files.inputs())?;
     let clock = recording.clock();
@@ -90,8 +90,8 @@ fn read_event_trace(files: &Files, options: &Options) -> Result<Capture, Error> 
             let place = || {
                 format!("{}, {} ns", files.iter().nth(record.file()).map_or("", |file| file.name()), record.time_ns())
             };
-            match events.see(record) {
-                PacketEvent::Other | PacketEvent::Begun => {}
+            match events.process(record) {
+                PacketEvent::Other | PacketEvent::Incomplete => {}
                 PacketEvent::Lost(counter) => follower.losses().add_at(counter, place),
                 PacketEvent::Packet { link, bytes, wire_bytes } => {
                     if let Some(frames) = frames.get_mut(record.file()) {
@@ -118,7 +118,7 @@ fn read_event_trace(files: &Files, options: &Options) -> Result<Capture, Error> 
         }
         options.report(Progress { done_bytes, total_bytes });
     }
-    follower.losses().add(&losses::FRAMES_INCOMPLETE, events.left_over());
+    follower.losses().add(&losses::FRAMES_INCOMPLETE, events.incomplete_count());
     if start_ns.is_none() {
         let name = files.iter().next().map_or_else(String::new, |file| file.name().to_owned());
         return Err(Error::NoPackets { name });
@@ -140,7 +140,7 @@ fn read_event_trace(files: &Files, options: &Options) -> Result<Capture, Error> 
     Ok(capture)
 }
 
-/// Time of a file's first frame, ns since 1970.
+/// Time of a file's first frame, ns since 1970-01-01 UTC.
 fn first_time(file: &SourceFile) -> Option<i64> {
     let mut container = Container::open(file.name(), file.bytes()).ok()?;
     loop {
@@ -151,7 +151,7 @@ fn first_time(file: &SourceFile) -> Option<i64> {
     }
 }
 
-struct Reading<'a> {
+struct CaptureReader<'a> {
     follower: Follower,
     options: &'a Options,
     files: &'a Files,
@@ -162,7 +162,7 @@ struct Reading<'a> {
     snap_length: Option<u32>,
 }
 
-impl Reading<'_> {
+impl CaptureReader<'_> {
     fn file(&mut self, index: usize, file: &SourceFile) -> Result<CaptureFile, Error> {
         let mut container = Container::open(file.name(), file.bytes())?;
         let start_unix_ns = self.start_unix_ns.unwrap_or(0);

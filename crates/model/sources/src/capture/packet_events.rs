@@ -1,7 +1,9 @@
-//! Packets that Windows wrote into an event trace log: by its capture filter (`netsh trace start capture=yes`) and by `pktmon`.
+//! Extracts packets from Windows event trace logs, recorded by the capture filter (`netsh trace start capture=yes`) or
+//! by `pktmon`.
 //!
-//! The capture filter logs a packet in one event or in several fragments, whose keywords mark the first and the last; `pktmon` logs
-//! it whole, once for each component of the network stack that it passes. Copies are recognized later, like those of any capture.
+//! The capture filter logs a packet in one event or in several fragments; keywords mark the first and the last.
+//! `pktmon` logs whole packets, once for each network component that they pass. Copies are detected later, as in any
+//! capture.
 
 use hashbrown::HashMap;
 use onoff_etl::{Guid, Record};
@@ -15,7 +17,7 @@ const CAPTURE_FILTER: Guid = uuid!("2ed6006e-4729-4609-b423-3ee7bcd678ef");
 const FRAGMENT: u16 = 1001;
 /// A fragment of a packet at a virtual switch.
 const SWITCH_FRAGMENT: u16 = 1003;
-/// What the frame is: keywords of the provider. Without any it is Ethernet.
+/// Keywords with the frame type; Ethernet if there is none.
 const WIRELESS_WAN: u64 = 0x200;
 const TUNNEL: u64 = 0x8000;
 const NATIVE_802_11: u64 = 0x1_0000;
@@ -24,45 +26,46 @@ const PACKET_END: u64 = 0x8000_0000;
 
 /// Provider `Microsoft-Windows-PktMon`.
 const PACKET_MONITOR: Guid = uuid!("4d4f80d9-c8bd-4d73-bb5b-19c90402c5ac");
-/// A packet, and one that Windows dropped.
+/// Events for a packet, and for a dropped packet.
 const PACKET: u16 = 160;
 const DROPPED_PACKET: u16 = 170;
-/// Bytes before the packet: numbers of packet, component and drop; its kind at 14, its size at 30 and the size logged at 32.
+/// Size of the header before the packet: packet, component and drop ids; the packet type at 14, its size at 30 and the
+/// logged size at 32.
 const MONITOR_HEADER: usize = 34;
 
-/// Link types of captures.
+/// Link types, as in captures.
 const ETHERNET: i32 = 1;
 const RAW_IP: i32 = 101;
 const WIRELESS: i32 = 105;
 
-/// A packet longer than this is a sign of damage, bytes.
+/// Maximum packet size; a larger one is a sign of damage, bytes.
 const MAX_PACKET_LEN: usize = 1 << 20;
-/// Packets whose fragments are waited for, at most: threads log one at a time.
+/// Maximum number of incomplete packets: each thread logs one at a time.
 const MAX_UNFINISHED: usize = 4096;
 
-/// What an event is.
+/// Meaning of an event.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum PacketEvent<'a> {
-    /// None of a packet.
+    /// Not about a packet.
     Other,
-    /// A fragment that is not the last.
-    Begun,
-    /// A packet: its link type, its bytes and its length when it was whole.
+    /// A fragment other than the last.
+    Incomplete,
+    /// A packet: link type, bytes, and original size.
     Packet { link: i32, bytes: &'a [u8], wire_bytes: u32 },
-    /// Something lost, with how it is counted.
+    /// A loss, with its counter.
     Lost(&'static Counter),
 }
 
-/// Makes packets of events.
+/// Assembles packets from events.
 #[derive(Debug, Default)]
 pub(super) struct PacketEvents {
-    /// Packets whose last fragment has not come, by the process and thread that log them.
+    /// Packets without their last fragment so far, by the process and thread that log them.
     unfinished: HashMap<(u32, u32), Vec<u8>>,
     whole: Vec<u8>,
 }
 
 impl PacketEvents {
-    pub(super) fn see<'a>(&'a mut self, record: &Record<'a>) -> PacketEvent<'a> {
+    pub(super) fn process<'a>(&'a mut self, record: &Record<'a>) -> PacketEvent<'a> {
         let Some(descriptor) = record.descriptor() else { return PacketEvent::Other };
         match (record.class_guid(), descriptor.id) {
             (Some(CAPTURE_FILTER), id @ (FRAGMENT | SWITCH_FRAGMENT)) => {
@@ -80,8 +83,8 @@ impl PacketEvents {
         }
     }
 
-    /// Packets whose last fragment never came.
-    pub(super) fn left_over(&self) -> u64 {
+    /// Number of packets without a last fragment.
+    pub(super) fn incomplete_count(&self) -> u64 {
         self.unfinished.len() as u64
     }
 
@@ -101,19 +104,23 @@ impl PacketEvents {
                 return PacketEvent::Lost(&losses::FRAMES_INCOMPLETE);
             }
             self.unfinished.insert(logged_by, bytes.to_vec());
-            return if was_unfinished { PacketEvent::Lost(&losses::FRAMES_INCOMPLETE) } else { PacketEvent::Begun };
+            return if was_unfinished {
+                PacketEvent::Lost(&losses::FRAMES_INCOMPLETE)
+            } else {
+                PacketEvent::Incomplete
+            };
         }
-        let Some(begun) = self.unfinished.get_mut(&logged_by) else {
-            // Of the rest of a packet whose start was not recorded only the end counts: it is one packet.
-            return if last { PacketEvent::Lost(&losses::FRAMES_INCOMPLETE) } else { PacketEvent::Begun };
+        let Some(partial) = self.unfinished.get_mut(&logged_by) else {
+            // The rest of a packet without a recorded start counts once, at its end.
+            return if last { PacketEvent::Lost(&losses::FRAMES_INCOMPLETE) } else { PacketEvent::Incomplete };
         };
-        if begun.len().saturating_add(bytes.len()) > MAX_PACKET_LEN {
+        if partial.len().saturating_add(bytes.len()) > MAX_PACKET_LEN {
             self.unfinished.remove(&logged_by);
             return PacketEvent::Lost(&losses::FRAMES_MALFORMED);
         }
-        begun.extend_from_slice(bytes);
+        partial.extend_from_slice(bytes);
         if !last {
-            return PacketEvent::Begun;
+            return PacketEvent::Incomplete;
         }
         self.whole = self.unfinished.remove(&logged_by).unwrap_or_default();
         packet(link, &self.whole, self.whole.len())
@@ -127,15 +134,15 @@ fn packet(link: i32, bytes: &[u8], wire_bytes: usize) -> PacketEvent<'_> {
     }
 }
 
-/// Numbers of two interfaces, the fragment's length, the fragment.
+/// Two interface ids, fragment size, fragment.
 fn fragment(payload: &[u8]) -> Option<&[u8]> {
     let mut rest = payload.get(8..)?;
     let length = take_u32(&mut rest)?;
     rest.get(..usize::try_from(length).ok()?)
 }
 
-/// Numbers of two interfaces; port, its name, card and kind of the source; the same of each destination; the fragment with its length;
-/// out-of-band data with its length.
+/// Two interface ids; port, name, card and type of the source; the same for each destination; the fragment with its
+/// size; out-of-band data with its size.
 fn switch_fragment(payload: &[u8]) -> Option<&[u8]> {
     let mut rest = payload.get(8..)?;
     let end = |rest: &mut &[u8]| {
@@ -150,7 +157,7 @@ fn switch_fragment(payload: &[u8]) -> Option<&[u8]> {
     let length = usize::try_from(take_u32(&mut rest)?).ok()?;
     let fragment = rest.get(..length)?;
     rest = rest.get(length..)?;
-    // What follows must be as long as it says, or the fields were not these.
+    // The rest must have the stated size; otherwise, this layout is wrong.
     let after = usize::try_from(take_u32(&mut rest)?).ok()?;
     (after == rest.len()).then_some(fragment)
 }
@@ -161,7 +168,7 @@ fn take_u32(rest: &mut &[u8]) -> Option<u32> {
     Some(u32::from_le_bytes(*number))
 }
 
-/// A text of 16-bit units that ends with a zero.
+/// Skips a zero-terminated UTF-16 text.
 fn skip_text(rest: &mut &[u8]) -> Option<()> {
     let (units, _) = rest.as_chunks::<2>();
     let end = units.iter().position(|unit| *unit == [0, 0])?;

@@ -1,4 +1,4 @@
-//! What was followed of a capture, as tables of the model.
+//! Converts a capture to tables of the model.
 
 use onoff_netboot::Capture;
 use onoff_netboot::connection::{Connection, Protocol};
@@ -8,7 +8,7 @@ use onoff_trace::{
     TransferOutcome, TransferProtocol,
 };
 
-/// The wanted tables of a capture. Times count from its first frame.
+/// The `wanted` tables of a capture. Times are relative to its first frame.
 pub(crate) fn tables(capture: Capture, wanted: Tables) -> Trace {
     let mut strings = StringPool::new();
     let mut trace = Trace {
@@ -32,12 +32,12 @@ pub(crate) fn tables(capture: Capture, wanted: Tables) -> Trace {
             time_ns: message.time_ns,
             kind: strings.intern(message.kind.as_str()),
             from_client: message.kind.is_from_client(),
-            source: shown(message.source, &mut strings),
-            destination: shown(message.destination, &mut strings),
+            source: interned(message.source, &mut strings),
+            destination: interned(message.destination, &mut strings),
             size: message.bytes.into(),
             transaction: message.transaction,
-            client_mac: shown_if_known(message.client_mac, &mut strings),
-            address: shown_if_known(message.address, &mut strings),
+            client_mac: interned_or_empty(message.client_mac, &mut strings),
+            address: interned_or_empty(message.address, &mut strings),
             boot_server: strings.intern(message.boot_server.as_deref().unwrap_or_default()),
             boot_file: strings.intern(message.boot_file.as_deref().unwrap_or_default()),
             architecture: message.architecture,
@@ -48,7 +48,7 @@ pub(crate) fn tables(capture: Capture, wanted: Tables) -> Trace {
         let rows = capture.lookups.iter().map(|lookup| NameLookup {
             start_ns: lookup.asked_ns,
             end_ns: lookup.answered_ns,
-            client: shown(lookup.client, &mut strings),
+            client: interned(lookup.client, &mut strings),
             name: strings.intern(&lookup.name),
         });
         trace.name_lookups = rows.collect();
@@ -72,9 +72,9 @@ pub(crate) fn tables(capture: Capture, wanted: Tables) -> Trace {
 fn tftp(transfer: &Transfer, strings: &mut StringPool) -> NetworkTransfer {
     NetworkTransfer {
         protocol: TransferProtocol::Tftp,
-        client: shown(transfer.client, strings),
-        client_mac: shown_if_known(transfer.client_mac, strings),
-        server: shown(transfer.server, strings),
+        client: interned(transfer.client, strings),
+        client_mac: interned_or_empty(transfer.client_mac, strings),
+        server: interned(transfer.server, strings),
         file: strings.intern(&transfer.file),
         start_ns: transfer.request_ns,
         first_data_ns: transfer.first_data_ns,
@@ -99,8 +99,8 @@ fn requests(connection: &Connection, strings: &mut StringPool, rows: &mut Vec<Ne
         Protocol::Tls => TransferProtocol::Tls,
         Protocol::Other => return,
     };
-    // Segments are counted by connection: they are the one request's where there is one, and nobody's else.
-    let alone = connection.requests.len() == 1 && connection.requests_left_out == 0;
+    // Segments are counted per connection, so they can be assigned to a request only if it is the only one.
+    let is_only_request = connection.requests.len() == 1 && connection.requests_left_out == 0;
     for request in &connection.requests {
         let refused = request.status.is_some_and(|status| status >= 400);
         let file = match protocol {
@@ -109,9 +109,9 @@ fn requests(connection: &Connection, strings: &mut StringPool, rows: &mut Vec<Ne
         };
         rows.push(NetworkTransfer {
             protocol,
-            client: shown(connection.client, strings),
-            client_mac: shown_if_known(connection.client_mac, strings),
-            server: shown(connection.server, strings),
+            client: interned(connection.client, strings),
+            client_mac: interned_or_empty(connection.client_mac, strings),
+            server: interned(connection.server, strings),
             file: strings.intern(file),
             start_ns: request.sent_ns,
             first_data_ns: request.first_byte_ns,
@@ -124,16 +124,16 @@ fn requests(connection: &Connection, strings: &mut StringPool, rows: &mut Vec<Ne
                 (false, false) => TransferOutcome::Unfinished,
             },
             status: request.status.map(u32::from),
-            repeated_packets: alone.then_some(connection.repeated_segments),
+            repeated_packets: is_only_request.then_some(connection.repeated_segments),
             timeout_ns: None,
         });
     }
 }
 
-fn shown(value: impl ToString, strings: &mut StringPool) -> StringId {
+fn interned(value: impl ToString, strings: &mut StringPool) -> StringId {
     strings.intern(&value.to_string())
 }
 
-fn shown_if_known(value: Option<impl ToString>, strings: &mut StringPool) -> StringId {
-    value.map_or(StringId::EMPTY, |value| shown(value, strings))
+fn interned_or_empty(value: Option<impl ToString>, strings: &mut StringPool) -> StringId {
+    value.map_or(StringId::EMPTY, |value| interned(value, strings))
 }

@@ -1,45 +1,46 @@
-//! What the kernel called while it worked on a device.
+//! Kernel call graphs of slow device work.
 
 use crate::codes;
 use crate::string::StringId;
 use crate::table::table;
 
 codes! {
-    /// The work that a call graph is of.
+    /// The work covered by a call graph.
     pub enum CallGraphSubject {
-        /// An initialization function; name = function.
+        /// An initcall; name = function.
         Initcall = "initcall",
-        /// A device's callback of a suspend or resume; name = device.
+        /// A device's suspend or resume callback; name = device.
         DeviceCallback = "device_callback",
     }
 }
 
 table! {
-    /// A function of the kernel that a slow initialization function or device callback called (function_graph tracer): all calls of it from one place of the tree. Small ones are left out.
+    /// A kernel function called by a slow initcall or device callback (function_graph tracer): all calls from one place
+    /// in the call tree. Short calls are left out.
     CallGraphFunctions of CallGraphFunction {
-        /// What the graph is of.
+        /// Kind of work.
         subject: CallGraphSubject,
-        /// Its name; see [`CallGraphSubject`].
+        /// Name of the work; see [`CallGraphSubject`].
         name: StringId,
-        /// Driver of the device, or module of the function; empty when there is none.
+        /// Driver of the device, or module of the function; empty for none.
         driver: StringId,
-        /// Begin of that work, ns.
+        /// Start of the work, ns.
         start_ns: i64 as Start,
-        /// Its end, ns; `None` when it did not end in the recording.
+        /// End of the work, ns; `None` when it did not end in the recording.
         end_ns: Option<i64> as End,
-        /// Thread that did it.
+        /// Thread that did the work.
         tid: u32 as Thread,
-        /// Function; its address where the recording does not name it.
+        /// Function; its address where the recording has no name.
         function: StringId,
-        /// How deep in the graph: 0 for what the work itself called.
+        /// Depth in the call graph; 0 for functions called by the work itself.
         depth: u32,
-        /// Calls.
+        /// Number of calls.
         calls: u64,
-        /// Of these, how many have no end in the recording: their time is not in the sums.
+        /// Number of calls without an end in the recording; their time is not included.
         unfinished: u64,
-        /// Time of the calls with all that they called, ns.
+        /// Total time of the calls, including callees, ns.
         duration_ns: i64 as Duration,
-        /// The same without what they called, ns.
+        /// Time of the calls without callees, ns.
         own_ns: i64 as Duration,
     }
 }

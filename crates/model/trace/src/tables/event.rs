@@ -1,10 +1,10 @@
-//! Events that no other table holds.
+//! Events that are in no other table.
 
 use crate::string::StringId;
 use crate::table::table;
 
 table! {
-    /// Any other event.
+    /// An event that is in no other table.
     Events of Event {
         /// Time, ns.
         time_ns: i64 as Time,
@@ -14,7 +14,7 @@ table! {
         pid: Option<u32> as Process,
         /// Thread id.
         tid: Option<u32> as Thread,
-        /// Provider name; its GUID in text when the name is not known.
+        /// Provider name; its GUID as text when the name is not known.
         provider: StringId,
         /// Event id; the opcode for classic events.
         id: u32,
@@ -30,13 +30,13 @@ table! {
         opcode: StringId,
         /// First row of this event's fields in [`EventFields`].
         first_field: u64 as Place,
-        /// Number of fields.
+        /// Number of fields of the event.
         fields: u16,
     }
 }
 
 table! {
-    /// A named field of an event; an event's fields are consecutive rows.
+    /// A named field of an event; the fields of an event are consecutive rows.
     EventFields of EventField {
         /// Name.
         name: StringId,

@@ -1,72 +1,73 @@
-//! What firmware measured of itself.
+//! Firmware measurements.
 
 use crate::codes;
 use crate::string::StringId;
 use crate::table::table;
 
 codes! {
-    /// Kinds of work that firmware measures.
+    /// Kinds of work measured by firmware.
     pub enum FirmwareWork {
-        /// A module's entry point runs: the start of its image.
+        /// Entry point of a module: the start of its image.
         EntryPoint = "entry_point",
-        /// An image is loaded.
+        /// Load of an image.
         LoadImage = "load_image",
-        /// A driver starts on a device.
+        /// Start of a driver on a device.
         DriverStart = "driver_start",
-        /// A driver is asked whether it supports a device.
+        /// Check whether a driver supports a device.
         DriverSupport = "driver_support",
-        /// A driver stops on a device.
+        /// Stop of a driver on a device.
         DriverStop = "driver_stop",
-        /// An event is signaled.
+        /// Signal of an event.
         EventSignal = "event_signal",
-        /// A callback runs.
+        /// A callback.
         Callback = "callback",
-        /// A function runs.
+        /// A function.
         Function = "function",
-        /// A stretch inside one module.
+        /// Interval within one module.
         InModule = "in_module",
-        /// A stretch from one module to another, such as a phase.
+        /// Interval from one module to another, such as a phase.
         CrossModule = "cross_module",
         /// A point in time.
         Point = "point",
-        /// A number that nothing public explains.
+        /// A number without a public definition.
         Other = "other",
     }
 }
 
 codes! {
-    /// Which end of a piece of work an event is.
+    /// Which end of a piece of work a measurement is.
     pub enum FirmwareEdge {
-        /// It begins.
+        /// The start.
         Begin = "begin",
-        /// It ends.
+        /// The end.
         End = "end",
-        /// It has no length.
+        /// A point in time without duration.
         Point = "point",
     }
 }
 
 table! {
-    /// A measurement of the firmware: a begin, an end, or a point. Begins and ends are paired by the analysis, not here.
+    /// A firmware measurement: a start, an end, or a point in time. Starts and ends are paired by the analysis, not
+    /// here.
     FirmwareMeasurements of FirmwareMeasurement {
-        /// Time, ns, by the firmware's own clock: since the processor's reset. On the axis of a recording of the operating system
-        /// it lies before that by as much as the milestone `firmware_exit_end` says.
+        /// Time since processor reset, ns, by the firmware's own clock. To get a time on the axis of an
+        /// operating-system recording, subtract the value of the milestone `firmware.exit_boot_services.end`.
         reset_ns: i64 as Duration,
-        /// What begins or ends.
+        /// What starts or ends.
         work: FirmwareWork,
-        /// Which end.
+        /// Start, end, or point in time.
         edge: FirmwareEdge,
-        /// The firmware's own number of the work's kind, the same for its begin and its end.
+        /// The firmware's number for the kind of work, the same at its start and its end.
         class: u16,
-        /// The module's GUID; of an image's load, the image.
+        /// GUID of the module; for the load of an image, the image.
         module: StringId,
-        /// The GUID of the event or caller that the work belongs to.
+        /// GUID of the event or caller that the work belongs to.
         caller: StringId,
-        /// A handle: of the loaded image, or of the device that a driver is bound to.
+        /// Handle of the loaded image, or of the device that a driver is bound to.
         handle: Option<u64>,
-        /// Name of the work, or of the device with its path.
+        /// Name of the work, or name and path of the device.
         text: StringId,
-        /// APIC number of the processor.
+        /// APIC id of the processor.
         apic: u32,
     }
 }

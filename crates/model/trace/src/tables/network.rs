@@ -1,17 +1,17 @@
-//! What a network boot asked for and got.
+//! Requests and responses of a network boot.
 
 use crate::codes;
 use crate::string::StringId;
 use crate::table::table;
 
 codes! {
-    /// How a file came.
+    /// Protocol of a file transfer.
     pub enum TransferProtocol {
         /// TFTP.
         Tftp = "tftp",
         /// HTTP.
         Http = "http",
-        /// Inside TLS: one row for all that a connection carried.
+        /// TLS: one row for everything that a connection carried.
         Tls = "tls",
     }
 }
@@ -19,15 +19,15 @@ codes! {
 codes! {
     /// How a transfer ended.
     pub enum TransferOutcome {
-        /// All of it came.
+        /// The whole file was received.
         Complete = "complete",
-        /// The client asked for the file's size only.
+        /// The client requested only the file's size.
         SizeProbe = "size_probe",
-        /// The server refused.
+        /// The server refused the request.
         Refused = "refused",
-        /// The client broke off.
+        /// The client aborted the transfer.
         Aborted = "aborted",
-        /// No more was captured.
+        /// The capture ended before the transfer did.
         Unfinished = "unfinished",
     }
 }
@@ -35,75 +35,75 @@ codes! {
 table! {
     /// A file requested over the network, and the outcome.
     NetworkTransfers of NetworkTransfer {
-        /// How it came.
+        /// Protocol.
         protocol: TransferProtocol,
-        /// The client: address and port.
+        /// Client address and port.
         client: StringId,
-        /// The client's address on the link; empty where the link does not say.
+        /// Client's link-layer address; empty where not captured.
         client_mac: StringId,
-        /// The server: address and port.
+        /// Server address and port.
         server: StringId,
-        /// The requested file; of TLS the server's name.
+        /// Requested file; for TLS, the server name.
         file: StringId,
         /// First request, ns.
         start_ns: i64 as Start,
-        /// First bytes of the answer, ns.
+        /// First data of the response, ns.
         first_data_ns: Option<i64> as Moment,
-        /// Last byte received or acknowledged, ns; absent where the transfer did not end in the capture.
+        /// Last byte received or acknowledged, ns; `None` when the transfer did not end in the capture.
         end_ns: Option<i64> as End,
-        /// Bytes of the file that came, each counted once.
+        /// Bytes of the file received, each counted once.
         size: u64 as Bytes,
-        /// How it ended.
+        /// Outcome of the transfer.
         outcome: TransferOutcome,
-        /// Status (HTTP) or error code (TFTP) of the answer.
+        /// Status (HTTP) or error code (TFTP) of the response.
         status: Option<u32>,
-        /// Packets of the server whose data had come before; absent where a connection carried several files.
+        /// Retransmitted packets from the server; `None` where a connection carried several files.
         repeated_packets: Option<u64>,
-        /// Time spent in silences that only a repeated packet ended, ns; known of TFTP only.
+        /// Time lost to timeouts that ended with a retransmission, ns; TFTP only.
         timeout_ns: Option<i64> as Duration,
     }
 }
 
 table! {
-    /// A DHCP message, of either family.
+    /// A DHCPv4 or DHCPv6 message.
     DhcpMessages of DhcpMessage {
         /// Time, ns.
         time_ns: i64 as Time,
-        /// Kind as in the standards, e.g. `DISCOVER`.
+        /// Message type as named in the standards, e.g. `DISCOVER`.
         kind: StringId,
-        /// Whether a client sent it.
+        /// True if a client sent it.
         from_client: bool,
-        /// Sender: address and port.
+        /// Source address and port.
         source: StringId,
-        /// Receiver: address and port.
+        /// Destination address and port.
         destination: StringId,
-        /// Bytes of the message.
+        /// Size of the message, bytes.
         size: u64 as Bytes,
-        /// Number that request and answer share.
+        /// Transaction ID shared by request and response.
         transaction: u32,
-        /// The client's address on the link; empty where neither message nor link says.
+        /// Client's link-layer address; empty where neither the message nor the link has it.
         client_mac: StringId,
-        /// Address offered, requested or given.
+        /// Address offered, requested or assigned.
         address: StringId,
-        /// Server to load from.
+        /// Boot server.
         boot_server: StringId,
-        /// File or URL to load.
+        /// Boot file or URL.
         boot_file: StringId,
-        /// Client architecture (RFC 4578 and its registry).
+        /// Client architecture (RFC 4578 and the IANA registry).
         architecture: Option<u16>,
     }
 }
 
 table! {
-    /// A name looked up.
+    /// A DNS lookup.
     NameLookups of NameLookup {
-        /// First question, ns.
+        /// First query, ns.
         start_ns: i64 as Start,
-        /// First answer, ns; absent where none was captured.
+        /// First response, ns; `None` when none was captured.
         end_ns: Option<i64> as End,
-        /// The client: address.
+        /// Client address.
         client: StringId,
-        /// The name.
+        /// Name looked up.
         name: StringId,
     }
 }

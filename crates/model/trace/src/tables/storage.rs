@@ -21,7 +21,7 @@ codes! {
     pub enum IoPriority {
         /// Not recorded.
         Unknown = "unknown",
-        /// Background work such as defragmentation.
+        /// Background work, such as defragmentation.
         VeryLow = "very_low",
         /// Low.
         Low = "low",
@@ -29,13 +29,13 @@ codes! {
         Normal = "normal",
         /// High.
         High = "high",
-        /// Critical: paging.
+        /// Critical (paging).
         Critical = "critical",
     }
 }
 
 impl IoPriority {
-    /// Whether the idle metric leaves the work out: very low and low.
+    /// True for very low and low priority, which the idle metric ignores.
     #[must_use]
     pub const fn is_low(self) -> bool {
         matches!(self, Self::VeryLow | Self::Low)
@@ -43,42 +43,42 @@ impl IoPriority {
 }
 
 table! {
-    /// A request that reached a disk.
+    /// A disk request.
     DiskIos of DiskIo {
-        /// When it was issued, ns; `None` when only its completion was recorded and its response time was not.
+        /// Issue, ns; `None` when only the completion was recorded, without a response time.
         issue_ns: Option<i64> as Start,
-        /// When it completed, ns.
+        /// Completion, ns.
         complete_ns: i64 as End,
         /// Disk number.
         disk: u32,
-        /// What was done.
+        /// Operation.
         operation: DiskOperation,
-        /// First byte on the disk.
+        /// Offset on the disk, bytes.
         offset: u64 as Bytes,
-        /// Bytes.
+        /// Size, bytes.
         size: u64 as Bytes,
         /// Priority.
         priority: IoPriority,
-        /// Time the disk itself worked on it, ns: from the completion before, or the issue if later, to its completion.
+        /// Service time, ns: from the previous completion, or the issue if later, to the completion.
         service_ns: i64 as Duration,
-        /// Process that issued it.
+        /// Process that issued the request.
         pid: Option<u32> as Process,
-        /// Thread that issued it.
+        /// Thread that issued the request.
         tid: Option<u32> as Thread,
-        /// File, when names were recorded.
+        /// File, where file names were recorded.
         file: StringId,
-        /// File key or object as recorded.
+        /// File key or object, as recorded.
         file_object: u64,
-        /// Request packet as recorded.
+        /// IRP, as recorded.
         irp: u64,
-        /// Request flags as recorded.
+        /// IRP flags, as recorded.
         irp_flags: u32,
     }
 }
 
 impl DiskIo {
-    /// The only bit of `irp_flags` on Linux: the kernel read this before anybody needed it. Its traces write flags as letters (`rwbs`),
-    /// not as bits; this one is `A`.
+    /// The only bit of `irp_flags` used on Linux: the kernel issued this read ahead of demand. Linux traces write flags
+    /// as letters (`rwbs`), not as bits; this one is `A`.
     ///
     /// Source: the kernel's `blk_fill_rwbs`, which writes `A` for `REQ_RAHEAD`.
     pub const LINUX_READ_AHEAD: u32 = 1;
@@ -113,27 +113,27 @@ codes! {
         DirectoryNotification = "directory_notification",
         /// File-system control.
         FileSystemControl = "file_system_control",
-        /// Mapping into memory.
+        /// Map into memory.
         Map = "map",
     }
 }
 
 codes! {
-    /// Who made a request.
+    /// Origin of a request.
     pub enum IoLevel {
         /// A program.
         Application = "application",
-        /// The memory manager or the cache, for missing or changed pages.
+        /// The memory manager or the cache, for missing or modified pages.
         Paging = "paging",
-        /// The block layer: it reached a disk.
+        /// The block layer: the request reached a disk.
         Device = "device",
     }
 }
 
 table! {
-    /// A file operation as a program requested it.
+    /// A file operation, as requested by a program.
     FileIos of FileIo {
-        /// Begin, ns.
+        /// Start, ns.
         start_ns: i64 as Start,
         /// End, ns; `None` when its completion was not recorded.
         end_ns: Option<i64> as End,
@@ -149,23 +149,23 @@ table! {
         offset: u64 as Bytes,
         /// Bytes requested.
         size: u64 as Bytes,
-        /// Who made the request.
+        /// Origin of the request.
         level: IoLevel,
-        /// Whether it passed the cache by.
+        /// True if the operation bypassed the cache.
         unbuffered: bool,
-        /// Result status: an `NTSTATUS`, whatever the system.
+        /// Result status: an `NTSTATUS` on every system.
         status: Option<u32>,
-        /// Request packet as recorded.
+        /// IRP, as recorded.
         irp: u64,
-        /// File object as recorded.
+        /// File object, as recorded.
         file_object: u64,
     }
 }
 
 table! {
-    /// A page that had to be read from a file.
+    /// A hard fault: a page that had to be read from a file.
     HardFaults of HardFault {
-        /// Begin, ns.
+        /// Start, ns.
         start_ns: i64 as Start,
         /// End, ns.
         end_ns: i64 as End,
@@ -175,7 +175,7 @@ table! {
         tid: u32 as Thread,
         /// File.
         file: StringId,
-        /// File object or key as recorded.
+        /// File object or key, as recorded.
         file_object: u64,
         /// Offset in the file.
         offset: u64 as Bytes,

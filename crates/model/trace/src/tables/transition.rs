@@ -1,11 +1,11 @@
-//! Services, devices and the course of a transition.
+//! Services, devices and milestones of a transition.
 
 use crate::codes;
 use crate::string::StringId;
 use crate::table::table;
 
 codes! {
-    /// The change of state a service went through.
+    /// The state change of a service.
     pub enum ServiceChange {
         /// From stopped to running.
         Start = "start",
@@ -15,19 +15,19 @@ codes! {
 }
 
 codes! {
-    /// How a service's change of state ended.
+    /// Outcome of a service's state change.
     pub enum ServiceOutcome {
-        /// Reached the wanted state.
+        /// The service reached the requested state.
         Completed = "completed",
-        /// Ended in another state.
+        /// The service ended in another state.
         Failed = "failed",
-        /// Still under way at the end of the recording.
+        /// The change was still in progress at the end of the recording.
         Unfinished = "unfinished",
     }
 }
 
 table! {
-    /// A service's change of state.
+    /// A state change of a service.
     ServiceTransitions of ServiceTransition {
         /// Service (unit) name.
         service: StringId,
@@ -35,35 +35,35 @@ table! {
         group: StringId,
         /// Start or stop.
         kind: ServiceChange,
-        /// Asked for, ns.
+        /// Time of the request, ns.
         start_ns: i64 as Start,
-        /// First report of the service's own host process, ns: the container is there.
+        /// First report from the service's host process, ns: the host process is running.
         checkpoint_ns: Option<i64> as Moment,
-        /// The service's own code begins (its image is loaded), ns.
+        /// The service's own code starts (its image is loaded), ns.
         load_ns: Option<i64> as Moment,
-        /// Done, ns.
+        /// Completion, ns.
         end_ns: Option<i64> as End,
-        /// Container: the host's command line.
+        /// Command line of the host process.
         container: StringId,
-        /// Host's process id.
+        /// Id of the host process.
         container_pid: Option<u32> as OtherProcess,
-        /// How it ended.
+        /// Outcome.
         outcome: ServiceOutcome,
-        /// Started by the automatic start phase.
+        /// True if started in the auto-start phase.
         automatic: bool,
-        /// Start type as Windows numbers them: 2 automatic, 3 on demand; `None` where the recording does not say.
+        /// Start type as numbered by Windows: 2 automatic, 3 on demand; `None` when not recorded.
         start_type: Option<u32>,
-        /// How it ended in the service manager's own word, e.g. `timeout` or `exit-code`; empty when it gives none.
+        /// Result in the service manager's words, e.g. `timeout` or `exit-code`; empty when there is none.
         result: StringId,
-        /// Thread of the host that entered the service's main function, which began it then (`load_ns`).
+        /// Thread of the host process that entered the service's main function at `load_ns`.
         main_tid: Option<u32> as Thread,
-        /// Thread that recorded the start: the service manager's.
+        /// Thread of the service manager that recorded the start.
         tid: Option<u32> as OtherThread,
-        /// Thread that recorded the end: the service manager's.
+        /// Thread of the service manager that recorded the end.
         end_tid: Option<u32> as OtherThread,
-        /// How long the service manager would have waited for this change, ns; `None` for ever or not recorded.
+        /// Service manager's time-out for the change, ns; `None` for unlimited or not recorded.
         timeout_ns: Option<i64> as Duration,
-        /// The record that set the start, e.g. `Microsoft-Windows-Services/105`.
+        /// Record that set the start, e.g. `Microsoft-Windows-Services/105`.
         event: StringId,
     }
 }
@@ -71,17 +71,17 @@ table! {
 codes! {
     /// How one service depends on another.
     pub enum DependencyKind {
-        /// It is started only when the other's start is over (and stopped before it).
+        /// Started only after the other's start has finished, and stopped before it.
         After = "after",
-        /// It fails when the other fails.
+        /// Fails if the other fails.
         Requires = "requires",
-        /// As requires, but the other must be there already.
+        /// Like `requires`, but the other must already be running.
         Requisite = "requisite",
-        /// It stops whenever the other stops.
+        /// Stops whenever the other stops.
         BindsTo = "binds_to",
-        /// It is stopped or restarted with the other.
+        /// Stopped or restarted together with the other.
         PartOf = "part_of",
-        /// It pulls the other in and goes on without it.
+        /// Starts the other, but does not need it.
         Wants = "wants",
     }
 }
@@ -91,7 +91,7 @@ table! {
     ServiceDependencies of ServiceDependency {
         /// Service (unit) name.
         service: StringId,
-        /// How.
+        /// Kind of dependency.
         kind: DependencyKind,
         /// The service it depends on.
         on: StringId,
@@ -99,7 +99,8 @@ table! {
 }
 
 table! {
-    /// A process that a service's manager ran for one of the service's commands: one that checks, prepares or follows, or one of several.
+    /// A process that the service manager ran for one of a service's commands: a check, a preparation, a follow-up, or
+    /// one of several main commands.
     ServiceProcesses of ServiceProcess {
         /// Service (unit) name.
         service: StringId,
@@ -121,7 +122,7 @@ codes! {
         DeviceStart = "DeviceStart",
         /// Enumeration of a device's children (query device relations IRP).
         DeviceEnum = "DeviceEnum",
-        /// Initialization function of the kernel (Linux).
+        /// Initcall of the kernel (Linux).
         Initcall = "Initcall",
         /// Loading of a kernel module (Linux).
         ModuleLoad = "ModuleLoad",
@@ -143,13 +144,13 @@ codes! {
 }
 
 table! {
-    /// Work on a device or driver while the system comes up.
+    /// Work on a device or driver during the start of the system.
     DeviceOperations of DeviceOperation {
         /// What was done.
         kind: DeviceOperationKind,
-        /// Begin, ns.
+        /// Start, ns.
         start_ns: i64 as Start,
-        /// When the driver returned "pending", ns; `None` when it did the work before it returned.
+        /// Time at which the driver returned "pending", ns; `None` if it did the work before returning.
         pend_ns: Option<i64> as Moment,
         /// End, ns; `None` when it did not end in the recording.
         end_ns: Option<i64> as End,
@@ -165,23 +166,23 @@ table! {
         phase: DevicePhase,
         /// Result status.
         status: Option<u32>,
-        /// Thread that began it.
+        /// Thread that started the work.
         tid: Option<u32> as Thread,
-        /// The record that set the start, e.g. `Microsoft-Windows-Kernel-PnP/216`.
+        /// Record that set the start, e.g. `Microsoft-Windows-Kernel-PnP/216`.
         event: StringId,
     }
 }
 
 table! {
-    /// A point in time with a meaning for a transition; the names are those of [`crate::milestone`].
+    /// A point in time with a meaning for a transition; its name is one of [`crate::milestone`].
     Milestones of Milestone {
         /// Time, ns.
         time_ns: i64 as Time,
         /// Name, one of [`crate::milestone`].
         name: StringId,
-        /// What it is about: a session, a text.
+        /// Details, such as a session or a text.
         detail: StringId,
-        /// A quantity that the record carries; its unit is the name's.
+        /// Value of the milestone, in the unit given for its name.
         value: Option<i64>,
         /// Process that recorded it.
         pid: Option<u32> as Process,
@@ -193,7 +194,7 @@ table! {
 }
 
 codes! {
-    /// Work that has a begin and an end and is neither a service's nor a device's.
+    /// Work with a start and an end that belongs to neither a service nor a device.
     pub enum ActivityKind {
         /// The session manager ran a program; name = image.
         SessionProgram = "session_program",
@@ -207,9 +208,9 @@ codes! {
         GroupPolicyScript = "group_policy_script",
         /// Waiting for the network for policy.
         GroupPolicyNetworkWait = "group_policy_network_wait",
-        /// A program that starts with the session; name = command.
+        /// A startup program; name = command.
         StartupApplication = "startup_application",
-        /// The shell walks a list of programs to start; name = list.
+        /// The shell processed a list of programs to start; name = list.
         StartupEnumeration = "startup_enumeration",
         /// A subscriber of session notifications; name = subscriber, detail = notification.
         NotificationSubscriber = "notification_subscriber",
@@ -217,7 +218,7 @@ codes! {
         ServiceGroup = "service_group",
         /// Logon: the user's credentials were checked.
         Authentication = "authentication",
-        /// Credentials were asked for: time a person took.
+        /// Credentials were requested: time spent waiting for a person.
         CredentialRequest = "credential_request",
         /// The welcome screen was shown.
         WelcomeScreen = "welcome_screen",
@@ -225,15 +226,16 @@ codes! {
         UserProfile = "user_profile",
         /// Files were read ahead for the boot.
         Prefetch = "prefetch",
-        /// Subscribers of session notifications are run one after the other; name = notification's number.
+        /// Subscribers of session notifications ran in turn; name = notification number.
         LogonNotification = "logon_notification",
-        /// From a power transition's decision to its end, both halves; name = reason's number, detail = flags' number.
+        /// A power transition, from its decision to its end; name = reason number, detail = flags.
         PowerTransition = "power_transition",
         /// A phase of a power transition; name = one of [`crate::power_phase`].
         PowerPhase = "power_phase",
-        /// The start of a unit of a user's service manager (Linux); name = unit, detail = the manager's own unit, status = 1 if it failed.
+        /// The start of a unit of a user's service manager (Linux); name = unit, detail = the manager's own unit,
+        /// status = 1 if it failed.
         UserUnit = "user_unit",
-        /// The applications of one session are shut down, one after the other.
+        /// The applications of one session were shut down in turn.
         SessionShutdown = "session_shutdown",
         /// A step of the shutdown of the user's or the system's session; name = one of [`crate::shutdown_step`].
         ShutdownStep = "shutdown_step",
@@ -245,17 +247,17 @@ codes! {
 table! {
     /// An interval of work; see [`ActivityKind`].
     Activities of Activity {
-        /// What it was.
+        /// Kind of work.
         kind: ActivityKind,
-        /// Its name; see [`ActivityKind`].
+        /// Name; see [`ActivityKind`].
         name: StringId,
         /// Further detail.
         detail: StringId,
-        /// Begin, ns.
+        /// Start, ns.
         start_ns: i64 as Start,
         /// End, ns; `None` when it did not end in the recording.
         end_ns: Option<i64> as End,
-        /// Process that did or reported it.
+        /// Process that did or reported the work.
         pid: Option<u32> as Process,
         /// Thread that recorded the start.
         tid: Option<u32> as Thread,
@@ -263,9 +265,9 @@ table! {
         end_tid: Option<u32> as OtherThread,
         /// Session.
         session: Option<u32>,
-        /// Result status as recorded with the end.
+        /// Result status recorded with the end.
         status: Option<u32>,
-        /// The record that set the start.
+        /// Record that set the start.
         event: StringId,
     }
 }

@@ -1,7 +1,7 @@
-//! Indexes of the largest tables by time: what is asked of a range costs the rows in it, not those of the recording.
+//! Time indexes of the largest tables: a query costs in proportion to the rows in its range, not to the whole table.
 //!
-//! Each is made when it is first asked for, in one walk over the table, and kept with the trace. Answers are those of a look at every row,
-//! which the tests compare them with, whatever order the rows are in.
+//! Each index is built in one pass on first use and cached in the trace. Results equal those of a full scan, in any row
+//! order; the tests compare both.
 
 mod blocks;
 mod switches;
@@ -14,12 +14,12 @@ use crate::Trace;
 use crate::tables::{DiskIo, Interrupts, Samples};
 use blocks::Blocks;
 use switches::SwitchIndex;
-pub use switches::{Occupant, SwitchRange};
+pub use switches::{RunningThread, SwitchRange};
 
-/// What is made of a table once, and anew where rows came since.
-struct Made<T>(Mutex<Option<(usize, Arc<T>)>>);
+/// A value computed once from a table, and again if rows were added since.
+struct Cached<T>(Mutex<Option<(usize, Arc<T>)>>);
 
-impl<T> Made<T> {
+impl<T> Cached<T> {
     fn of(&self, rows: usize, make: impl FnOnce() -> T) -> Arc<T> {
         let mut made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match &*made {
@@ -33,18 +33,18 @@ impl<T> Made<T> {
     }
 }
 
-/// The indexes of one trace. Rows that come after the first question are found, values changed in place are not: readers are done before anybody
-/// asks. A copy of the trace makes its own, as its tables may change.
+/// The indexes of one trace. Rows added after the first query are found, values changed in place are not: readers
+/// finish before queries start. A clone of the trace builds its own indexes, because its tables may change.
 #[derive(Default)]
 pub struct TimeIndex {
-    switches: Made<SwitchIndex>,
-    samples: Made<Blocks>,
-    interrupts: Made<Blocks>,
-    disk_ios: Made<Blocks>,
-    processors: Made<u32>,
+    switches: Cached<SwitchIndex>,
+    samples: Cached<Blocks>,
+    interrupts: Cached<Blocks>,
+    disk_ios: Cached<Blocks>,
+    processors: Cached<u32>,
 }
 
-impl<T> Default for Made<T> {
+impl<T> Default for Cached<T> {
     fn default() -> Self {
         Self(Mutex::new(None))
     }
@@ -63,40 +63,40 @@ impl fmt::Debug for TimeIndex {
 }
 
 impl Trace {
-    /// The context switches that say who had the processors from `start_ns` to `end_ns`, and few others.
+    /// The context switches that determine which threads ran from `start_ns` to `end_ns`, and few others.
     #[must_use]
     pub fn switches_between(&self, start_ns: i64, end_ns: i64) -> SwitchRange {
         let switches = &self.context_switches;
         self.time_index.switches.of(switches.len(), || SwitchIndex::of(switches)).between(start_ns, end_ns)
     }
 
-    /// The samples from `start_ns` to before `end_ns`, and few others: pieces and the rows in them, in order.
+    /// The samples from `start_ns` to before `end_ns`, and few others, as chunks with row ranges, in order.
     pub fn samples_between(&self, start_ns: i64, end_ns: i64) -> impl Iterator<Item = (&Samples, Range<usize>)> {
         let pieces = self.samples.pieces();
         let index = self.time_index.samples.of(self.samples.len(), || {
-            Blocks::of(pieces.iter().map(Samples::len), |piece, row| {
-                (pieces[piece].time_ns[row], pieces[piece].time_ns[row])
+            Blocks::of(pieces.iter().map(Samples::len), |chunk, row| {
+                (pieces[chunk].time_ns[row], pieces[chunk].time_ns[row])
             })
         });
         let found = index.between(start_ns, end_ns).into_iter();
-        found.filter_map(|(piece, rows)| Some((pieces.get(piece)?, rows)))
+        found.filter_map(|(chunk, rows)| Some((pieces.get(chunk)?, rows)))
     }
 
-    /// The interrupts and deferred procedure calls that ran at any time from `start_ns` to before `end_ns`, and few others: pieces and the
-    /// rows in them, in order.
+    /// The interrupts and DPCs that ran at any time from `start_ns` to before `end_ns`, and few others, as chunks with
+    /// row ranges, in order.
     pub fn interrupts_between(&self, start_ns: i64, end_ns: i64) -> impl Iterator<Item = (&Interrupts, Range<usize>)> {
         let pieces = self.interrupts.pieces();
         let index = self.time_index.interrupts.of(self.interrupts.len(), || {
-            Blocks::of(pieces.iter().map(Interrupts::len), |piece, row| {
-                (pieces[piece].start_ns[row], pieces[piece].end_ns[row])
+            Blocks::of(pieces.iter().map(Interrupts::len), |chunk, row| {
+                (pieces[chunk].start_ns[row], pieces[chunk].end_ns[row])
             })
         });
         let found = index.between(start_ns, end_ns).into_iter();
-        found.filter_map(|(piece, rows)| Some((pieces.get(piece)?, rows)))
+        found.filter_map(|(chunk, rows)| Some((pieces.get(chunk)?, rows)))
     }
 
-    /// The disk requests that were served at any time from `start_ns` to before `end_ns`, or completed at `start_ns`, and few others; in
-    /// the table's order.
+    /// The disk requests that were in service at any time from `start_ns` to before `end_ns`, or completed at
+    /// `start_ns`, and few others, in table order.
     pub fn disk_ios_between(&self, start_ns: i64, end_ns: i64) -> impl Iterator<Item = DiskIo> + '_ {
         let rows = &self.disk_ios;
         let index = self.time_index.disk_ios.of(rows.len(), || {
@@ -108,12 +108,12 @@ impl Trace {
         index.between(start_ns, end_ns).into_iter().flat_map(|(_, rows)| rows).filter_map(|row| rows.get(row))
     }
 
-    /// Processors that switched or were sampled: one more than the highest number; 0 where none did.
+    /// One more than the highest processor number in switches and samples; 0 without any.
     #[must_use]
     pub fn processors_seen(&self) -> u32 {
         *self.time_index.processors.of(self.context_switches.len() + self.samples.len(), || {
-            let switching = self.context_switches.pieces().iter().filter_map(|piece| piece.cpu.iter().max());
-            let sampled = self.samples.pieces().iter().filter_map(|piece| piece.cpu.iter().max());
+            let switching = self.context_switches.pieces().iter().filter_map(|chunk| chunk.cpu.iter().max());
+            let sampled = self.samples.pieces().iter().filter_map(|chunk| chunk.cpu.iter().max());
             switching.chain(sampled).max().map_or(0, |&cpu| u32::from(cpu) + 1)
         })
     }

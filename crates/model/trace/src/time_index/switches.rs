@@ -1,4 +1,4 @@
-//! Who had each processor, by time: so that what threads used of a range is summed up from the rows in it.
+//! Index of the running thread of each processor by time, so that CPU usage in a range is computed from the rows in it.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -6,64 +6,64 @@ use std::sync::Arc;
 use crate::table::Batches;
 use crate::tables::ContextSwitches;
 
-/// Rows between two marks, at least.
+/// Minimum number of rows between two marks.
 const MARK_ROWS: usize = 512;
-/// Rows between two marks for each processor, at least: marks then take a fortieth of the table's memory.
+/// Minimum number of rows between two marks per processor; marks then take 1/40 of the table's memory.
 const ROWS_PER_PROCESSOR: usize = 32;
 
-/// Marks in the table of switches, with who had each processor there.
+/// Marks in the context-switch table, with the thread running on each processor there.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SwitchIndex {
-    /// Numbers of the processors that switched, in the order in which they first did: a processor's place.
+    /// Processor numbers in order of first appearance; the position is the processor's slot.
     processors: Vec<u16>,
-    /// By place: whom a processor's first row takes off.
-    first: Vec<Occupant>,
+    /// By slot: the thread switched out by the processor's first row.
+    first: Vec<RunningThread>,
     marks: Vec<Mark>,
-    /// Of all marks.
-    occupants: Vec<Occupant>,
+    /// Occupants of all marks, concatenated.
+    running_threads: Vec<RunningThread>,
 }
 
-/// A row of the table.
+/// A position in the table with the state of all processors.
 #[derive(Clone, Copy, Debug)]
 struct Mark {
-    piece: usize,
+    chunk: usize,
     row: usize,
-    /// The latest time of the rows before it, ns.
+    /// Latest time of the rows before the mark, ns.
     reach_ns: i64,
-    /// The earliest time of it and the rows after it, ns.
+    /// Earliest time of the rows from the mark on, ns.
     from_ns: i64,
-    /// Its first occupant among those of all marks, and of how many processors a row came before.
-    occupants: usize,
+    /// Index of its first entry in the running threads of all marks, and the number of processors seen before the mark.
+    running_threads: usize,
     known: usize,
 }
 
-/// Who has a processor at a place in the table.
+/// The thread running on a processor at a position in the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Occupant {
-    /// Time of the row that says so, ns: the one that put it there, or before a processor's first row the one that takes it off.
+pub struct RunningThread {
+    /// Time of the row this is taken from, ns: the row that switched the thread in, or, before a processor's first row,
+    /// the row that switches it out.
     pub told_ns: i64,
-    /// Thread.
     pub tid: u32,
-    /// The thread that the processor's next row takes off, which is another one where rows were lost.
+    /// Thread switched out by the processor's next row; differs from `tid` where rows were lost.
     next_off: u32,
     has_next: bool,
     /// Priority, as recorded.
     pub priority: i8,
 }
 
-impl Occupant {
-    /// The thread that the processor's next row takes off; `None` after its last row.
+impl RunningThread {
+    /// Thread switched out by the processor's next row; `None` after its last row.
     #[must_use]
     pub fn next_off(&self) -> Option<u32> {
         self.has_next.then_some(self.next_off)
     }
 }
 
-/// The rows among which are all that say who had the processors in a range of time, with who had each before them.
+/// The rows that determine which threads ran in a time range, with the state of each processor before them.
 #[derive(Clone, Debug)]
 pub struct SwitchRange {
     index: Arc<SwitchIndex>,
-    /// The mark that it begins at, and the one that it ends before; one more than there are where it ends with the table.
+    /// First mark, and the mark before which the range ends; one past the last mark at the end of the table.
     first: usize,
     until: usize,
 }
@@ -71,22 +71,22 @@ pub struct SwitchRange {
 impl SwitchIndex {
     pub(super) fn of(switches: &Batches<ContextSwitches>) -> Self {
         let mut index = Self::default();
-        let mut places: Vec<Option<usize>> = Vec::new();
-        let mut now: Vec<Occupant> = Vec::new();
-        // By place: the first mark since its last row, whose occupant does not know its next row yet.
+        let mut slots: Vec<Option<usize>> = Vec::new();
+        let mut now: Vec<RunningThread> = Vec::new();
+        // By slot: the first mark since its last row, whose next row is not known yet.
         let mut open: Vec<usize> = Vec::new();
         let mut reach_ns = i64::MIN;
         let mut since_mark = usize::MAX;
-        for (piece, rows) in switches.pieces().iter().enumerate() {
+        for (chunk, rows) in switches.pieces().iter().enumerate() {
             let threads = rows.new_tid.iter().zip(&rows.old_tid).zip(rows.new_priority.iter().zip(&rows.old_priority));
             for (row, ((&time_ns, &cpu), ((&new_tid, &old_tid), (&new_priority, &old_priority)))) in
                 rows.time_ns.iter().zip(&rows.cpu).zip(threads).enumerate()
             {
                 if since_mark >= MARK_ROWS.max(now.len() * ROWS_PER_PROCESSOR) {
                     since_mark = 0;
-                    let (occupants, known) = (index.occupants.len(), now.len());
-                    index.marks.push(Mark { piece, row, reach_ns, from_ns: i64::MAX, occupants, known });
-                    index.occupants.extend_from_slice(&now);
+                    let (running_threads, known) = (index.running_threads.len(), now.len());
+                    index.marks.push(Mark { chunk, row, reach_ns, from_ns: i64::MAX, running_threads, known });
+                    index.running_threads.extend_from_slice(&now);
                 }
                 since_mark += 1;
                 reach_ns = reach_ns.max(time_ns);
@@ -94,36 +94,36 @@ impl SwitchIndex {
                     mark.from_ns = mark.from_ns.min(time_ns);
                 }
                 let number = usize::from(cpu);
-                if number >= places.len() {
-                    places.resize(number + 1, None);
+                if number >= slots.len() {
+                    slots.resize(number + 1, None);
                 }
-                let place = *places[number].get_or_insert_with(|| {
+                let slot = *slots[number].get_or_insert_with(|| {
                     index.processors.push(cpu);
-                    index.first.push(Occupant {
+                    index.first.push(RunningThread {
                         told_ns: time_ns,
                         tid: old_tid,
                         next_off: old_tid,
                         has_next: true,
                         priority: old_priority,
                     });
-                    now.push(Occupant::default());
+                    now.push(RunningThread::default());
                     open.push(index.marks.len());
                     now.len() - 1
                 });
-                for mark in index.marks.get(open[place]..).unwrap_or_default() {
-                    if let Some(occupant) = index.occupants.get_mut(mark.occupants + place) {
-                        (occupant.next_off, occupant.has_next) = (old_tid, true);
+                for mark in index.marks.get(open[slot]..).unwrap_or_default() {
+                    if let Some(running_thread) = index.running_threads.get_mut(mark.running_threads + slot) {
+                        (running_thread.next_off, running_thread.has_next) = (old_tid, true);
                     }
                 }
-                open[place] = index.marks.len();
+                open[slot] = index.marks.len();
                 let priority = new_priority;
-                now[place] = Occupant { told_ns: time_ns, tid: new_tid, next_off: 0, has_next: false, priority };
+                now[slot] = RunningThread { told_ns: time_ns, tid: new_tid, next_off: 0, has_next: false, priority };
             }
         }
         // The end of the table is a mark too.
-        let (occupants, known) = (index.occupants.len(), now.len());
-        index.marks.push(Mark { piece: usize::MAX, row: 0, reach_ns, from_ns: i64::MAX, occupants, known });
-        index.occupants.append(&mut now);
+        let (running_threads, known) = (index.running_threads.len(), now.len());
+        index.marks.push(Mark { chunk: usize::MAX, row: 0, reach_ns, from_ns: i64::MAX, running_threads, known });
+        index.running_threads.append(&mut now);
         let mut from_ns = i64::MAX;
         for mark in index.marks.iter_mut().rev() {
             from_ns = from_ns.min(mark.from_ns);
@@ -132,46 +132,48 @@ impl SwitchIndex {
         index
     }
 
-    /// The rows that say who had the processors from `start_ns` to `end_ns`, and few others.
+    /// The rows that determine which threads ran from `start_ns` to `end_ns`, and few others.
     pub(super) fn between(self: Arc<Self>, start_ns: i64, end_ns: i64) -> SwitchRange {
-        // No row before the first mark is later than the start, and none from the other mark on earlier than the end.
+        // No row before the first mark is later than the start, and no row from the second mark on is earlier than the
+        // end.
         let first = self.marks.partition_point(|mark| mark.reach_ns <= start_ns).saturating_sub(1);
         let until = self.marks.partition_point(|mark| mark.from_ns < end_ns).clamp(first, self.marks.len() - 1);
         SwitchRange { index: self, first, until }
     }
 
-    fn at(&self, mark: usize) -> impl Iterator<Item = (u16, Occupant)> + '_ {
+    fn at(&self, mark: usize) -> impl Iterator<Item = (u16, RunningThread)> + '_ {
         let mark = self.marks.get(mark);
         let known = mark.map_or(0, |mark| mark.known);
-        self.processors.iter().zip(&self.first).enumerate().map(move |(place, (&processor, &first))| {
-            let told = mark.filter(|_| place < known).and_then(|mark| self.occupants.get(mark.occupants + place));
-            (processor, told.copied().unwrap_or(first))
+        self.processors.iter().zip(&self.first).enumerate().map(move |(slot, (&processor, &first))| {
+            let known_occupant =
+                mark.filter(|_| slot < known).and_then(|mark| self.running_threads.get(mark.running_threads + slot));
+            (processor, known_occupant.copied().unwrap_or(first))
         })
     }
 }
 
 impl SwitchRange {
-    /// Every processor that ever switches, with who has it before the first of the rows.
-    pub fn before(&self) -> impl Iterator<Item = (u16, Occupant)> + '_ {
+    /// Every processor in the table, with its running thread before the first of the rows.
+    pub fn before(&self) -> impl Iterator<Item = (u16, RunningThread)> + '_ {
         self.index.at(self.first)
     }
 
-    /// The same processors, with who has each after the last of the rows.
-    pub fn after(&self) -> impl Iterator<Item = (u16, Occupant)> + '_ {
+    /// Every processor in the table, with its running thread after the last of the rows.
+    pub fn after(&self) -> impl Iterator<Item = (u16, RunningThread)> + '_ {
         self.index.at(self.until)
     }
 
-    /// The rows of `switches`, the table that was asked: consecutive pieces and the rows in them.
+    /// The rows of `switches`, which must be the indexed table, as chunks with row ranges.
     pub fn rows<'t>(
         &self,
         switches: &'t Batches<ContextSwitches>,
     ) -> impl Iterator<Item = (&'t ContextSwitches, Range<usize>)> + use<'t> {
-        let mark = |at: usize| self.index.marks.get(at).map_or((0, 0), |mark| (mark.piece, mark.row));
+        let mark = |at: usize| self.index.marks.get(at).map_or((0, 0), |mark| (mark.chunk, mark.row));
         let (from, until) = (mark(self.first), mark(self.until));
-        switches.pieces().iter().enumerate().skip(from.0).map_while(move |(number, piece)| {
+        switches.pieces().iter().enumerate().skip(from.0).map_while(move |(number, chunk)| {
             let first_row = if number == from.0 { from.1 } else { 0 };
-            let end_row = if number == until.0 { until.1 } else { piece.len() };
-            (number <= until.0).then_some((piece, first_row..end_row))
+            let end_row = if number == until.0 { until.1 } else { chunk.len() };
+            (number <= until.0).then_some((chunk, first_row..end_row))
         })
     }
 }
@@ -190,9 +192,9 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
         #[test]
-        fn before_rows_and_after_say_what_the_whole_table_says(
+        fn range_and_boundary_states_match_a_full_scan(
             steps in prop::collection::vec((-1_i64..3, 0_u16..4, 1_u32..9, 1_u32..9), 0..6000),
-            asked in prop::collection::vec((-10_i64..6000, 0_i64..400), 20),
+            ranges in prop::collection::vec((-10_i64..6000, 0_i64..400), 20),
             in_order: bool,
         ) {
             let mut time_ns = 10;
@@ -205,25 +207,25 @@ mod tests {
                 switches.push(rows.iter().copied().collect());
             }
             let index = Arc::new(SwitchIndex::of(&switches));
-            for (start_ns, length) in asked {
+            for (start_ns, length) in ranges {
                 let range = Arc::clone(&index).between(start_ns, start_ns + length);
                 let taken: Vec<ContextSwitch> =
-                    range.rows(&switches).flat_map(|(piece, rows)| rows.filter_map(|at| piece.get(at))).collect();
-                // What was taken are consecutive rows; all before them are early enough, all after late enough.
+                    range.rows(&switches).flat_map(|(chunk, rows)| rows.filter_map(|at| chunk.get(at))).collect();
+                // The returned rows are consecutive; all rows before them are early enough, all after late enough.
                 let first = (0..=rows.len()).find(|&at| rows[at..].starts_with(&taken) && {
                     let (before, after) = (&rows[..at], &rows[at + taken.len()..]);
                     before.iter().all(|row| row.time_ns <= start_ns)
                         && after.iter().all(|row| row.time_ns >= start_ns + length)
-                        && range.before().eq(occupants(&rows, at))
-                        && range.after().eq(occupants(&rows, at + taken.len()))
+                        && range.before().eq(running_threads(&rows, at))
+                        && range.after().eq(running_threads(&rows, at + taken.len()))
                 });
                 prop_assert!(first.is_some(), "{} rows of {} from {start_ns} for {length}", taken.len(), rows.len());
             }
         }
     }
 
-    /// Who has each processor before row `at`, by a look at every row.
-    fn occupants(rows: &[ContextSwitch], at: usize) -> Vec<(u16, Occupant)> {
+    /// The running thread of each processor before row `at`, from a full scan.
+    fn running_threads(rows: &[ContextSwitch], at: usize) -> Vec<(u16, RunningThread)> {
         let mut processors: Vec<u16> = Vec::new();
         for row in rows {
             if !processors.contains(&row.cpu) {
@@ -234,8 +236,8 @@ mod tests {
             let next = rows[at..].iter().find(|row| row.cpu == cpu);
             let (next_off, has_next) = (next.map_or(0, |row| row.old_tid), next.is_some());
             match rows[..at].iter().rfind(|row| row.cpu == cpu) {
-                Some(row) => Occupant { told_ns: row.time_ns, tid: row.new_tid, next_off, has_next, priority: 8 },
-                None => Occupant {
+                Some(row) => RunningThread { told_ns: row.time_ns, tid: row.new_tid, next_off, has_next, priority: 8 },
+                None => RunningThread {
                     told_ns: next.map_or(0, |row| row.time_ns),
                     tid: next_off,
                     next_off,
@@ -248,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_range_of_a_long_table_takes_few_rows() {
+    fn short_range_returns_few_rows() {
         let rows = (0..200_000).map(|at| row(at * 10, (at % 4) as u16, 1, 1));
         let mut switches = Batches::default();
         switches.push(rows.collect());
@@ -258,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn of_an_empty_table_nothing_is_said() {
+    fn empty_table_has_no_occupants() {
         let switches = Batches::default();
         let range = Arc::new(SwitchIndex::of(&switches)).between(0, 10);
         assert_eq!((range.before().count(), range.after().count(), range.rows(&switches).count()), (0, 0, 0));

@@ -1,4 +1,4 @@
-//! What each kind of event is called, worked out once per kind.
+//! Names of event kinds, computed once per kind.
 
 use std::cell::Cell;
 
@@ -10,7 +10,7 @@ use onoff_trace::EventOrigin;
 use super::EventFilter;
 use crate::names::{event_name, kernel_hook, provider_name};
 
-/// The names of a kind of event, and whether they are what the caller looks for.
+/// Names of a kind of event, and whether the filter selects it.
 #[derive(Clone, Debug)]
 pub(super) struct Kind {
     pub(super) origin: EventOrigin,
@@ -19,17 +19,17 @@ pub(super) struct Kind {
     pub(super) name: Box<str>,
     pub(super) task: Box<str>,
     pub(super) opcode_name: Box<str>,
-    /// Event id; opcode for kernel and classic events, number for messages.
+    /// Event id; the opcode for kernel and classic events, the number for messages.
     pub(super) id: u16,
     pub(super) described: bool,
-    pub(super) chosen: bool,
-    /// Where the numbers stand, of an event of the kernel that holds nothing else.
+    pub(super) selected: bool,
+    /// Field layout of a kernel event that contains only numbers.
     pub(super) fixed: Option<FixedLayout<'static>>,
-    /// Whether a survey has described it.
+    /// True once a survey has described the kind.
     pub(super) surveyed: Cell<bool>,
 }
 
-/// What tells kinds apart without looking at their names.
+/// Key of a kind, without its names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Key {
     guid: Guid,
@@ -40,30 +40,29 @@ struct Key {
     header: HeaderKind,
 }
 
-/// Every kind met so far.
+/// The kinds seen so far.
 #[derive(Debug, Default)]
 pub(super) struct Kinds {
     by_key: HashMap<Key, Kind>,
-    /// Events that describe themselves have no number: by provider and opcode, then by name.
+    /// Self-describing events have no number: by provider and opcode, then by name.
     by_name: HashMap<(Guid, u8), HashMap<Box<str>, Kind>>,
 }
 
 impl Kinds {
-    /// Forgets the names: the recording has taught better ones.
-    pub(super) fn forget(&mut self) {
+    /// Discards the cached names because better ones became known.
+    pub(super) fn clear(&mut self) {
         self.by_key.clear();
         self.by_name.clear();
     }
 
-    /// The kind of `record`.
     pub(super) fn of(&mut self, record: &Record<'_>, schemas: &Schemas, filter: &EventFilter) -> &Kind {
         let descriptor = record.descriptor();
         let guid = record.class_guid().unwrap_or_default();
-        // Only such events have id 0, and not all of them: manifests may use it too.
+        // Only self-describing events have id 0, but not every event with id 0 is one: manifests may use it too.
         if descriptor.is_some_and(|descriptor| descriptor.id == 0) {
             let description = schemas.describe(record);
             let by_name = self.by_name.entry((guid, record.opcode())).or_default();
-            // Two look-ups, for lack of an entry that takes a borrowed key.
+            // Two lookups, because `entry` does not accept a borrowed key.
             if !by_name.contains_key(description.event) {
                 by_name.insert(description.event.into(), Kind::new(record, &description, filter));
             }
@@ -106,15 +105,15 @@ impl Kind {
             opcode_name: description.opcode.into(),
             id,
             described: description.source != SchemaSource::Unknown,
-            chosen: true,
+            selected: true,
             fixed: record.hook().and_then(|hook| Schemas::fixed_layout(hook, record.version(), record.pointer_size())),
             surveyed: Cell::new(false),
         };
-        kind.chosen = kind.is_chosen(description, filter);
+        kind.selected = kind.is_selected(description, filter);
         kind
     }
 
-    fn is_chosen(&self, description: &Description<'_>, filter: &EventFilter) -> bool {
+    fn is_selected(&self, description: &Description<'_>, filter: &EventFilter) -> bool {
         let provider = filter.providers.is_empty()
             || filter.providers.iter().any(|pattern| pattern.matches(&self.provider) || pattern.matches(&self.guid));
         let hook = match self.origin {

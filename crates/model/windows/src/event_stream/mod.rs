@@ -1,14 +1,15 @@
-//! Events one by one in the order of time, each with everything named, as they are read.
+//! Reads a recording as a stream of events in time order, with names resolved.
 //!
-//! The recording is read twice: first for what explains events before it (processes that were there all along, what keys
-//! of stacks and files stand for at which time), side by side and without describing anything, then event by event. Memory
-//! does not grow with the events. Schemas are those at the end of each file and those met so far.
+//! The recording is read twice. The first pass, parallel and without decoding, collects what explains earlier events:
+//! processes that existed all along, and the meaning of stack and file keys over time. The second pass visits event by
+//! event. Memory does not grow with the number of events. Schemas come from the end of each file and from the events so
+//! far.
 
-mod ahead;
+mod coverage;
 mod follower;
 mod kinds;
-mod reliable;
-mod side_by_side;
+mod look_ahead;
+mod parallel;
 mod values;
 
 use std::collections::BTreeMap;
@@ -24,25 +25,25 @@ use onoff_trace::{
 
 use rayon::prelude::*;
 
+use super::deferred_records::DeferredRecords;
 use super::names::kernel_hook;
-use super::set_aside::SetAside;
 use super::{counters, losses, schemas};
-use ahead::LookAhead;
-use follower::{Followed, Follower};
+use coverage::Coverage;
+use follower::{Attribution, Follower};
 use kinds::Kinds;
+use look_ahead::LookAhead;
 use onoff_input::error::Error;
 use onoff_input::event_filter::{EventFilter, StreamEnd};
 use onoff_input::opened::Files;
 use onoff_input::options::{Options, Progress};
 use onoff_input::sniff::RecordingKind;
-use reliable::Reliable;
 
-pub use side_by_side::{EventWriter, STRETCH_EVENTS, writers_at_once};
+pub use parallel::{EventWriter, STRETCH_EVENTS, writers_at_once};
 
-/// Bytes of records at the end of each file that are searched for schemas before the first event.
+/// Bytes at the end of each file that are searched for schemas before the first event.
 const LOOK_AHEAD_BYTES: usize = 32 << 20;
 
-/// Bytes of records after which memory is given back and progress told.
+/// Bytes between two releases of file memory and progress reports.
 const STEP_BYTES: usize = 16 << 20;
 
 /// Microsoft-Windows-Kernel-Process.
@@ -63,7 +64,7 @@ impl<'f> EventStream<'f> {
     /// Opens the stream of a recording whose files are open.
     ///
     /// # Errors
-    /// Files that are no recording, or a schema of the user's that cannot be used.
+    /// Files that are not a recording, or a user-supplied schema that is invalid.
     pub fn open(files: &'f Files, options: &Options) -> Result<Self, Error> {
         files.must_be(RecordingKind::EventTraceLog)?;
         let recording = Recording::open(&files.inputs())?;
@@ -80,26 +81,26 @@ impl<'f> EventStream<'f> {
         })
     }
 
-    /// The same with call stacks as [`Derived::frames`] alone, not as fields too: a stream of stacks takes a third less time so.
+    /// Returns call stacks only as [`Derived::frames`] and not as fields, which makes a stream of stacks a third
+    /// faster.
     #[must_use]
     pub fn without_stack_fields(mut self) -> Self {
         self.stack_fields = false;
         self
     }
 
-    /// What is known before the first event.
     #[must_use]
     pub fn header(&self) -> &StreamHeader {
         &self.header
     }
 
-    /// Reads through the recording for what it holds: which events, with which fields. All schemas are known afterwards,
-    /// wherever they were notified. Gives the events that `filter` may choose, in the order of their names.
+    /// Reads the whole recording for the events it contains and their fields. Afterwards all schemas are known,
+    /// wherever they are in the file. Returns the events that `filter` may select, sorted by name.
     pub fn survey(&mut self, filter: &EventFilter) -> Vec<EventColumns> {
-        let mut surveyed = Surveyed::of(filter);
-        self.read_ahead(Some(&mut surveyed));
-        let counters = counter_columns(&self.follower.counter_names, surveyed.most_counters);
-        surveyed.columns.into_values().chain(counters).collect()
+        let mut survey = KindSurvey::of(filter);
+        self.read_ahead(Some(&mut survey));
+        let counters = counter_columns(&self.follower.counter_names, survey.max_counters);
+        survey.columns.into_values().chain(counters).collect()
     }
 
     fn look_ahead(&mut self) {
@@ -108,24 +109,22 @@ impl<'f> EventStream<'f> {
         }
     }
 
-    /// Reads through the recording for what explains its events: schemas in the last buffers of each file, and wherever they are
-    /// what was there all the time and what keys stand for. Windows are read side by side, and what they set aside is looked at in
-    /// order.
-    fn read_ahead(&mut self, mut surveyed: Option<&mut Surveyed<'_>>) {
+    /// First pass: collects schemas from the last buffers of each file, and key definitions and long-lived processes
+    /// from the whole recording. Windows are scanned in parallel, and their deferred records are processed in order.
+    fn read_ahead(&mut self, mut survey: Option<&mut KindSurvey<'_>>) {
         self.looked_ahead = true;
         let Self { files, recording, schemas, follower, .. } = self;
-        look_at_ends(recording, schemas, follower);
+        read_file_ends(recording, schemas, follower);
         let mut ahead = LookAhead::default();
         let bytes: usize = recording.buffers().iter().map(|buffer| buffer.fill).sum();
         let windows = recording.windows((bytes / STEP_BYTES).max(1));
         for wave in windows.chunks(rayon::current_num_threads().max(1)) {
-            let of_every_kind = surveyed.is_some();
-            let pieces: Vec<WindowAhead> =
-                wave.par_iter().map(|window| WindowAhead::of(window, of_every_kind)).collect();
-            for (window, piece) in wave.iter().zip(pieces) {
-                for record in piece.aside.iter() {
+            let every_kind = survey.is_some();
+            let scans: Vec<WindowScan> = wave.par_iter().map(|window| WindowScan::of(window, every_kind)).collect();
+            for (window, scan) in wave.iter().zip(scans) {
+                for record in scan.deferred.iter() {
                     match kernel_hook(&record) {
-                        Some(hook) if ahead::needs(hook) => follower.look_ahead(hook, &record, &mut ahead),
+                        Some(hook) if look_ahead::needs(hook) => follower.look_ahead(hook, &record, &mut ahead),
                         Some(_) => {}
                         None => {
                             schemas.observe(&record);
@@ -134,12 +133,12 @@ impl<'f> EventStream<'f> {
                             }
                         }
                     }
-                    if let Some(surveyed) = &mut surveyed {
-                        surveyed.take(&record, schemas);
+                    if let Some(survey) = &mut survey {
+                        survey.take(&record, schemas);
                     }
                 }
-                if let Some(surveyed) = &mut surveyed {
-                    surveyed.most_counters = surveyed.most_counters.max(piece.most_counters);
+                if let Some(survey) = &mut survey {
+                    survey.max_counters = survey.max_counters.max(scan.max_counters);
                 }
                 for range in window.finished_ranges() {
                     files.release(range.file, range.bytes.start as u64..range.bytes.end as u64);
@@ -149,7 +148,7 @@ impl<'f> EventStream<'f> {
         follower.define(ahead.definitions);
     }
 
-    /// Gives every event that `filter` chooses to `visit`, in the order of time, until it breaks.
+    /// Calls `visit` with every event selected by `filter`, in time order, until it breaks.
     pub fn for_each<B>(
         mut self,
         filter: &EventFilter,
@@ -189,11 +188,11 @@ impl<'f> EventStream<'f> {
         StreamEnd { outcome, shown: walker.shown, losses }
     }
 
-    /// As [`Self::for_each`], and reads the wanted tables on the way, so that whoever needs both reads once. The reading goes
-    /// on to the recording's end when `visit` has broken off; the losses are those of the tables.
+    /// As [`Self::for_each`], and also reads the `wanted` tables in the same pass. Reading continues to the end of the
+    /// recording after `visit` breaks. The losses are the losses of the tables.
     ///
     /// # Errors
-    /// A schema of the user's that cannot be used.
+    /// A user-supplied schema that is invalid.
     pub fn for_each_with_tables<B>(
         mut self,
         wanted: Tables,
@@ -228,7 +227,7 @@ impl std::fmt::Debug for EventStream<'_> {
     }
 }
 
-/// Why a walk was broken off.
+/// Why a walk ended early.
 enum End<B> {
     OfRange,
     Visitor(B),
@@ -240,105 +239,105 @@ struct Walker<'w> {
     follower: Follower,
     kinds: Kinds,
     filter: &'w EventFilter,
-    /// Whether call stacks are fields too.
     stack_fields: bool,
-    /// Room for fields as they are decoded and as they are shown, kept from event to event.
-    spare: Fields<'static>,
-    shown_fields: values::Room<'static>,
-    /// Room for return addresses.
+    /// Buffers for decoded and for displayed fields, reused from event to event.
+    scratch: Fields<'static>,
+    shown_fields: values::FieldBuffer<'static>,
+    /// Buffer for return addresses.
     frames: Vec<u64>,
-    /// Room for the values of hardware counters.
+    /// Buffer for hardware counter values.
     counters: Vec<u64>,
     shown: u64,
-    /// Stacks whose keys the recording never explains.
+    /// Number of stacks with undefined keys.
     unknown_stacks: u64,
 }
 
-/// What a survey has found.
-struct Surveyed<'q> {
+/// Result of a survey.
+struct KindSurvey<'q> {
     filter: &'q EventFilter,
     kinds: Kinds,
-    /// Hooks and versions of kernel events.
+    /// Hooks and versions of kernel events seen.
     hooks: HashSet<(u16, u16)>,
-    /// By kind of event, so that a better name found later takes the place of one found before.
+    /// By kind of event, so that a better name found later replaces an earlier one.
     columns: BTreeMap<(String, u16, u16, usize), EventColumns>,
-    spare: Fields<'static>,
-    /// Most hardware counters that any event has.
-    most_counters: usize,
+    scratch: Fields<'static>,
+    /// Maximum number of hardware counters in an event.
+    max_counters: usize,
 }
 
-/// What is looked at in order of a window that is read ahead.
+/// Deferred records of a window in the first pass.
 #[derive(Debug, Default)]
-struct WindowAhead {
-    /// Events of the kernel that a look ahead needs; for a survey the first of each other kind too, and all that is not the kernel's.
-    aside: SetAside,
-    most_counters: usize,
+struct WindowScan {
+    /// Kernel events needed for the first pass. For a survey, also the first event of each other kernel kind, and all
+    /// events outside the kernel.
+    deferred: DeferredRecords,
+    max_counters: usize,
 }
 
-impl WindowAhead {
-    fn of(window: &Window<'_>, of_every_kind: bool) -> Self {
-        let mut piece = Self::default();
+impl WindowScan {
+    fn of(window: &Window<'_>, every_kind: bool) -> Self {
+        let mut scan = Self::default();
         let mut hooks = HashSet::new();
-        // What is lost here is counted when the events themselves are read.
+        // Losses are counted in the second pass.
         let _ = window.for_each(|record| {
-            piece.most_counters = piece.most_counters.max(record.hardware_counters().len());
+            scan.max_counters = scan.max_counters.max(record.hardware_counters().len());
             let is_kept = match kernel_hook(record) {
-                Some(hook) => ahead::needs(hook) || of_every_kind && hooks.insert((hook, record.version())),
-                None => of_every_kind || process_step(record).is_some(),
+                Some(hook) => look_ahead::needs(hook) || every_kind && hooks.insert((hook, record.version())),
+                None => every_kind || process_step(record).is_some(),
             };
             if is_kept {
-                piece.aside.push(record);
+                scan.deferred.push(record);
             }
             ControlFlow::<()>::Continue(())
         });
-        piece
+        scan
     }
 }
 
-/// The columns of the rows about hardware counters, as those of the event that names them; none where there is none.
-fn counter_columns(names: &[Box<str>], most: usize) -> Option<EventColumns> {
-    let fields: Vec<String> = (0..names.len().max(most))
+/// The columns of hardware counter rows, named as in the configuration event; `None` without counters.
+fn counter_columns(names: &[Box<str>], min_columns: usize) -> Option<EventColumns> {
+    let fields: Vec<String> = (0..names.len().max(min_columns))
         .map(|at| names.get(at).map_or_else(|| format!("Counter {}", at + 1), |name| name.to_string()))
         .collect();
     let origin = EventOrigin::Kernel { hook: CounterConfiguration::HOOK };
     (!fields.is_empty()).then(|| EventColumns { name: "Pmc".to_owned(), origin, described: true, fields })
 }
 
-/// Most kinds of event that a survey describes; others are announced when they are met.
+/// Maximum number of kinds in a survey; others are announced when they occur.
 const MAX_KINDS: usize = 1 << 16;
 
-impl<'q> Surveyed<'q> {
+impl<'q> KindSurvey<'q> {
     fn of(filter: &'q EventFilter) -> Self {
-        let (kinds, hooks, columns, spare) = (Kinds::default(), HashSet::new(), BTreeMap::new(), Fields::new());
-        Self { filter, kinds, hooks, columns, spare, most_counters: 0 }
+        let (kinds, hooks, columns, scratch) = (Kinds::default(), HashSet::new(), BTreeMap::new(), Fields::new());
+        Self { filter, kinds, hooks, columns, scratch, max_counters: 0 }
     }
 
     fn take(&mut self, record: &Record<'_>, schemas: &Schemas) {
         match kernel_hook(record) {
             Some(hook) if !self.hooks.insert((hook, record.version())) => return,
             Some(_) => {}
-            None if schemas::explains(record) => self.kinds.forget(),
+            None if schemas::describes_others(record) => self.kinds.clear(),
             None => {}
         }
         let kind = self.kinds.of(record, schemas, self.filter);
-        if !kind.chosen || self.columns.len() >= MAX_KINDS {
+        if !kind.selected || self.columns.len() >= MAX_KINDS {
             return;
         }
         let (name, origin, id, described) = (&*kind.name, kind.origin, kind.id, kind.described);
-        // Kinds met before are nearly all records: they are told by what their names do not need.
+        // Nearly all records are of a known kind; this check avoids building its names.
         if kind.surveyed.replace(true) {
             return;
         }
-        let mut decoded = std::mem::take(&mut self.spare).reuse();
+        let mut decoded = std::mem::take(&mut self.scratch).reuse();
         schemas.decode(record, &mut decoded);
         let fields: Vec<String> = decoded.iter().map(|field| title(&field)).collect();
         let key = (name.to_owned(), id, record.version(), fields.len());
         self.columns.insert(key, EventColumns { name: name.to_owned(), origin, described, fields });
-        self.spare = decoded.reuse();
+        self.scratch = decoded.reuse();
     }
 }
 
-/// A field's name; that of a structure with the names of its members.
+/// Title of a field; for a structure, including the names of its members.
 fn title(field: &onoff_etw::Field<'_, '_>) -> String {
     let members: Vec<String> = match field.value() {
         Value::Struct => field.children().map(|child| child.name().to_owned()).collect(),
@@ -354,8 +353,8 @@ fn title(field: &onoff_etw::Field<'_, '_>) -> String {
     }
 }
 
-/// Reads the last buffers of each file for the schemas and drive letters that recorders tell there.
-fn look_at_ends(recording: &Recording<'_>, schemas: &mut Schemas, follower: &mut Follower) {
+/// Reads the last buffers of each file, where recorders write schemas and drive letters.
+fn read_file_ends(recording: &Recording<'_>, schemas: &mut Schemas, follower: &mut Follower) {
     let mut space = BufferSpace::default();
     for file in 0..recording.files().len() {
         let mut left = LOOK_AHEAD_BYTES;
@@ -363,7 +362,7 @@ fn look_at_ends(recording: &Recording<'_>, schemas: &mut Schemas, follower: &mut
         for buffer in of_file {
             let Some(rest) = left.checked_sub(buffer.fill) else { break };
             left = rest;
-            // What is lost here is counted when the events themselves are read.
+            // Losses are counted in the second pass.
             let _ = recording.for_each_in_buffer(buffer, &mut space, |record| {
                 schemas.observe(record);
                 if kernel_hook(record).is_none() {
@@ -383,7 +382,7 @@ impl<'w> Walker<'w> {
         filter: &'w EventFilter,
         stack_fields: bool,
     ) -> Self {
-        let (clock, kinds, spare) = (recording.clock(), Kinds::default(), Fields::new());
+        let (clock, kinds, scratch) = (recording.clock(), Kinds::default(), Fields::new());
         let (shown_fields, frames, counters) = (Vec::new(), Vec::new(), Vec::new());
         Self {
             clock,
@@ -392,7 +391,7 @@ impl<'w> Walker<'w> {
             kinds,
             filter,
             stack_fields,
-            spare,
+            scratch,
             shown_fields,
             frames,
             counters,
@@ -407,28 +406,28 @@ impl<'w> Walker<'w> {
         visit: &mut impl FnMut(&DescribedEvent<'_>) -> ControlFlow<B>,
     ) -> ControlFlow<End<B>> {
         match self.follow(record)? {
-            Some(followed) => self.describe(record, &followed, visit),
+            Some(attribution) => self.describe(record, &attribution, visit),
             None => ControlFlow::Continue(()),
         }
     }
 
-    /// Takes from the record what it says about others; gives whom it is about if its time and process are wanted.
-    fn follow<B>(&mut self, record: &Record<'_>) -> ControlFlow<End<B>, Option<Followed>> {
+    /// Updates the tracked state from the record; returns its attribution if the filter selects its time and process.
+    fn follow<B>(&mut self, record: &Record<'_>) -> ControlFlow<End<B>, Option<Attribution>> {
         let time_ns = record.time_ns();
         if self.filter.until_ns.is_some_and(|until| time_ns >= until) {
             return ControlFlow::Break(End::OfRange);
         }
         let hook = kernel_hook(record);
-        let followed = self.follower.follow(hook, record, self.clock);
+        let attribution = self.follower.follow(hook, record, self.clock);
         if hook.is_none() {
             self.learn(record);
         }
         let is_wanted =
-            self.filter.from_ns.is_none_or(|from| time_ns >= from) && self.is_about_chosen_process(&followed);
-        ControlFlow::Continue(is_wanted.then_some(followed))
+            self.filter.from_ns.is_none_or(|from| time_ns >= from) && self.is_about_selected_process(&attribution);
+        ControlFlow::Continue(is_wanted.then_some(attribution))
     }
 
-    /// Takes from a record that another describes what it says about others.
+    /// Updates the tracked state from a record that another thread describes.
     fn pass<B>(&mut self, record: &Record<'_>) -> ControlFlow<End<B>> {
         if kernel_hook(record).is_some_and(|hook| !Follower::keeps(hook)) {
             let is_over = self.filter.until_ns.is_some_and(|until| record.time_ns() >= until);
@@ -437,16 +436,16 @@ impl<'w> Walker<'w> {
         self.follow(record).map_continue(|_| ())
     }
 
-    /// Gives the event to `visit` if it is of a kind that is wanted.
+    /// Calls `visit` with the event if the filter selects its kind.
     fn describe<B>(
         &mut self,
         record: &Record<'_>,
-        followed: &Followed,
+        attribution: &Attribution,
         visit: &mut impl FnMut(&DescribedEvent<'_>) -> ControlFlow<B>,
     ) -> ControlFlow<End<B>> {
         let time_ns = record.time_ns();
         let kind = self.kinds.of(record, &self.schemas, self.filter);
-        if !kind.chosen {
+        if !kind.selected {
             return ControlFlow::Continue(());
         }
         self.shown += 1;
@@ -459,13 +458,13 @@ impl<'w> Walker<'w> {
         }
         let frames = match stack {
             Some(_) => Some(&*self.frames),
-            None => followed.stack_key.and_then(|key| {
+            None => attribution.stack_key.and_then(|key| {
                 let frames = self.follower.stack(key, time_ns);
                 self.unknown_stacks += u64::from(frames.is_none());
                 frames
             }),
         };
-        let mut decoded = std::mem::take(&mut self.spare).reuse();
+        let mut decoded = std::mem::take(&mut self.scratch).reuse();
         let mut fields = values::reuse(std::mem::take(&mut self.shown_fields));
         let is_exact = match (&stack, &kind.fixed) {
             (Some(_), _) if !self.stack_fields => true,
@@ -490,8 +489,8 @@ impl<'w> Walker<'w> {
             time_ns,
             unix_ns: Some(self.clock.unix_ns(time_ns)),
             cpu: record.cpu(),
-            pid: followed.pid,
-            tid: followed.tid,
+            pid: attribution.pid,
+            tid: attribution.tid,
             origin: kind.origin,
             provider: &kind.provider,
             guid: &kind.guid,
@@ -511,21 +510,21 @@ impl<'w> Walker<'w> {
             described: kind.described,
             complete: is_exact,
             derived: Derived {
-                elapsed_ns: followed.elapsed_ns,
-                service_ns: followed.service_ns,
-                since_last_ns: followed.since_last_ns,
-                ran_ns: followed.ran_ns,
-                old_state: followed.old_state,
-                old_wait_reason: followed.old_wait_reason,
-                stack_of_ns: followed.stack_of_ns,
-                file: [followed.file_key, followed.file_object]
+                elapsed_ns: attribution.elapsed_ns,
+                service_ns: attribution.service_ns,
+                since_last_ns: attribution.since_last_ns,
+                ran_ns: attribution.ran_ns,
+                old_state: attribution.old_state,
+                old_wait_reason: attribution.old_wait_reason,
+                stack_of_ns: attribution.stack_of_ns,
+                file: [attribution.file_key, attribution.file_object]
                     .into_iter()
                     .flatten()
                     .find_map(|key| directory.file(key)),
-                logging_pid: followed.logging_pid,
-                logging_tid: followed.logging_tid,
-                operation: followed.operation,
-                file_object: followed.file_object,
+                logging_pid: attribution.logging_pid,
+                logging_tid: attribution.logging_tid,
+                operation: attribution.operation,
+                file_object: attribution.file_object,
                 frames,
                 frame_digits: frames.map_or(0, |_| digits),
                 counters: &self.counters,
@@ -537,41 +536,41 @@ impl<'w> Walker<'w> {
             },
             directory,
         };
-        let answer = visit(&event);
+        let flow = visit(&event);
         self.shown_fields = values::reuse(fields);
-        self.spare = decoded.reuse();
-        match answer {
+        self.scratch = decoded.reuse();
+        match flow {
             ControlFlow::Continue(()) => ControlFlow::Continue(()),
             ControlFlow::Break(value) => ControlFlow::Break(End::Visitor(value)),
         }
     }
 
-    /// Learns schemas, and processes from the provider that reports them outside the kernel's own events.
+    /// Learns schemas, and processes from the Kernel-Process provider.
     fn learn(&mut self, record: &Record<'_>) {
         self.schemas.observe(record);
         self.follower.other(record);
-        if schemas::explains(record) {
-            self.kinds.forget();
+        if schemas::describes_others(record) {
+            self.kinds.clear();
         }
         if let Some((step, pid, image)) = provider_process(record, &self.schemas)
-            // An end has the first 14 characters only: they are for what nothing else has named.
+            // An end event has only the first 14 characters of the name, so it is used only if there is no other name.
             && (step != ProcessStep::End || self.follower.directory.process(pid).is_none())
         {
             self.follower.directory.set_process(pid, &image);
         }
     }
 
-    fn is_about_chosen_process(&self, followed: &Followed) -> bool {
+    fn is_about_selected_process(&self, attribution: &Attribution) -> bool {
         let patterns = &self.filter.processes;
         patterns.is_empty()
-            || [followed.pid, followed.other_pid].into_iter().flatten().any(|pid| {
+            || [attribution.pid, attribution.other_pid].into_iter().flatten().any(|pid| {
                 let name = self.follower.directory.process(pid);
                 patterns.iter().any(|pattern| pattern.is_number(pid) || name.is_some_and(|name| pattern.matches(name)))
             })
     }
 }
 
-/// What an event of Microsoft-Windows-Kernel-Process says of a process.
+/// Kind of a Microsoft-Windows-Kernel-Process event.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ProcessStep {
     Start,
@@ -579,7 +578,7 @@ enum ProcessStep {
     Rundown,
 }
 
-/// What the record says of a process if it is an event of Microsoft-Windows-Kernel-Process.
+/// The kind of the record if it is a process event of Microsoft-Windows-Kernel-Process.
 fn process_step(record: &Record<'_>) -> Option<ProcessStep> {
     let id = record.descriptor().filter(|_| record.class_guid() == Some(KERNEL_PROCESS))?.id;
     match id {
@@ -590,7 +589,7 @@ fn process_step(record: &Record<'_>) -> Option<ProcessStep> {
     }
 }
 
-/// The same with the process's id and the file name of its image.
+/// Its kind, process id and image file name.
 fn provider_process(record: &Record<'_>, schemas: &Schemas) -> Option<(ProcessStep, u32, String)> {
     let step = process_step(record)?;
     let mut fields = Fields::new();
@@ -600,23 +599,23 @@ fn provider_process(record: &Record<'_>, schemas: &Schemas) -> Option<(ProcessSt
     Some((step, pid, image.rsplit('\\').next().unwrap_or(&image).to_owned()))
 }
 
-/// The call stack that the record is.
+/// The record as a call stack.
 fn stack<'b>(record: &Record<'b>) -> Option<Stack<'b>> {
     let hook = kernel_hook(record).filter(|&hook| hook == Stack::HOOK)?;
     Stack::read(KernelPayload::new(hook, record.version(), record.payload(), record.pointer_size()))
 }
 
-/// Version of call stacks that [`values::of_stack`] knows the fields of.
+/// Version of the call stack event that [`values::of_stack`] supports.
 const STACK_VERSION: u16 = 2;
 
-/// Whether the record is `stack` by its schema too, with nothing left of it: not if its last address was cut.
+/// True if `stack` covers the whole record by its schema, i.e. its last address is not truncated.
 fn is_whole(record: &Record<'_>, stack: &Stack<'_>) -> bool {
     const HEADER_BYTES: usize = 16;
     let size = stack.frames.len().saturating_mul(record.pointer_size()).saturating_add(HEADER_BYTES);
     record.hook().is_some() && record.version() == STACK_VERSION && record.payload().len() == size
 }
 
-/// What the header of a manifest event and its extended items say.
+/// Context from the header and the extended items of a manifest event.
 fn context(record: &Record<'_>) -> EventContext {
     let activity = |guid: Guid| (guid != Guid::default()).then(|| guid.as_u128());
     let mut context = EventContext { activity: record.activity_id().and_then(activity), ..EventContext::default() };
@@ -642,7 +641,7 @@ fn header(recording: &Recording<'_>, files: &Files) -> StreamHeader {
     let header = recording.header();
     let clock = recording.clock();
     let finished = recording.files().iter().all(|file| file.finished);
-    let reliable = Reliable::of(recording);
+    let coverage = Coverage::of(recording);
     StreamHeader {
         os_version: (header.os_version.0, header.os_version.1, header.os_build),
         pointer_bytes: u8::try_from(header.pointer_size).unwrap_or(0),
@@ -652,8 +651,8 @@ fn header(recording: &Recording<'_>, files: &Files) -> StreamHeader {
         start_unix_ns: Some(clock.start_unix_ns()),
         utc_bias_minutes: Some(header.time_zone.bias_minutes),
         duration_ns: finished.then(|| recording.duration_ns()),
-        reliable_ns: reliable.events_ns,
-        reliable_switches_ns: reliable.switches_ns,
+        reliable_ns: coverage.events_ns,
+        reliable_switches_ns: coverage.switches_ns,
         name: recording.files().first().map(|file| file.name.clone()).unwrap_or_default(),
     }
 }

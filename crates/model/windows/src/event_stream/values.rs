@@ -1,4 +1,4 @@
-//! Decoded fields as the model's values.
+//! Converts decoded fields to the model's values.
 
 use std::borrow::Cow;
 
@@ -6,18 +6,23 @@ use onoff_etw::kernel::Stack;
 use onoff_etw::{Fields, FixedLayout, Value};
 use onoff_trace::{Field, FieldValue};
 
-/// Room for the fields of an event.
-pub(super) type Room<'r> = Vec<Field<'r>>;
+/// Buffer for the fields of an event.
+pub(super) type FieldBuffer<'r> = Vec<Field<'r>>;
 
-/// Empties the fields, and keeps their room for an event that borrows from elsewhere.
-pub(super) fn reuse<'s>(mut fields: Room<'_>) -> Room<'s> {
+/// Clears the fields and keeps their buffer for an event with another lifetime.
+pub(super) fn reuse<'s>(mut fields: FieldBuffer<'_>) -> FieldBuffer<'s> {
     fields.clear();
-    // Collecting an emptied vector into one of the same layout keeps its room.
+    // Collecting an empty vector into one of the same layout reuses its allocation.
     fields.into_iter().map(|_| Field { name: Cow::Borrowed(""), value: FieldValue::Null }).collect()
 }
 
-/// The fields of an event that holds numbers alone.
-pub(super) fn of_numbers<'r>(fixed: &'r FixedLayout<'static>, payload: &[u8], digits: u8, fields: &mut Room<'r>) {
+/// The fields of an event that contains only numbers.
+pub(super) fn of_numbers<'r>(
+    fixed: &'r FixedLayout<'static>,
+    payload: &[u8],
+    digits: u8,
+    fields: &mut FieldBuffer<'r>,
+) {
     let named = |(name, value)| {
         let value = match value {
             Value::UInt(number) | Value::Ticks(number) => FieldValue::Unsigned(number),
@@ -31,8 +36,8 @@ pub(super) fn of_numbers<'r>(fixed: &'r FixedLayout<'static>, payload: &[u8], di
     fields.extend(fixed.values(payload).map(named));
 }
 
-/// The fields of a call stack whose return addresses are `frames`, as its schema names them.
-pub(super) fn of_stack<'r>(stack: &Stack<'_>, frames: &'r [u64], digits: u8, fields: &mut Room<'r>) {
+/// The fields of a call stack with the return addresses `frames`, named as in its schema.
+pub(super) fn of_stack<'r>(stack: &Stack<'_>, frames: &'r [u64], digits: u8, fields: &mut FieldBuffer<'r>) {
     let named = |(name, value)| Field { name: Cow::Borrowed(name), value };
     let of_stack = [
         ("EventTimeStamp", FieldValue::Unsigned(stack.event_ticks)),
@@ -44,7 +49,7 @@ pub(super) fn of_stack<'r>(stack: &Stack<'_>, frames: &'r [u64], digits: u8, fie
 }
 
 /// The fields of an event from a machine with pointers of `pointer_size` bytes.
-pub(super) fn fields<'r>(decoded: &Fields<'r>, pointer_size: usize, fields: &mut Room<'r>) {
+pub(super) fn fields<'r>(decoded: &Fields<'r>, pointer_size: usize, fields: &mut FieldBuffer<'r>) {
     fields.extend(decoded.iter().map(|field| named(&field, pointer_size)));
 }
 
@@ -61,7 +66,7 @@ fn value<'r>(field: &onoff_etw::Field<'_, 'r>, pointer_size: usize) -> FieldValu
         Value::Hex(number) => FieldValue::Hexadecimal(number, 1),
         Value::Pointer(address) => FieldValue::Hexadecimal(address, if pointer_size == 4 { 8 } else { 16 }),
         Value::Status(code) => FieldValue::Hexadecimal(code.into(), 8),
-        // By its shortest text: 0.1 stays 0.1 when it becomes wider.
+        // Via its shortest text, so that 0.1 stays 0.1 as an `f64`.
         Value::Float(number) => FieldValue::Float(number.to_string().parse().unwrap_or_else(|_| f64::from(number))),
         Value::Double(number) => FieldValue::Float(number),
         Value::FileTime(time) if time.is_none() => FieldValue::Null,

@@ -1,19 +1,19 @@
-//! Files into a recording: gathered by what they hold, unpacked; refused where they are none.
+//! Collects the files of a recording by content, unpacks them, and rejects files that are not recordings.
 
 use crate::known_kinds::{FIRMWARE, known_kind};
-use crate::recordings::{FileRole, file_role, refuse_several, refuse_several_members};
+use crate::recordings::{FileRole, file_role, require_single, require_single_in_archive};
 use crate::registry::{Recognized, SOURCES};
 use crate::sections::sections;
 use onoff_input::error::Error;
 use onoff_input::opened::{Files, SourceFile};
 use onoff_input::sniff::{Content, KnownKind, LOOKED_AT, Packing, RecordingKind, beginning, is_tar, sniff};
 use onoff_input::store::Memory;
-use onoff_input::unpack::{Limits, TarMembers, Unpacking, tar_members, unpack};
+use onoff_input::unpack::{Limits, TarMembers, UnpackOptions, tar_members, unpack};
 
-/// The recording in files whose names and bytes are in memory, packed or not.
+/// Opens a recording from names and bytes in memory, packed or not.
 ///
 /// # Errors
-/// Bytes that are damaged, expand beyond `limits`, or are no recording.
+/// Bytes that are damaged, exceed `limits`, or are not a recording.
 pub fn files_from_bytes(
     contents: impl IntoIterator<Item = (String, Vec<u8>)>,
     limits: &Limits,
@@ -22,53 +22,53 @@ pub fn files_from_bytes(
     if contents.len() > 1 {
         let names: Vec<&str> = contents.iter().map(|(name, _)| name.as_str()).collect();
         let roles: Vec<FileRole> = contents.iter().map(|(name, bytes)| file_role(name, bytes)).collect();
-        refuse_several(&names, &roles)?;
+        require_single(&names, &roles)?;
     }
-    let mut gathering = Gathering::new(limits);
+    let mut collector = FileCollector::new(limits);
     for (name, bytes) in contents {
-        gathering.add(SourceFile::new(name, bytes.len() as u64, bytes))?;
+        collector.add(SourceFile::new(name, bytes.len() as u64, bytes))?;
     }
-    gathering.finish()
+    collector.finish()
 }
 
-/// The files of a recording while they are gathered. `.xz`, `.gz`, `.zst`, `.zip` and `.tar` are undone by content, whatever the
-/// names are.
+/// Collects the files of a recording. `.xz`, `.gz`, `.zst`, `.zip` and `.tar` are detected by content, whatever the
+/// names.
 #[derive(Debug)]
-pub struct Gathering {
+pub struct FileCollector {
     limits: Limits,
     files: Vec<SourceFile>,
     passed_over: Vec<String>,
 }
 
-impl Gathering {
-    /// Nothing yet; packed files will expand no further than `limits`.
+impl FileCollector {
+    /// An empty collection; packed files are limited by `limits`.
     #[must_use]
     pub fn new(limits: &Limits) -> Self {
         Self { limits: *limits, files: Vec::new(), passed_over: Vec::new() }
     }
 
-    fn unpacking<'a>(&'a self, file: &'a SourceFile) -> Unpacking<'a> {
-        Unpacking { limits: &self.limits, store: file.store(), is_of_use: onoff_linux::is_part }
+    fn unpacking<'a>(&'a self, file: &'a SourceFile) -> UnpackOptions<'a> {
+        UnpackOptions { limits: &self.limits, store: file.store(), is_relevant: onoff_linux::is_part }
     }
 
-    /// Files taken so far.
+    /// Number of files so far.
     #[must_use]
-    pub fn taken(&self) -> usize {
+    pub fn file_count(&self) -> usize {
         self.files.len()
     }
 
-    /// Adds a file that was named: it must be readable. Of an archive, the files that are recordings or parts of one are taken.
+    /// Adds a named file, which must be valid. From an archive, the files that are recordings or parts of one are used.
     ///
     /// # Errors
-    /// Bytes that are damaged or expand too far; an archive without any recording.
+    /// Bytes that are damaged or exceed the limits; an archive without a recording.
     pub fn add(&mut self, file: SourceFile) -> Result<(), Error> {
         let Content::Packed(packing) = sniff(file.bytes()) else { return self.add_plain(file) };
         let stored_bytes = file.bytes().len() as u64;
         let unpacked = unpack(file.name(), packing, file.bytes(), self.unpacking(&file));
-        // What it was unpacked from is not read any more: now is the time to ask whether all of it was there.
+        // The packed file is not read any more: check now whether it was complete.
         file.check_complete()?;
         let unpacked = unpacked?;
-        self.pass_over_all(unpacked.passed_over);
+        self.skip_all(unpacked.skipped);
         let before = self.files.len();
         for (name, bytes) in unpacked.files {
             let unpacked = SourceFile::of(name, stored_bytes, bytes.into());
@@ -78,12 +78,12 @@ impl Gathering {
                 self.add_plain(unpacked)?;
             }
         }
-        refuse_several_members(self.files.get(before..).unwrap_or_default())
+        require_single_in_archive(self.files.get(before..).unwrap_or_default())
     }
 
     fn add_plain(&mut self, file: SourceFile) -> Result<(), Error> {
         if !is_tar(file.bytes()) {
-            // A report that was named is read as what it holds, if that is of use; else the refusal shows how it begins.
+            // A named report is replaced by its sections, if any is relevant; otherwise, the error shows its beginning.
             let before = self.files.len();
             if !self.take_sections(&file) || self.files.len() == before {
                 self.files.push(file);
@@ -91,15 +91,15 @@ impl Gathering {
             return Ok(());
         }
         let before = self.files.len();
-        let TarMembers { members, is_cut } = tar_members(file.name(), file.bytes())?;
-        if is_cut {
-            self.passed_over.push(format!("{}: what follows where it is cut or damaged", file.name()));
+        let TarMembers { members, is_truncated } = tar_members(file.name(), file.bytes())?;
+        if is_truncated {
+            self.passed_over.push(format!("{}: the rest of the truncated or damaged archive", file.name()));
         }
         let count = members.len();
         file.check_complete()?;
         for (name, member) in members {
             match member.is_empty() {
-                true => self.pass_over_empty(name),
+                true => self.skip_empty(name),
                 false => self.take(file.part(name, member)),
             }
         }
@@ -109,18 +109,18 @@ impl Gathering {
             }
             return Err(Error::NoRecordingInside { name: file.name().to_owned(), members: count });
         }
-        refuse_several_members(self.files.get(before..).unwrap_or_default())
+        require_single_in_archive(self.files.get(before..).unwrap_or_default())
     }
 
-    /// Adds a file that was only found, in a folder: it is passed over if it is no recording and no part of one, or damaged.
-    pub fn consider(&mut self, file: SourceFile) {
+    /// Adds a file found in a folder; skipped if it is damaged or not part of a recording.
+    pub fn add_found(&mut self, file: SourceFile) {
         let Content::Packed(packing) = sniff(file.bytes()) else {
             self.take(file);
             return;
         };
         match unpack(file.name(), packing, file.bytes(), self.unpacking(&file)) {
             Ok(unpacked) => {
-                self.pass_over_all(unpacked.passed_over);
+                self.skip_all(unpacked.skipped);
                 for (name, bytes) in unpacked.files {
                     self.take(SourceFile::of(name, file.stored_bytes(), bytes.into()));
                 }
@@ -129,61 +129,62 @@ impl Gathering {
         }
     }
 
-    /// Notes a file or folder that could not be looked at.
-    pub fn pass_over(&mut self, name: String) {
+    /// Records a skipped file or folder.
+    pub fn skip(&mut self, name: String) {
         self.passed_over.push(name);
     }
 
-    /// Notes a file of a folder that is empty.
-    pub fn pass_over_empty(&mut self, name: String) {
-        self.pass_over_all([name]);
+    /// Records a skipped empty file in a folder.
+    pub fn skip_empty(&mut self, name: String) {
+        self.skip_all([name]);
     }
 
-    /// Takes a file of a folder or archive, if it is a recording or part of one, and none with the same bytes is there.
+    /// Adds a file of a folder or archive, if it is part of a recording and not a duplicate.
     fn take(&mut self, file: SourceFile) {
         if self.take_sections(&file) {
             return;
         }
         let bytes = file.bytes();
-        let useful = match sniff(bytes) {
+        let is_relevant = match sniff(bytes) {
             Content::Recording(_) => true,
             Content::Unknown => onoff_linux::is_part(file.name(), bytes),
             Content::Empty | Content::Packed(_) => false,
         };
-        let met = || self.files.iter().any(|other| other.bytes().len() == bytes.len() && other.bytes() == bytes);
-        if !useful {
-            self.pass_over_all([file.name().to_owned()]);
-        } else if !met() {
+        let is_duplicate =
+            || self.files.iter().any(|other| other.bytes().len() == bytes.len() && other.bytes() == bytes);
+        if !is_relevant {
+            self.skip_all([file.name().to_owned()]);
+        } else if !is_duplicate() {
             self.files.push(file);
         }
     }
 
-    /// Takes the outputs in a file that holds many; no such file is left alone.
+    /// Adds the sections of a report; `false` if the file is not a report.
     fn take_sections(&mut self, file: &SourceFile) -> bool {
         let Some(sections) = sections(file.bytes()) else { return false };
         for section in sections.into_iter().filter(|section| !section.range.is_empty()) {
             let part = file.part(format!("{}: {}", file.name(), section.name), section.range);
             let bytes = part.bytes();
-            let of_use = matches!(sniff(bytes), Content::Unknown) && onoff_linux::is_part(&section.name, bytes);
-            let met = self.files.iter().any(|other| other.bytes() == bytes);
-            match (of_use, met) {
+            let is_relevant = matches!(sniff(bytes), Content::Unknown) && onoff_linux::is_part(&section.name, bytes);
+            let is_duplicate = self.files.iter().any(|other| other.bytes() == bytes);
+            match (is_relevant, is_duplicate) {
                 (true, false) => self.files.push(part),
                 (true, true) => {}
-                (false, _) => self.pass_over_all([part.name().to_owned()]),
+                (false, _) => self.skip_all([part.name().to_owned()]),
             }
         }
         true
     }
 
-    fn pass_over_all(&mut self, names: impl IntoIterator<Item = String>) {
+    fn skip_all(&mut self, names: impl IntoIterator<Item = String>) {
         let unknown = names.into_iter().filter(|name| !onoff_linux::is_for_people(name));
         self.passed_over.extend(unknown);
     }
 
-    /// The files, once all are there.
+    /// The files of the recording.
     ///
     /// # Errors
-    /// No file; a file that is no recording; files of several kinds.
+    /// No file; a file that is not a recording; files of several kinds.
     pub fn finish(self) -> Result<Files, Error> {
         let Self { files, passed_over, .. } = self;
         if files.is_empty() {
@@ -197,7 +198,7 @@ impl Gathering {
                 recognized => Some((source.kind, recognized)),
             });
             match found {
-                // It says something of a recording, but is none: that it takes another file.
+                // It adds to a recording but is not one: another file is required.
                 Some((_, Recognized::Part)) => adds = adds.or(Some(file)),
                 Some((found, _)) if *kind.get_or_insert(found) != found => {
                     return Err(Error::of_kind(file.name(), named_kind(file, found)));
@@ -217,13 +218,13 @@ impl Gathering {
     }
 }
 
-/// What a file of a recording of `kind` is called where another kind is wanted.
+/// Description of a file of a recording of `kind`, for an error because another kind is needed.
 fn named_kind(file: &SourceFile, kind: RecordingKind) -> KnownKind {
-    // Parts of Linux recordings, but what people call them is something else.
+    // Firmware tables are parts of Linux recordings, but better known by their own name.
     known_kind(file.name(), file.bytes()).filter(|kind| *kind == FIRMWARE).unwrap_or(kind.known())
 }
 
-/// The refusal of a file that is none of the recordings that are gathered here.
+/// The error for a file that is not a recording.
 fn unknown(file: &SourceFile) -> Error {
     match known_kind(file.name(), file.bytes()) {
         Some(kind) => Error::of_kind(file.name(), kind),
@@ -236,26 +237,27 @@ fn no_recording(file: &SourceFile) -> Error {
     Error::NotARecording { name, beginning: beginning(bytes), advice: onoff_linux::advice(bytes) }
 }
 
-/// Undoes the packing (xz, gzip, zstd) of a file that is no recording, such as a registry hive; what is not packed stays as it is.
+/// Unpacks a file (xz, gzip, zstd) that is not a recording, such as a registry hive; returns other files unchanged.
 ///
 /// # Errors
-/// Packed bytes that are damaged or expand further than `limits`.
+/// Packed bytes that are damaged or exceed `limits`.
 pub fn unpacked_file(name: &str, bytes: Vec<u8>, limits: &Limits) -> Result<Vec<u8>, Error> {
     let Content::Packed(packing) = sniff(&bytes) else { return Ok(bytes) };
     if packing == Packing::Zip {
         return Ok(bytes);
     }
-    let inside = unpack(name, packing, &bytes, Unpacking { limits, store: &Memory, is_of_use: onoff_linux::is_part })?;
+    let inside =
+        unpack(name, packing, &bytes, UnpackOptions { limits, store: &Memory, is_relevant: onoff_linux::is_part })?;
     Ok(inside.files.first().map(|(_, inside)| inside.bytes().to_vec()).unwrap_or_default())
 }
 
-/// Refuses a stream or device whose first bytes are those of no recording: it may never end. `head` are [`LOOKED_AT`] bytes, or
-/// all there are.
+/// Rejects a stream or device whose first bytes cannot be a recording, because it may never end. `head` is its first
+/// [`LOOKED_AT`] bytes, or all of it if shorter.
 ///
 /// # Errors
-/// It is none.
-pub fn refuse_at_first_look(name: &str, head: &[u8]) -> Result<(), Error> {
-    // A short one has ended already; whatever is wrong with it is said where it is read.
+/// It is not a recording.
+pub fn reject_non_recording(name: &str, head: &[u8]) -> Result<(), Error> {
+    // A shorter one has already ended; its reader reports problems.
     if head.len() < LOOKED_AT {
         return Ok(());
     }
@@ -266,8 +268,8 @@ pub fn refuse_at_first_look(name: &str, head: &[u8]) -> Result<(), Error> {
         Content::Unknown if onoff_fileio::recognize(head).is_some() => return Ok(()),
         Content::Unknown => match known_kind(name, head) {
             Some(kind) => return Err(Error::of_kind(name, kind)),
-            None => format!("of no known kind; they begin with {}", beginning(head)),
+            None => format!("in an unknown format, starting with {}", beginning(head)),
         },
     };
-    Err(Error::NoRecordingAtFirstLook { name: name.to_owned(), looked_at: head.len(), what })
+    Err(Error::NotARecordingStream { name: name.to_owned(), examined: head.len(), what })
 }

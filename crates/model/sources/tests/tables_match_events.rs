@@ -1,6 +1,6 @@
-//! Every recording there is, read both ways: what the tables say is what the stream of events says.
+//! Reads every available recording both as tables and as an event stream, and checks that they agree.
 //!
-//! The stream is what `xperf -a dumper`, the other listeners of `xperf` and events as JSON are written from.
+//! The event stream is the source of `xperf -a dumper`, the other `xperf` actions, and events as JSON.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
@@ -18,7 +18,7 @@ use onoff_testkit::events::kernel::{Image, Moment, Process, sampled_profile, sta
 use onoff_testkit::events::storage::{DiskRequest, IoPriority, Operation};
 use onoff_trace::{DescribedEvent, EventOrigin, Losses, TableName, Tables, Trace};
 
-/// Recordings of Windows in `folder` and below, whole or packed.
+/// Windows recordings in `folder` and its subfolders, packed or not.
 fn recordings(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -34,22 +34,22 @@ fn recordings(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// One call stack: its event's time, its thread, its return addresses.
+/// A call stack: time of its event, process, thread, return addresses.
 type Stack = (i64, u32, u32, Vec<u64>);
 
-/// What one way of reading says of a recording.
+/// Contents of a recording as read in one of the two ways.
 #[derive(Debug, Default, PartialEq)]
-struct Said {
+struct Contents {
     switches: usize,
     /// Time and thread.
     samples: Vec<(i64, u32)>,
-    /// Completion, bytes, file.
+    /// Completion, size, file.
     disk_requests: Vec<(i64, u64, String)>,
-    /// Time, file.
+    /// Time and file.
     hard_faults: Vec<(i64, String)>,
-    /// Id, image.
+    /// Process id and image.
     processes: BTreeSet<(u32, String)>,
-    /// Id, process.
+    /// Thread id and process id.
     threads: BTreeSet<(u32, u32)>,
     /// Process, address, path.
     images: BTreeSet<(u32, u64, String)>,
@@ -69,11 +69,11 @@ const TABLES: &[TableName] = &[
     TableName::Stacks,
 ];
 
-impl Said {
-    fn by_tables(trace: &Trace) -> Self {
+impl Contents {
+    fn from_tables(trace: &Trace) -> Self {
         let text = |id| trace.text(id).to_owned();
         let (path, file_name) = (|id| on_volume(trace.text(id)), |id| file_name(trace.text(id)));
-        let mut said = Self {
+        let mut contents = Self {
             switches: trace.context_switches.len(),
             samples: trace.samples.iter().map(|sample| (sample.time_ns, sample.tid)).collect(),
             disk_requests: trace.disk_ios.iter().map(|io| (io.complete_ns, io.size, path(io.file))).collect(),
@@ -92,8 +92,8 @@ impl Said {
                 .map(|stack| (stack.time_ns, stack.pid, stack.tid, trace.stack_pool.get(stack.stack).to_vec()))
                 .collect(),
         };
-        said.sort();
-        said
+        contents.sort();
+        contents
     }
 
     fn sort(&mut self) {
@@ -129,7 +129,7 @@ impl Said {
             }
             _ => {}
         }
-        // What is cut is a loss, and neither way makes anything of it.
+        // Truncated events are losses; neither way produces anything from them.
         let EventOrigin::Kernel { hook } = event.origin else { return };
         if event.payload_size == 0 {
             return;
@@ -162,12 +162,12 @@ impl Said {
     }
 }
 
-/// The last part of a path: rundowns spell the folders of one module in several ways.
+/// File name of a path: rundowns spell the folders of a module in several ways.
 fn file_name(path: &str) -> String {
     path.rsplit('\\').next().unwrap_or(path).to_owned()
 }
 
-/// A path without its volume: the table has the device's name, the stream the drive's letter.
+/// A path without its volume: the table has the device name, the stream the drive letter.
 fn on_volume(path: &str) -> String {
     let on_drive = path.get(1..2) == Some(":");
     let rest = if on_drive {
@@ -178,7 +178,7 @@ fn on_volume(path: &str) -> String {
     rest.unwrap_or(path).to_owned()
 }
 
-/// Stacks that came with events of providers, by time; they are rows of the table and no events.
+/// Number of stacks attached to provider events, which are rows of the table but not events.
 fn stacks_with_events(files: &Files) -> usize {
     let inputs: Vec<Input<'_>> = files.iter().map(|file| Input { name: file.name(), bytes: file.bytes() }).collect();
     let recording = Recording::open(&inputs).unwrap();
@@ -199,28 +199,31 @@ fn stacks_with_events(files: &Files) -> usize {
     count
 }
 
-/// How the two ways differ, in a line each.
+/// Differences between the two ways, one line each.
 fn differences(path: &Path) -> Vec<String> {
     let options = Options::default();
     let files = open_all(&[path.to_owned()], &Limits::default()).unwrap();
     let trace = open_files(&files, Tables::of(TABLES), &options).unwrap();
-    let mut tables = Said::by_tables(&trace);
+    let mut tables = Contents::from_tables(&trace);
 
     let mut stream = EventStream::open(&files, &options).unwrap();
     let _ = stream.survey(&EventFilter::default());
-    let mut events = Said::default();
-    // Lives of process ids, as the table has them.
-    let mut lives: BTreeMap<u32, Vec<(i64, i64, &str)>> = BTreeMap::new();
+    let mut events = Contents::default();
+    // Lifetimes of process ids, from the table.
+    let mut lifetimes: BTreeMap<u32, Vec<(i64, i64, &str)>> = BTreeMap::new();
     for process in trace.processes.iter() {
         let (start, end) = (process.start_ns.unwrap_or(i64::MIN), process.end_ns.unwrap_or(i64::MAX));
-        lives.entry(process.pid).or_default().push((start, end, trace.text(process.image)));
+        lifetimes.entry(process.pid).or_default().push((start, end, trace.text(process.image)));
     }
     let mut names = BTreeMap::new();
     let end = stream.for_each(&EventFilter::default(), &options, |event| {
         events.take(event);
         if let Some(pid) = event.pid.filter(|&pid| pid != 0) {
-            let alive =
-                lives.get(&pid).into_iter().flatten().find(|life| life.0 <= event.time_ns && event.time_ns < life.1);
+            let alive = lifetimes
+                .get(&pid)
+                .into_iter()
+                .flatten()
+                .find(|lifetime| lifetime.0 <= event.time_ns && event.time_ns < lifetime.1);
             let by_stream = event.directory.process(pid).unwrap_or_default();
             if let Some(&(_, _, by_table)) = alive
                 && by_table != by_stream
@@ -232,22 +235,22 @@ fn differences(path: &Path) -> Vec<String> {
     });
     assert!(end.outcome.is_continue());
     events.sort();
-    // The idle process is called so whether or not the recording names it.
+    // The idle process has its name whether or not it is in the recording.
     tables.processes.retain(|&(pid, _)| pid != 0);
     events.processes.retain(|&(pid, _)| pid != 0);
-    // The stacks of the table that are no events are those that came with events.
-    let mut left: BTreeMap<&Stack, i64> = BTreeMap::new();
-    tables.stacks.iter().for_each(|stack| *left.entry(stack).or_default() += 1);
-    events.stacks.iter().for_each(|stack| *left.entry(stack).or_default() -= 1);
-    let (missing, invented): (i64, i64) =
-        left.values().fold((0, 0), |(missing, invented), &count| (missing + count.max(0), invented + (-count).max(0)));
+    // The only stacks in the table that are not events are those attached to events.
+    let mut remaining: BTreeMap<&Stack, i64> = BTreeMap::new();
+    tables.stacks.iter().for_each(|stack| *remaining.entry(stack).or_default() += 1);
+    events.stacks.iter().for_each(|stack| *remaining.entry(stack).or_default() -= 1);
+    let (missing, extra): (i64, i64) =
+        remaining.values().fold((0, 0), |(missing, extra), &count| (missing + count.max(0), extra + (-count).max(0)));
     let mut differences = Vec::new();
     let with_events = i64::try_from(stacks_with_events(&files)).unwrap();
-    if (missing, invented) != (with_events, 0) {
-        let example = left.iter().find(|(_, count)| **count < 0);
+    if (missing, extra) != (with_events, 0) {
+        let example = remaining.iter().find(|(_, count)| **count < 0);
         differences.push(format!(
             "stacks: of {} in the table {missing} are not in the events ({with_events} came with events), of {} in the events \
-             {invented} are not in the table, e.g. {example:?}",
+             {extra} are not in the table, e.g. {example:?}",
             tables.stacks.len(),
             events.stacks.len()
         ));
@@ -270,9 +273,9 @@ fn differences(path: &Path) -> Vec<String> {
     differences
 }
 
-fn agree_in(folder: &Path, least: usize) {
+fn check_folder(folder: &Path, min_count: usize) {
     let recordings = recordings(folder);
-    assert!(recordings.len() >= least, "{} recordings in {}", recordings.len(), folder.display());
+    assert!(recordings.len() >= min_count, "{} recordings in {}", recordings.len(), folder.display());
     let found: Vec<String> = recordings
         .iter()
         .flat_map(|path| {
@@ -286,54 +289,54 @@ fn agree_in(folder: &Path, least: usize) {
 }
 
 #[test]
-fn tables_and_events_agree_on_every_real_recording() {
+fn tables_match_events_for_real_recordings() {
     if let Some(folder) = onoff_testkit::real::samples("etl") {
-        agree_in(&folder, 30);
+        check_folder(&folder, 30);
     }
 }
 
 #[test]
-fn tables_and_events_agree_on_every_sample_of_the_repository() {
-    agree_in(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../samples"), 15);
+fn tables_match_events_for_repository_samples() {
+    check_folder(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../samples"), 15);
 }
 
-/// A short boot with the events that `change` adds, and what happened in it.
+/// A short boot changed by `change`, and what happened in it.
 fn boot(change: impl FnOnce(&mut Scenario)) -> (Files, Truth) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/simulator/scenarios/short-boot.toml");
     let mut scenario = Scenario::from_toml(&std::fs::read_to_string(path).unwrap()).unwrap();
     change(&mut scenario);
-    let played = scenario.simulate().unwrap();
-    let files = (0..).zip(played.files).map(|(number, bytes)| (format!("{number}.etl"), bytes));
-    (files_from_bytes(files, &Limits::default()).unwrap(), played.truth)
+    let simulated = scenario.simulate().unwrap();
+    let files = (0..).zip(simulated.files).map(|(number, bytes)| (format!("{number}.etl"), bytes));
+    (files_from_bytes(files, &Limits::default()).unwrap(), simulated.truth)
 }
 
 #[test]
-fn keys_of_stacks_that_are_given_again_stand_for_the_stack_of_their_time() {
+fn reused_stack_keys_resolve_by_time() {
     let (files, truth) = boot(|scenario| {
         scenario.recording.switch_stacks_percent = 50;
         scenario.recording.sample_interval = Some("5ms".parse().unwrap());
         scenario.recording.keyed_stacks = true;
     });
-    assert!(truth.kinds["1825"] > 300 && truth.kinds["1823"] > 300, "keys are given again: {:?}", truth.kinds);
-    let mut played: Vec<Stack> =
+    assert!(truth.kinds["1825"] > 300 && truth.kinds["1823"] > 300, "keys are reused: {:?}", truth.kinds);
+    let mut simulated: Vec<Stack> =
         truth.stacks.into_iter().map(|stack| (stack.event_ns, stack.pid, stack.tid, stack.frames)).collect();
-    played.sort_unstable();
+    simulated.sort_unstable();
     let options = Options::default();
     let trace = open_files(&files, Tables::of(TABLES), &options).unwrap();
-    assert_eq!(Said::by_tables(&trace).stacks, played);
+    assert_eq!(Contents::from_tables(&trace).stacks, simulated);
     assert_eq!(trace.losses.count("stack_key_unknown"), 0);
-    let mut events = Said::default();
+    let mut events = Contents::default();
     let end = EventStream::open(&files, &options).unwrap().for_each(&EventFilter::default(), &options, |event| {
         events.take(event);
         ControlFlow::<Infallible>::Continue(())
     });
     assert!(end.outcome.is_continue());
     events.sort();
-    assert_eq!(events.stacks, played);
+    assert_eq!(events.stacks, simulated);
 }
 
 #[test]
-fn addresses_and_ports_of_network_events_are_as_people_write_them() {
+fn network_events_have_readable_addresses_and_ports() {
     let (files, _) = boot(|scenario| {
         let sends = ["send 1460 192.0.2.9:443", "send 84 [2001:db8::9]:8443"];
         scenario.logon.work.extend(sends.map(|step| step.parse().unwrap()));
@@ -370,7 +373,7 @@ fn addresses_and_ports_of_network_events_are_as_people_write_them() {
     );
 }
 
-/// Ticks of a time in ms: ten thousand to a ms, from the session's begin.
+/// Ticks for a time in ms since the start of the session: 10,000 per ms.
 fn at(ms: u64) -> u64 {
     Session::windows_10(1).start_ticks + ms * 10_000
 }
@@ -384,7 +387,7 @@ fn recording_of(records: &[Record<'_>]) -> Files {
     files_from_bytes([("trace.etl".to_owned(), builder.finish())], &Limits::default()).unwrap()
 }
 
-/// The events of a recording with these records; gives what was lost.
+/// Visits the events of a recording with these records; returns the losses.
 fn stream_of(records: &[Record<'_>], mut visit: impl FnMut(&DescribedEvent<'_>)) -> Losses {
     let (files, options) = (recording_of(records), Options::default());
     let end = EventStream::open(&files, &options).unwrap().for_each(&EventFilter::default(), &options, |event| {
@@ -396,7 +399,7 @@ fn stream_of(records: &[Record<'_>], mut visit: impl FnMut(&DescribedEvent<'_>))
 }
 
 #[test]
-fn a_file_key_given_again_stands_for_the_file_of_its_time() {
+fn reused_file_keys_resolve_by_time() {
     const KEY: u64 = 0xffff_e288_0000_1230;
     let read = |ms: u64| {
         let request = DiskRequest {
@@ -416,7 +419,7 @@ fn a_file_key_given_again_stands_for_the_file_of_its_time() {
     };
     let records = [
         read(10),
-        // What was open before the recording began is named by its end.
+        // A file that was open before the recording is named by its end record.
         named(0x0423, 20, r"\Windows\first.dll"),
         named(0x0420, 30, r"\Windows\second.dll"),
         read(40),
@@ -435,7 +438,7 @@ fn a_file_key_given_again_stands_for_the_file_of_its_time() {
 }
 
 #[test]
-fn an_address_is_in_the_module_that_was_there_at_the_time() {
+fn addresses_resolve_to_the_module_loaded_at_the_time() {
     let process = Process {
         id: 100,
         parent: 4,
@@ -455,7 +458,7 @@ fn an_address_is_in_the_module_that_was_there_at_the_time() {
     let records = [
         process.record(Moment::RundownStart, at(0), 101, 100),
         sample_of(10),
-        // Loaded before the recording began: its end is the first that is said of it.
+        // Loaded before the recording: its unload is the first event about it.
         unload(&first, 20),
         second.record(Moment::Start, at(30), 101, 100),
         sample_of(40),
@@ -471,12 +474,12 @@ fn an_address_is_in_the_module_that_was_there_at_the_time() {
 }
 
 #[test]
-fn a_stack_whose_key_is_never_explained_has_no_frames_and_is_counted() {
+fn undefined_stack_keys_are_counted() {
     const KEY: u64 = 0xffff_8a00_0000_1000;
     let records = [
         stack_definition(true, at(10), KEY, &[0x7ff8_1234_0010]),
         sample_of(20),
-        // The key was given again, and nothing says for what.
+        // The key was reused, without a definition.
         stack_reference(at(21), at(20), 100, 101, KEY),
     ];
     let mut frames = Vec::new();
@@ -488,8 +491,8 @@ fn a_stack_whose_key_is_never_explained_has_no_frames_and_is_counted() {
     assert_eq!(frames, [None]);
     let trace = open_files(&recording_of(&records), Tables::of(TABLES), &Options::default()).unwrap();
     assert_eq!([losses.count("stack_key_unknown"), trace.losses.count("stack_key_unknown")], [1, 1]);
-    assert_eq!(Said::by_tables(&trace).stacks.len(), 1);
-    assert!(Said::by_tables(&trace).stacks[0].3.is_empty());
+    assert_eq!(Contents::from_tables(&trace).stacks.len(), 1);
+    assert!(Contents::from_tables(&trace).stacks[0].3.is_empty());
 }
 
 fn sample_of(ms: u64) -> Record<'static> {

@@ -1,10 +1,11 @@
-//! Unpacked files that are kept for the next question about the same recording.
+//! Cache of unpacked files.
 //!
-//! A recording is asked more than once, and undoing xz takes longer than any answer. What a large `.xz`, `.gz` or `.zst`
-//! unpacks to is kept in a folder that belongs to the user alone: for a week, and 16 GiB of it at most. It is known by the
-//! packed file's place, length, time and identity, so that a file that changed is unpacked anew.
+//! A recording is usually opened more than once, and unpacking xz takes longer than any analysis. The unpacked content
+//! of a large `.xz`, `.gz` or `.zst` file is cached in a folder that only the user can access, for a week, up to 16 GiB
+//! in total. The key is the packed file's path, size, modification time and identity, so a changed file is unpacked
+//! again.
 //!
-//! `ONOFF_CACHE` names another folder, or is `off`.
+//! `ONOFF_CACHE` sets another folder, or disables the cache if it is `off`.
 
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -16,27 +17,27 @@ use tempfile::{Builder, NamedTempFile};
 
 use crate::mapped::Mapped;
 
-/// The variable that names the folder.
-const VARIABLE: &str = "ONOFF_CACHE";
-/// Most bytes of all that is kept.
+/// Environment variable with the cache folder.
+const FOLDER_VARIABLE: &str = "ONOFF_CACHE";
+/// Maximum total size of the cache, bytes.
 const MAX_BYTES: u64 = 16 << 30;
-/// How long a file is kept that nobody asked for.
+/// Time after its last use at which a file is removed.
 const MAX_AGE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// Where what a packed file unpacks to is kept.
+/// Location of a packed file's content in the cache.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct CacheEntry {
     folder: PathBuf,
     key: String,
 }
 
-impl Place {
-    /// The place for a packed file; `None` where nothing is to be kept.
+impl CacheEntry {
+    /// The cache entry of a packed file; `None` if it must not be cached.
     pub(crate) fn of(path: &Path, metadata: &fs::Metadata) -> Option<Self> {
         let folder = folder()?;
         let path = fs::canonicalize(path).ok()?;
         let modified = metadata.modified().ok()?;
-        // Two sums with different beginnings: a file is not taken for another by chance.
+        // Two hashes with different seeds, so that collisions are practically impossible.
         let sum = |seed: u64| {
             let mut hasher = DefaultHasher::new();
             (seed, &path, metadata.len(), modified, identity(metadata)).hash(&mut hasher);
@@ -45,37 +46,36 @@ impl Place {
         Some(Self { folder, key: format!("{:016x}{:016x}", sum(1), sum(2)) })
     }
 
-    /// What was kept, if it was.
+    /// The cached content, if present.
     pub(crate) fn find(&self) -> Option<Mapped> {
         let path = self.folder.join(&self.key);
         let file = File::options().read(true).write(true).open(&path).ok()?;
         if !is_own(&file) {
             return None;
         }
-        // Asked for again: kept for another week.
+        // Used again: keep it for another week.
         let _ = file.set_modified(SystemTime::now());
         Mapped::of(&file, &path).ok()
     }
 
-    /// Gets ready to keep.
-    pub(crate) fn keep(self) -> Keeping {
-        Keeping { place: self, file: None }
+    pub(crate) fn writer(self) -> CacheWriter {
+        CacheWriter { entry: self, file: None }
     }
 }
 
-/// A file that is being kept. It has its name only when it is complete.
+/// A file being added to the cache. It gets its final name only when it is complete.
 #[derive(Debug)]
-pub(crate) struct Keeping {
-    place: Place,
+pub(crate) struct CacheWriter {
+    entry: CacheEntry,
     file: Option<NamedTempFile>,
 }
 
-impl Keeping {
-    /// A file to write to; where none can be kept, one without a name.
-    pub(crate) fn begin(&mut self) -> io::Result<File> {
-        let made = make_folder(&self.place.folder).and_then(|()| {
-            tidy(&self.place.folder, MAX_BYTES, MAX_AGE);
-            Builder::new().prefix("unpacking-").tempfile_in(&self.place.folder)
+impl CacheWriter {
+    /// The file to write to; anonymous if it cannot be cached.
+    pub(crate) fn create_file(&mut self) -> io::Result<File> {
+        let made = make_folder(&self.entry.folder).and_then(|()| {
+            evict(&self.entry.folder, MAX_BYTES, MAX_AGE);
+            Builder::new().prefix("unpacking-").tempfile_in(&self.entry.folder)
         });
         match made {
             Ok(file) => {
@@ -83,33 +83,34 @@ impl Keeping {
                 self.file = Some(file);
                 Ok(writer)
             }
-            Err(_) => nameless(),
+            Err(_) => anonymous_file(),
         }
     }
 
-    /// All of it is there.
+    /// Adds the complete file to the cache.
     pub(crate) fn finish(self) {
         if let Some(file) = self.file {
-            // Where it cannot get its name it is unpacked again the next time.
-            let _ = file.persist(self.place.folder.join(self.place.key));
+            // If renaming fails, the file is unpacked again next time.
+            let _ = file.persist(self.entry.folder.join(self.entry.key));
         }
     }
 }
 
-/// A file that is gone when it is closed: among the kept ones, for `/tmp` is often memory.
-pub(crate) fn nameless() -> io::Result<File> {
+/// An anonymous temporary file, deleted when closed. It is created in the cache folder because `/tmp` is often in
+/// memory.
+pub(crate) fn anonymous_file() -> io::Result<File> {
     folder()
         .and_then(|folder| make_folder(&folder).and_then(|()| tempfile::tempfile_in(folder)).ok())
         .map_or_else(tempfile::tempfile, Ok)
 }
 
-/// The folder, below what the system has for caches.
+/// The cache folder, in the system's cache location.
 fn folder() -> Option<PathBuf> {
     let named = |name: &str| {
         let folder = PathBuf::from(std::env::var_os(name)?);
         folder.is_absolute().then_some(folder)
     };
-    if let Some(value) = std::env::var_os(VARIABLE).filter(|value| !value.is_empty()) {
+    if let Some(value) = std::env::var_os(FOLDER_VARIABLE).filter(|value| !value.is_empty()) {
         return (value != "off").then(|| PathBuf::from(value));
     }
     let caches = if cfg!(windows) {
@@ -122,7 +123,7 @@ fn folder() -> Option<PathBuf> {
     Some(caches?.join("onoff").join("unpacked"))
 }
 
-/// Makes the folder, for its user alone.
+/// Creates the folder, accessible only to the user.
 fn make_folder(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -131,8 +132,8 @@ fn make_folder(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// Removes what nobody asked for in a long time, then the oldest until no more than `most` bytes are left.
-fn tidy(folder: &Path, most: u64, age: Duration) {
+/// Removes files that were not used for `age`, then the oldest until at most `max_bytes` bytes are left.
+fn evict(folder: &Path, max_bytes: u64, age: Duration) {
     let mut files: Vec<(SystemTime, u64, PathBuf)> = fs::read_dir(folder)
         .into_iter()
         .flatten()
@@ -142,14 +143,14 @@ fn tidy(folder: &Path, most: u64, age: Duration) {
             Some((metadata.modified().ok()?, metadata.len(), entry.path()))
         })
         .collect();
-    // The youngest first.
+    // Newest first.
     files.sort_by(|one, other| other.cmp(one));
     let mut total = 0_u64;
     for (modified, length, path) in files {
         total = total.saturating_add(length);
         let old = modified.elapsed().is_ok_and(|elapsed| elapsed > age);
-        if old || total > most {
-            // Who reads it goes on reading it.
+        if old || total > max_bytes {
+            // Open files stay readable after their removal.
             let _ = fs::remove_file(path);
         }
     }
@@ -166,7 +167,7 @@ fn identity(_: &fs::Metadata) -> (u64, u64) {
     (0, 0)
 }
 
-/// Whether nobody else could have written it: on a shared machine a folder may have been made by another.
+/// True if no other user could have written the file: on a shared machine, somebody else may have created the folder.
 #[cfg(unix)]
 fn is_own(file: &File) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -195,31 +196,31 @@ mod tests {
     }
 
     #[test]
-    fn what_is_complete_is_found_again_and_what_is_not_is_not() {
+    fn finds_only_complete_files() {
         let folder = tempfile::tempdir().unwrap();
-        let place = Place { folder: folder.path().join("kept"), key: "key".to_owned() };
-        assert!(place.find().is_none());
-        let mut keeping = place.clone().keep();
-        io::Write::write_all(&mut keeping.begin().unwrap(), b"half").unwrap();
-        drop(keeping);
-        assert!(place.find().is_none());
-        assert!(names(&place.folder).is_empty());
-        let mut keeping = place.clone().keep();
-        io::Write::write_all(&mut keeping.begin().unwrap(), b"whole").unwrap();
-        keeping.finish();
-        assert_eq!(place.find().unwrap().bytes(), b"whole");
+        let entry = CacheEntry { folder: folder.path().join("kept"), key: "key".to_owned() };
+        assert!(entry.find().is_none());
+        let mut writer = entry.clone().writer();
+        io::Write::write_all(&mut writer.create_file().unwrap(), b"half").unwrap();
+        drop(writer);
+        assert!(entry.find().is_none());
+        assert!(names(&entry.folder).is_empty());
+        let mut writer = entry.clone().writer();
+        io::Write::write_all(&mut writer.create_file().unwrap(), b"whole").unwrap();
+        writer.finish();
+        assert_eq!(entry.find().unwrap().bytes(), b"whole");
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
-            assert_eq!(fs::metadata(&place.folder).unwrap().permissions().mode() & 0o777, 0o700);
-            let path = place.folder.join("key");
+            assert_eq!(fs::metadata(&entry.folder).unwrap().permissions().mode() & 0o777, 0o700);
+            let path = entry.folder.join("key");
             fs::set_permissions(path, fs::Permissions::from_mode(0o666)).unwrap();
-            assert!(place.find().is_none(), "somebody else may have written it");
+            assert!(entry.find().is_none(), "another user may have written it");
         }
     }
 
     #[test]
-    fn the_oldest_go_first_and_the_forgotten_go_always() {
+    fn evicts_unused_files_then_oldest() {
         let folder = tempfile::tempdir().unwrap();
         let hour = Duration::from_secs(3600);
         for (name, age, length) in [("new", 0, 40), ("newer", 1, 40), ("old", 2, 40), ("forgotten", 200, 1)] {
@@ -227,18 +228,18 @@ mod tests {
             file.set_len(length).unwrap();
             file.set_modified(SystemTime::now() - hour * age).unwrap();
         }
-        tidy(folder.path(), 100, hour * 24);
+        evict(folder.path(), 100, hour * 24);
         assert_eq!(names(folder.path()), ["new", "newer"]);
-        tidy(folder.path(), 50, hour * 24);
+        evict(folder.path(), 50, hour * 24);
         assert_eq!(names(folder.path()), ["new"]);
     }
 
     #[test]
-    fn a_packed_file_that_changed_has_another_place() {
+    fn changed_file_has_another_key() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.etl.xz");
         fs::write(&path, b"one").unwrap();
-        let key = || Place::of(&path, &fs::metadata(&path).unwrap()).map(|place| place.key);
+        let key = || CacheEntry::of(&path, &fs::metadata(&path).unwrap()).map(|entry| entry.key);
         let Some(before) = key() else { return };
         assert_eq!(key(), Some(before.clone()));
         fs::write(&path, b"another").unwrap();

@@ -1,5 +1,5 @@
-//! What a recording says late about its earlier events: which threads, processes and modules were there all the time, and
-//! what keys of stacks and files stand for at which time.
+//! Reads what a recording contains late about its earlier events: threads, processes and modules that existed all
+//! along, and the meaning of stack and file keys over time.
 
 use hashbrown::HashSet;
 use onoff_etl::Record;
@@ -13,16 +13,16 @@ use crate::file_names::FileNames;
 use crate::kernel_events::Subject;
 use crate::stack_keys::StackKeys;
 
-/// Maximum number of return addresses kept for keys of stacks: 64 MB. References to later definitions have no stack.
+/// Maximum number of return addresses for stack keys (64 MB). References to later definitions have no stack.
 const MAX_STACK_ADDRESSES: usize = 1 << 23;
 
-/// Maximum number of definitions kept for keys of stacks.
+/// Maximum number of stack key definitions.
 const MAX_STACK_DEFINITIONS: usize = 1 << 22;
 
-/// Maximum number of threads and processes, and of modules, that are looked up in events after theirs.
+/// Maximum number of threads and processes, and of modules, that are looked ahead for.
 const MAX_FIRST: usize = 1 << 20;
 
-/// What the whole recording says of keys: stacks and files by key and time.
+/// Stack and file key definitions of the whole recording, by key and time.
 #[derive(Debug, Default)]
 pub(super) struct Definitions {
     stack_keys: StackKeys,
@@ -35,7 +35,7 @@ pub(super) struct Definitions {
 
 impl Definitions {
     fn stack_key(&mut self, time_ns: i64, definition: &StackKeyDefinition<'_>) {
-        // What comes first in time is kept, so that no definition is taken for an earlier one that was left out.
+        // Keep the earliest definitions, so that no later definition replaces one that was dropped.
         if self.stack_addresses >= MAX_STACK_ADDRESSES || self.stack_definitions >= MAX_STACK_DEFINITIONS {
             return;
         }
@@ -52,23 +52,22 @@ impl Definitions {
         self.files.on_name(time_ns, name.file_key, name.kind, path);
     }
 
-    /// Return addresses that `key` stood for in an event logged at `time_ns`.
+    /// Return addresses that `key` referred to in an event logged at `time_ns`.
     pub(super) fn stack(&self, key: u64, time_ns: i64) -> Option<&[u64]> {
         self.stack_keys.at(key, time_ns).map(|stack| self.stacks.get(stack))
     }
 
-    /// The path that `key` stood for at `time_ns`.
+    /// The path that `key` referred to at `time_ns`.
     pub(super) fn path(&self, key: u64, time_ns: i64) -> Option<&str> {
         Some(self.files.at(key, time_ns)).filter(|&path| path != StringId::EMPTY).map(|path| self.paths.get(path))
     }
 
-    /// Keys of files.
     pub(super) fn file_keys(&self) -> impl Iterator<Item = u64> {
         self.files.keys()
     }
 }
 
-/// Reads through a recording before its events are described.
+/// State of the first pass over a recording.
 #[derive(Debug, Default)]
 pub(super) struct LookAhead {
     pub(super) definitions: Definitions,
@@ -77,8 +76,8 @@ pub(super) struct LookAhead {
 }
 
 impl LookAhead {
-    /// Takes the next event; what it says of the time before the first event goes to `directory`: what did not start was there all
-    /// the time, also where a rundown says so late.
+    /// Processes the next event. Updates `directory` with its state before the first event: a process, thread or module
+    /// without a start existed all along, even if a rundown lists it late.
     pub(super) fn take(&mut self, record: &Record<'_>, payload: KernelPayload<'_>, directory: &mut Directory) {
         match Subject::of(payload.hook) {
             Subject::Thread => {
@@ -118,7 +117,7 @@ impl LookAhead {
         }
     }
 
-    /// Takes an event about a process.
+    /// Processes an event about a process.
     pub(super) fn process(&mut self, pid: u32, starts: bool, image: &str, directory: &mut Directory) {
         if self.is_first(Subject::Process, pid) && !starts {
             directory.set_process(pid, image);
@@ -130,7 +129,7 @@ impl LookAhead {
     }
 }
 
-/// Whether a look ahead needs every event of this hook.
+/// True if the first pass needs all events with this hook.
 pub(super) fn needs(hook: u16) -> bool {
     hook == CounterConfiguration::HOOK
         || matches!(

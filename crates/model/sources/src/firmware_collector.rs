@@ -1,4 +1,4 @@
-//! Files, folders and archives of folders: what of them holds firmware's times.
+//! Collects firmware performance data from files, folders and archives of folders.
 
 use onoff_firmware::Signature;
 use onoff_trace::Severity;
@@ -10,45 +10,45 @@ use onoff_firmware_tables::{consider, sysfs};
 use onoff_input::error::Error;
 use onoff_input::sniff::{Content, beginning, is_tar, sniff};
 use onoff_input::store::Memory;
-use onoff_input::unpack::{Limits, TarMembers, Unpacking, tar_members, unpack};
+use onoff_input::unpack::{Limits, TarMembers, UnpackOptions, tar_members, unpack};
 
-/// Most bytes of an archive's member.
+/// Maximum size of an archive member, bytes.
 const MAX_MEMBER_BYTES: usize = 32 << 20;
 
-/// What the firmware of one machine measured, while its files are gathered.
+/// Collects the firmware measurements of one machine.
 #[derive(Debug)]
-pub struct FirmwareGathering {
+pub struct FirmwareCollector {
     limits: Limits,
     gathering: Gathering,
-    /// Files of one number each, as Linux shows them.
+    /// sysfs files with one number each.
     shown: sysfs::Files,
 }
 
-impl FirmwareGathering {
-    /// Most bytes of one file. A table of ten thousand measurements takes half a megabyte.
+impl FirmwareCollector {
+    /// Maximum size of a file, bytes. A table of ten thousand measurements takes half a megabyte.
     pub const MAX_BYTES: u64 = 256 << 20;
 
-    /// Nothing yet; packed files will expand no further than `limits`.
+    /// An empty collection; packed files are limited by `limits`.
     #[must_use]
     pub fn new(limits: &Limits) -> Self {
         let limits = Limits { unpacked_bytes: limits.unpacked_bytes.min(Self::MAX_BYTES), ..*limits };
         Self { limits, gathering: Gathering::default(), shown: sysfs::Files::default() }
     }
 
-    /// Chooses the boot to read of a serial log that runs over several: 0 is the last, -1 the one before.
+    /// Selects the boot to read from a serial log with several: 0 is the last, -1 the one before.
     #[must_use]
-    pub fn choosing(mut self, boot: i64) -> Self {
+    pub fn with_boot(mut self, boot: i64) -> Self {
         self.gathering.chosen_boot = boot;
         self
     }
 
-    /// Adds a file that was named, by its bytes, packed or not; an archive of a folder too.
+    /// Adds a named file, packed or not, or an archive of a folder.
     ///
     /// # Errors
-    /// Bytes that are packed and damaged, or of no known form.
+    /// Damaged packed bytes, or bytes in no known format.
     pub fn add(&mut self, name: &str, bytes: &[u8]) -> Result<(), Error> {
         if let Content::Packed(packing) = sniff(bytes) {
-            let how = Unpacking { limits: &self.limits, store: &Memory, is_of_use: onoff_linux::is_part };
+            let how = UnpackOptions { limits: &self.limits, store: &Memory, is_relevant: onoff_linux::is_part };
             for (name, bytes) in unpack(name, packing, bytes, how)?.files {
                 self.add_plain(&name, bytes.bytes())?;
             }
@@ -59,16 +59,16 @@ impl FirmwareGathering {
 
     fn add_plain(&mut self, name: &str, bytes: &[u8]) -> Result<(), Error> {
         if is_tar(bytes) {
-            let TarMembers { members, is_cut } = tar_members(name, bytes)?;
+            let TarMembers { members, is_truncated } = tar_members(name, bytes)?;
             for (name, member) in members {
                 let member = bytes.get(member).unwrap_or_default();
                 match member.len() <= MAX_MEMBER_BYTES {
-                    true => self.consider(&name, member),
-                    false => self.too_large(&name, member, MAX_MEMBER_BYTES as u64),
+                    true => self.add_found(&name, member),
+                    false => self.report_too_large(&name, member, MAX_MEMBER_BYTES as u64),
                 }
             }
-            if is_cut {
-                self.unreadable(name, "the archive is cut or damaged; what follows is not read");
+            if is_truncated {
+                self.report_unreadable(name, "the archive is truncated or damaged; the rest is not read");
             }
             self.end_of_folder();
             return Ok(());
@@ -82,8 +82,8 @@ impl FirmwareGathering {
         Err(Error::NotFirmware { name: name.to_owned(), beginning: beginning(bytes) })
     }
 
-    /// Adds a file that was only found, in a folder: it is left out if it is of no known form.
-    pub fn consider(&mut self, name: &str, bytes: &[u8]) {
+    /// Adds a file found in a folder; ignored if its format is unknown.
+    pub fn add_found(&mut self, name: &str, bytes: &[u8]) {
         let slashed = name.replace('\\', "/");
         if let Some(which) = sysfs::Files::which(&slashed) {
             self.shown.take(which, &slashed, bytes, &mut self.gathering);
@@ -92,44 +92,44 @@ impl FirmwareGathering {
         }
     }
 
-    /// Notes a file of a folder that is larger than `limit` bytes, if `bytes`, its first, are a table's.
-    pub fn too_large(&mut self, name: &str, bytes: &[u8], limit: u64) {
+    /// Records that a file in a folder is larger than `limit` bytes, if `bytes`, its beginning, is a table.
+    pub fn report_too_large(&mut self, name: &str, bytes: &[u8], limit: u64) {
         if Signature::at(bytes).is_some() {
-            let text = format!("more than {limit} bytes; name the file itself to have it read");
+            let text = format!("larger than {limit} bytes; pass the file itself to read it");
             self.gathering.fault(FirmwareFaultKind::TableCut, Severity::Error, name.to_owned(), text, 0);
         }
     }
 
-    /// Notes a file or folder that cannot be read.
-    pub fn unreadable(&mut self, name: &str, why: &str) {
+    /// Records a file or folder that cannot be read.
+    pub fn report_unreadable(&mut self, name: &str, why: &str) {
         let kind = FirmwareFaultKind::UnreadableFile;
         self.gathering.fault(kind, Severity::Warning, name.to_owned(), why.to_owned(), 0);
     }
 
-    /// Whether a file of this name is a table as Linux shows them.
+    /// True if a file with this name is a table in Linux sysfs.
     #[must_use]
     pub fn is_table_name(file: &str) -> bool {
         Signature::at(file.as_bytes()).is_some()
     }
 
-    /// Says that all files of a folder have been considered.
+    /// Marks the end of a folder.
     pub fn end_of_folder(&mut self) {
         std::mem::take(&mut self.shown).finish(&mut self.gathering);
     }
 
-    /// What was measured.
+    /// The measurements.
     #[must_use]
     pub fn finish(self) -> FirmwareRecording {
         self.gathering.finish()
     }
 }
 
-/// Reads what firmware measured from bytes at hand: a file of any known form, packed or not, or an archive of a folder.
+/// Reads firmware measurements from bytes: a file in any known format, packed or not, or an archive of a folder.
 ///
 /// # Errors
-/// Bytes that are packed and damaged, or of no known form.
+/// Damaged packed bytes, or bytes in no known format.
 pub fn open_firmware_bytes(name: &str, bytes: &[u8], limits: &Limits) -> Result<FirmwareRecording, Error> {
-    let mut gathering = FirmwareGathering::new(limits);
-    gathering.add(name, bytes)?;
-    Ok(gathering.finish())
+    let mut collector = FirmwareCollector::new(limits);
+    collector.add(name, bytes)?;
+    Ok(collector.finish())
 }

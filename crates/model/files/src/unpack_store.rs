@@ -1,4 +1,4 @@
-//! What is unpacked: held while it is small, else in a file that is mapped, so that memory does not grow with it.
+//! Stores unpacked files: small ones in memory, large ones in a mapped file, so that memory use is bounded.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -7,36 +7,36 @@ use std::sync::Arc;
 
 use onoff_sources::{Bytes, Progress, Sink, Store};
 
-use crate::kept::{Keeping, Place, nameless};
 use crate::mapped::Mapped;
+use crate::unpack_cache::{CacheEntry, CacheWriter, anonymous_file};
 
-/// Bytes that are held in memory. Most recordings of one boot unpack to less.
-const HELD_BYTES: usize = 64 << 20;
+/// Maximum size kept in memory, bytes. Most recordings of one boot are smaller.
+const IN_MEMORY_BYTES: usize = 64 << 20;
 
-/// Who listens to how far it has come.
+/// Callback for progress reports.
 pub(crate) type Listener = Option<Arc<dyn Fn(Progress) + Send + Sync>>;
 
-/// Where what one packed file unpacks to goes.
+/// Destination of one unpacked file.
 pub(crate) struct SpillingStore {
-    /// Where it is kept for the next question, if it is.
-    pub(crate) place: Option<Place>,
+    /// Entry in the cache, if it is cached.
+    pub(crate) entry: Option<CacheEntry>,
     pub(crate) listener: Listener,
 }
 
 impl std::fmt::Debug for SpillingStore {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("SpillingStore").field("place", &self.place).finish_non_exhaustive()
+        formatter.debug_struct("SpillingStore").field("entry", &self.entry).finish_non_exhaustive()
     }
 }
 
 impl Store for SpillingStore {
     fn find(&self) -> Option<Box<dyn Bytes>> {
-        self.place.as_ref()?.find().map(|kept| Box::new(kept) as Box<dyn Bytes>)
+        self.entry.as_ref()?.find().map(|unpack_cache| Box::new(unpack_cache) as Box<dyn Bytes>)
     }
 
     fn sink(&self, all: bool) -> Box<dyn Sink> {
-        let place = self.place.clone().filter(|_| all);
-        Box::new(Spill { held: Vec::new(), file: None, keeping: place.map(Place::keep) })
+        let entry = self.entry.clone().filter(|_| all);
+        Box::new(Spill { in_memory: Vec::new(), file: None, writer: entry.map(CacheEntry::writer) })
     }
 
     fn progress(&self, done_bytes: u64, total_bytes: u64) {
@@ -46,12 +46,12 @@ impl Store for SpillingStore {
     }
 }
 
-/// Bytes on their way.
+/// A file being unpacked.
 #[derive(Debug)]
 struct Spill {
-    held: Vec<u8>,
+    in_memory: Vec<u8>,
     file: Option<File>,
-    keeping: Option<Keeping>,
+    writer: Option<CacheWriter>,
 }
 
 impl Sink for Spill {
@@ -59,27 +59,27 @@ impl Sink for Spill {
         if let Some(file) = &mut self.file {
             return file.write_all(bytes);
         }
-        if self.held.len() + bytes.len() <= HELD_BYTES {
-            self.held.extend_from_slice(bytes);
+        if self.in_memory.len() + bytes.len() <= IN_MEMORY_BYTES {
+            self.in_memory.extend_from_slice(bytes);
             return Ok(());
         }
-        let mut file = match &mut self.keeping {
-            Some(keeping) => keeping.begin()?,
-            None => nameless()?,
+        let mut file = match &mut self.writer {
+            Some(writer) => writer.create_file()?,
+            None => anonymous_file()?,
         };
-        file.write_all(&self.held)?;
+        file.write_all(&self.in_memory)?;
         file.write_all(bytes)?;
-        self.held = Vec::new();
+        self.in_memory = Vec::new();
         self.file = Some(file);
         Ok(())
     }
 
     fn finish(self: Box<Self>) -> io::Result<Box<dyn Bytes>> {
-        let Some(file) = self.file else { return Ok(Box::new(self.held)) };
-        // Nobody else writes to it: it has no name that could be found again here.
+        let Some(file) = self.file else { return Ok(Box::new(self.in_memory)) };
+        // No other process writes to it: it is anonymous, or not yet renamed to its final name.
         let mapped = Mapped::of(&file, Path::new(""))?;
-        if let Some(keeping) = self.keeping {
-            keeping.finish();
+        if let Some(writer) = self.writer {
+            writer.finish();
         }
         Ok(Box::new(mapped))
     }
@@ -92,10 +92,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn much_goes_to_a_file_and_comes_back_the_same() {
+    fn large_content_goes_to_a_file_and_reads_back() {
         let block: Vec<u8> = (0..1_000_003_u32).map(|number| (number % 251) as u8).collect();
         for blocks in [0, 1, 67, 70] {
-            let mut spill = Box::new(Spill { held: Vec::new(), file: None, keeping: None });
+            let mut spill = Box::new(Spill { in_memory: Vec::new(), file: None, writer: None });
             for _ in 0..blocks {
                 spill.push(&block).unwrap();
             }
@@ -103,7 +103,7 @@ mod tests {
             let contents = spill.finish().unwrap();
             assert_eq!(contents.bytes().len(), blocks * block.len());
             assert!(contents.bytes().chunks(block.len()).all(|chunk| chunk == block));
-            assert_eq!(contents.shortened(), None);
+            assert_eq!(contents.truncation(), None);
         }
     }
 }

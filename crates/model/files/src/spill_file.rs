@@ -1,0 +1,232 @@
+//! Spills tables of large recordings to an anonymous memory-mapped file, of which only a part is in memory at a time.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom, Write};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use onoff_trace::{Shelf, Spilled};
+
+use crate::mapped::MappedPart;
+use crate::unpack_cache::anonymous_file;
+
+/// Size of tables kept in memory before spilling, bytes. Recordings of up to about 2 GiB need less, so no file is
+/// created for them.
+pub(crate) const IN_MEMORY_BYTES: usize = 1 << 30;
+/// Minimum size of a piece, bytes: smaller ones are not worth a mapping, whose number is limited by the system.
+const MIN_BYTES: usize = 64 << 10;
+/// Alignment of pieces in the file, at least the page size on most systems, so that no two pieces share a page.
+const PIECE_ALIGNMENT: u64 = 16 << 10;
+/// Disk space to leave free, bytes.
+const RESERVED_BYTES: u64 = 1 << 30;
+
+/// A file for spilled tables.
+#[derive(Debug)]
+pub(crate) struct SpillFile {
+    /// Size of tables kept in memory, bytes.
+    in_memory_bytes: usize,
+    /// Total size of the data offered so far, bytes, including the part kept in memory.
+    offered_bytes: AtomicUsize,
+    file: Mutex<FileState>,
+    resident: Arc<ResidentPieces>,
+}
+
+/// State of the file.
+#[derive(Debug)]
+enum FileState {
+    NotCreated,
+    Open {
+        file: File,
+        end: u64,
+    },
+    /// The file could not be created or the disk is full: everything else stays in memory.
+    Failed,
+}
+
+impl SpillFile {
+    /// A file that is used only after `in_memory_bytes` were kept in memory. Of the spilled data, up to half that
+    /// size is in memory at a time.
+    pub(crate) fn new(in_memory_bytes: usize) -> Self {
+        Self {
+            in_memory_bytes,
+            offered_bytes: AtomicUsize::new(0),
+            file: Mutex::new(FileState::NotCreated),
+            resident: Arc::new(ResidentPieces { max_bytes: in_memory_bytes / 2, pieces: Mutex::default() }),
+        }
+    }
+
+    fn write(&self, bytes: &[u8]) -> io::Result<MappedPart> {
+        let mut state = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        if let FileState::NotCreated = *state {
+            *state = anonymous_file().map_or(FileState::Failed, |file| FileState::Open { file, end: 0 });
+        }
+        let FileState::Open { file, end } = &mut *state else { return Err(io::ErrorKind::StorageFull.into()) };
+        let written = require_space(file, bytes).and_then(|()| {
+            let start = end.next_multiple_of(PIECE_ALIGNMENT);
+            file.seek(SeekFrom::Start(start))?;
+            file.write_all(bytes)?;
+            *end = start + bytes.len() as u64;
+            MappedPart::of(file, start, bytes.len())
+        });
+        if written.is_err() {
+            *state = FileState::Failed;
+        }
+        written
+    }
+}
+
+/// Fails unless the disk has space for `bytes` and the reserve.
+fn require_space(file: &File, bytes: &[u8]) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        let disk = rustix::fs::fstatvfs(file)?;
+        if disk.f_bavail.saturating_mul(disk.f_frsize) < (bytes.len() as u64).saturating_add(RESERVED_BYTES) {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = (file, bytes, RESERVED_BYTES);
+    Ok(())
+}
+
+impl Shelf for SpillFile {
+    fn keep(&self, bytes: &[u8]) -> Option<Arc<dyn Spilled>> {
+        if bytes.len() < MIN_BYTES {
+            return None;
+        }
+        let before = self.offered_bytes.fetch_add(bytes.len(), Ordering::Relaxed);
+        if before.saturating_add(bytes.len()) <= self.in_memory_bytes {
+            return None;
+        }
+        let part = self.write(bytes).ok()?;
+        let piece = Arc::new_cyclic(|this| Piece {
+            part,
+            touched: AtomicBool::new(false),
+            resident: Arc::clone(&self.resident),
+            this: Weak::clone(this),
+        });
+        Some(piece)
+    }
+}
+
+/// The pieces that may be in memory.
+#[derive(Debug)]
+struct ResidentPieces {
+    max_bytes: usize,
+    pieces: Mutex<PieceQueue>,
+}
+
+/// The pieces read most recently, oldest first, and their total size.
+#[derive(Debug, Default)]
+struct PieceQueue {
+    queue: VecDeque<(Weak<Piece>, usize)>,
+    bytes: usize,
+}
+
+impl ResidentPieces {
+    /// Registers a piece that is about to be read, and releases the oldest pieces beyond the limit.
+    fn register(&self, piece: &Piece) {
+        let mut pieces = self.pieces.lock().unwrap_or_else(PoisonError::into_inner);
+        let PieceQueue { queue, bytes } = &mut *pieces;
+        let length = piece.part.bytes().len();
+        *bytes += length;
+        while *bytes > self.max_bytes
+            && let Some((oldest, length)) = queue.pop_front()
+        {
+            *bytes -= length;
+            if let Some(oldest) = oldest.upgrade() {
+                // Clear the flag before the release: a concurrent reader may bring pages back that are not counted
+                // until the next access.
+                oldest.touched.store(false, Ordering::Relaxed);
+                oldest.part.release();
+            }
+        }
+        queue.push_back((Weak::clone(&piece.this), length));
+    }
+}
+
+/// A spilled piece of the file.
+#[derive(Debug)]
+struct Piece {
+    part: MappedPart,
+    /// True if the piece is counted as resident.
+    touched: AtomicBool,
+    resident: Arc<ResidentPieces>,
+    this: Weak<Piece>,
+}
+
+impl Spilled for Piece {
+    #[inline]
+    fn bytes(&self) -> &[u8] {
+        if !self.touched.load(Ordering::Relaxed) && !self.touched.swap(true, Ordering::Relaxed) {
+            self.resident.register(self);
+        }
+        self.part.bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn piece(number: u8) -> Vec<u8> {
+        (0..300_000_u32).map(|at| (at % 251) as u8 ^ number).collect()
+    }
+
+    #[test]
+    fn spilled_pieces_read_back_within_memory_limit() {
+        let shelf = SpillFile::new(1_400_000);
+        let spilled: Vec<Option<Arc<dyn Spilled>>> = (0..20).map(|number| shelf.keep(&piece(number))).collect();
+        assert!(spilled[..4].iter().all(Option::is_none), "kept in memory");
+        assert!(spilled[4..].iter().all(Option::is_some));
+        for round in 0..3_usize {
+            for number in 4..20_usize {
+                let number = if round == 1 { 23 - number } else { number };
+                let bytes = spilled[number].as_ref().unwrap().bytes();
+                assert_eq!(bytes.as_ptr().addr() % onoff_trace::values::SPILL_ALIGNMENT, 0);
+                assert_eq!(bytes, piece(number as u8));
+                let PieceQueue { queue, bytes } = &*shelf.resident.pieces.lock().unwrap();
+                assert!(queue.len() <= 2 && *bytes <= 700_000, "{} pieces, {bytes} bytes", queue.len());
+            }
+        }
+        // Borrowed bytes stay readable while other pieces are read.
+        let first = spilled[4].as_ref().unwrap().bytes();
+        for other in spilled[5..].iter().flatten() {
+            assert_eq!(other.bytes().len(), 300_000);
+        }
+        assert_eq!(first, piece(4));
+    }
+
+    #[test]
+    fn dropped_pieces_free_their_budget() {
+        let shelf = SpillFile::new(0);
+        for number in 0..9 {
+            let spilled = shelf.keep(&piece(number)).unwrap();
+            assert_eq!(spilled.bytes(), piece(number));
+        }
+        let spilled = shelf.keep(&piece(9)).unwrap();
+        assert_eq!(spilled.bytes(), piece(9));
+        assert_eq!(shelf.resident.pieces.lock().unwrap().bytes, 300_000, "the remaining piece");
+        assert!(shelf.keep(&[0; 100]).is_none(), "too small for a piece");
+    }
+
+    #[test]
+    fn several_threads_spill_and_read() {
+        let shelf = SpillFile::new(0);
+        std::thread::scope(|scope| {
+            for thread in 0..4_u8 {
+                let shelf = &shelf;
+                scope.spawn(move || {
+                    let spilled: Vec<_> =
+                        (0..8).map(|number| shelf.keep(&piece(thread * 8 + number)).unwrap()).collect();
+                    for (number, spilled) in (0..).zip(&spilled) {
+                        assert_eq!(spilled.bytes(), piece(thread * 8 + number));
+                    }
+                });
+            }
+        });
+    }
+}
