@@ -4,9 +4,9 @@
 //!   8,0    3        1     0.000000000   697  Q   R 223490 + 8 [kjournald]
 //! ```
 //!
-//! device, processor, sequence number, seconds, process id, action, what it is (R, W, D, F, N and modifiers), first sector `+`
-//! sectors, process (source: the manual of blkparse). Q is the request as it was made, D its handing to the disk, C its
-//! completion. A sector has 512 bytes.
+//! device, processor, sequence number, seconds, process id, action, what it is (R, W, D, F, N and modifiers), first
+//! sector `+` sectors, process (source: the manual of blkparse). Q is the request as it was made, D its handing to the
+//! disk, C its completion. A sector has 512 bytes.
 
 use hashbrown::HashMap;
 

@@ -2,7 +2,8 @@
 //!
 //! An I/O log (`--write_iolog`) starts with `fio version 2 iolog` or `fio version 3 iolog`. Version 3 puts a time in
 //! microseconds before each line: `183 /tmp/fio.dat read 503808 8192`. A latency, bandwidth or completion log holds
-//! `time in ms, value, direction, block size, offset, priority` (source: fio's manual, "Trace file format", "Log file formats").
+//! `time in ms, value, direction, block size, offset, priority` (source: fio's manual, "Trace file format", "Log file
+//! formats").
 
 use crate::error::Error;
 use crate::losses::LossKind;

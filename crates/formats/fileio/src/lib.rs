@@ -55,14 +55,14 @@ pub use strace::{SystemCall, SystemCalls};
 /// Operations come in the order in which the recording completes them; that need not be the order of their begin.
 ///
 /// # Errors
-/// Bytes of no known format, or a recording that cannot be read at all. Single records that cannot be read are counted in the
-/// summary's losses instead.
+/// Bytes of no known format, or a recording that cannot be read at all. Single records that cannot be read are counted
+/// in the summary's losses instead.
 pub fn read(bytes: &[u8], sink: &mut dyn FnMut(&Operation<'_>)) -> Result<Summary, Error> {
     read_and_pass(bytes, sink, &mut |_| {})
 }
 
-/// The same. Every few megabytes `passed` is called with a number of bytes: so many at the start are not looked at again, and a
-/// caller that maps a file can give back their memory. Formats that point back and forth never call it.
+/// The same. Every few megabytes `passed` is called with a number of bytes: so many at the start are not looked at
+/// again, and a caller that maps a file can give back their memory. Formats that point back and forth never call it.
 ///
 /// # Errors
 /// Those of [`read`].

@@ -18,7 +18,8 @@
 //!
 //! Columns of other names are passed over. Without a time, lines are taken to be in order.
 //!
-//! Where every line says its time, no line depends on another, and [`pieces`] gives parts that can be read at the same time.
+//! Where every line says its time, no line depends on another, and [`pieces`] gives parts that can be read at the same
+//! time.
 
 use std::borrow::Cow;
 
@@ -45,8 +46,8 @@ impl Piece<'_> {
         self.bytes.len()
     }
 
-    /// Reads the piece. Times are those of the file, since whatever its clock counts from. `None` when a line has no time: then its
-    /// place among all lines is its time, which the piece does not know.
+    /// Reads the piece. Times are those of the file, since whatever its clock counts from. `None` when a line has no
+    /// time: then its place among all lines is its time, which the piece does not know.
     pub fn read(&self, sink: &mut dyn FnMut(&Operation<'_>)) -> Option<Summary> {
         let mut passed = |_| {};
         let mut out = Counted::of_known_times(Format::OperationsCsv, Losses::default(), sink, &mut passed);
@@ -74,8 +75,8 @@ pub fn pieces(bytes: &[u8], piece_bytes: usize) -> Option<impl Iterator<Item = P
     }))
 }
 
-/// Byte after the first record that ends at or after `wanted`, of those from `start` on, where a record starts. A line end within
-/// quotes ends no record, and the quotes of whole records come in pairs.
+/// Byte after the first record that ends at or after `wanted`, of those from `start` on, where a record starts. A line
+/// end within quotes ends no record, and the quotes of whole records come in pairs.
 fn end_of_record(bytes: &[u8], start: usize, wanted: usize) -> usize {
     let quotes = |from: usize, to: usize| memchr::memchr_iter(b'"', bytes.get(from..to).unwrap_or_default()).count();
     let mut from = wanted.min(bytes.len());

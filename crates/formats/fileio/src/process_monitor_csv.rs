@@ -1,7 +1,7 @@
 //! Process Monitor, saved as CSV: any columns, any locale's numbers and times.
 //!
-//! The names of columns, operations, results and details are English everywhere; numbers carry the locale's marks between
-//! thousands and the locale's digits, times the locale's decimal mark and words for morning and afternoon.
+//! The names of columns, operations, results and details are English everywhere; numbers carry the locale's marks
+//! between thousands and the locale's digits, times the locale's decimal mark and words for morning and afternoon.
 
 use crate::comma_separated::{Records, plain, text};
 use crate::error::Error;
@@ -124,8 +124,8 @@ fn push(
     Ok(())
 }
 
-/// The number after `key` in a detail: digits of any script with any marks between, up to the comma and letter that start what
-/// is next. `None` when there is none, or a negative one, which says that the place is not given.
+/// The number after `key` in a detail: digits of any script with any marks between, up to the comma and letter that
+/// start what is next. `None` when there is none, or a negative one, which says that the place is not given.
 fn value(detail: &str, key: &str) -> Option<u64> {
     let rest = detail.split_once(key)?.1;
     let mut number: Option<u64> = None;

@@ -1,8 +1,8 @@
 //! Process Monitor's own file (`.pml`), version 9, written on 32 or 64 bit Windows.
 //!
-//! The header names four tables: the offsets of the events, processes, texts, and hosts. An event is a fixed head, return
-//! addresses, and details that depend on its class; for a file operation those hold flags, length, offset and path. Layout as
-//! published with the parser by E. Ronen ("PML Format"), checked on a capture with its CSV.
+//! The header names four tables: the offsets of the events, processes, texts, and hosts. An event is a fixed head,
+//! return addresses, and details that depend on its class; for a file operation those hold flags, length, offset and
+//! path. Layout as published with the parser by E. Ronen ("PML Format"), checked on a capture with its CSV.
 
 use crate::error::Error;
 use crate::losses::LossKind;

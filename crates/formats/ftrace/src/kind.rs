@@ -15,8 +15,8 @@ pub use system_call::{SystemCallArgument, system_call_arguments};
 /// What a thread was doing when it stopped running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TaskState {
-    /// The kernel's letter: `R` runnable, `S` sleeping, `D` sleeping and not to be disturbed, `I` idle, `T` stopped, `t` traced,
-    /// `X` dead, `Z` zombie, `P` parked.
+    /// The kernel's letter: `R` runnable, `S` sleeping, `D` sleeping and not to be disturbed, `I` idle, `T` stopped,
+    /// `t` traced, `X` dead, `Z` zombie, `P` parked.
     pub letter: u8,
     /// Whether it was taken off the processor against its will.
     pub preempted: bool,
@@ -46,8 +46,8 @@ pub struct BlockRequest<'a> {
     pub sector: u64,
     /// Sectors.
     pub sectors: u64,
-    /// What is done, as the kernel's letters: `R` read, `W` write, `D` discard, `F` flush, `N` none, then `F` forced through, `A` read-ahead,
-    /// `S` synchronous, `M` metadata.
+    /// What is done, as the kernel's letters: `R` read, `W` write, `D` discard, `F` flush, `N` none, then `F` forced
+    /// through, `A` read-ahead, `S` synchronous, `M` metadata.
     pub operation: &'a str,
     /// Thread that asked; empty for completions.
     pub task: &'a str,
@@ -62,10 +62,11 @@ pub enum PowerEdge<'a> {
     Begin {
         /// Device that it hangs on; `none` for none.
         parent: &'a str,
-        /// Which of the device's sets of callbacks, and which of these, as the kernel writes it, e.g. `bus `; empty for the driver's own.
+        /// Which of the device's sets of callbacks, and which of these, as the kernel writes it, e.g. `bus `; empty for
+        /// the driver's own.
         operations: &'a str,
-        /// What of a transition: `suspend`, `hibernate`, `freeze`, `quiesce`, `thaw`, `restore`, `recover`, `resume`, with `noirq` or `late`
-        /// before it in `operations`.
+        /// What of a transition: `suspend`, `hibernate`, `freeze`, `quiesce`, `thaw`, `restore`, `recover`, `resume`,
+        /// with `noirq` or `late` before it in `operations`.
         event: &'a str,
     },
     /// It returned.
@@ -258,8 +259,8 @@ pub enum Kind<'a> {
         /// How long it took, ns; `None` when the line does not say.
         duration_ns: Option<u64>,
     },
-    /// The kernel's call stack of the event before it on its processor, in the same thread and context (option `stacktrace`, or a
-    /// trigger of that name).
+    /// The kernel's call stack of the event before it on its processor, in the same thread and context (option
+    /// `stacktrace`, or a trigger of that name).
     KernelStack(StackAddresses<'a>),
     /// The process's call stack of the same event (option `userstacktrace`).
     UserStack {

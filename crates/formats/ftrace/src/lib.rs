@@ -9,7 +9,8 @@
 //! # Design constraints
 //!
 //! * Opens no file; knows no boot from a suspend.
-//! * A line or record that cannot be read is counted in [`Losses`], with the place of the first; nothing is passed over silently.
+//! * A line or record that cannot be read is counted in [`Losses`], with the place of the first; nothing is passed over
+//!   silently.
 //! * Times are nanoseconds of the trace's clock. Text has microseconds, so its times end in three zeros.
 //! * Every count and length in a file is checked before use; what is decompressed is bounded.
 

@@ -24,7 +24,8 @@ impl<'a> TextTrace<'a> {
         Self { bytes }
     }
 
-    /// Whether `bytes` begin as such a recording does: with the kernel's heading, or with an event among the first lines.
+    /// Whether `bytes` begin as such a recording does: with the kernel's heading, or with an event among the first
+    /// lines.
     #[must_use]
     pub fn recognizes(bytes: &[u8]) -> bool {
         bytes.starts_with(b"# tracer:")
@@ -33,8 +34,8 @@ impl<'a> TextTrace<'a> {
                 .any(|(_, line)| std::str::from_utf8(line).ok().and_then(event).is_some())
     }
 
-    /// The clock that stamped it, as the kernel calls it, where whoever recorded wrote it into the heading: `# trace_clock: mono`. The kernel
-    /// itself does not.
+    /// The clock that stamped it, as the kernel calls it, where whoever recorded wrote it into the heading: `#
+    /// trace_clock: mono`. The kernel itself does not.
     #[must_use]
     pub fn clock(&self) -> Option<&'a str> {
         let heading = lines(self.bytes).take(LINES_TO_RECOGNIZE).map(|(_, line)| line);
@@ -102,8 +103,8 @@ fn event(line: &str) -> Option<Event<'_>> {
     Some(Event { time_ns: time, cpu, pid: pid.parse().ok()?, task, context, name, body: Body::Text(body) })
 }
 
-/// A line of the kernel's text of the function_graph tracer, with the options `funcgraph-abstime` and `funcgraph-proc`, without which
-/// a line says neither when nor whose it is:
+/// A line of the kernel's text of the function_graph tracer, with the options `funcgraph-abstime` and `funcgraph-proc`,
+/// without which a line says neither when nor whose it is:
 ///
 /// ```text
 ///   137.336960 |   0)  kworker-1234  |   0.633 us    |    foo();
@@ -139,7 +140,8 @@ fn graph_line(line: &str) -> Option<Event<'_>> {
     call.contains('|').then(|| at(name, call))
 }
 
-/// What the function_graph tracer draws between its lines: where a processor goes to another thread, where an interrupt begins and ends.
+/// What the function_graph tracer draws between its lines: where a processor goes to another thread, where an interrupt
+/// begins and ends.
 fn is_graph_ornament(line: &str) -> bool {
     let line = line.trim();
     (line.len() > 2 && line.bytes().all(|byte| byte == b'-'))
@@ -147,8 +149,8 @@ fn is_graph_ornament(line: &str) -> bool {
         || (line.contains('|') && (line.contains("==========>") || line.contains("<==========")))
 }
 
-/// What stands before `[processor]`, the processor, and what stands behind it. A task's name may hold brackets too, so that
-/// only digits in brackets, with a space on both sides, count.
+/// What stands before `[processor]`, the processor, and what stands behind it. A task's name may hold brackets too, so
+/// that only digits in brackets, with a space on both sides, count.
 fn processor(line: &str) -> Option<(&str, u16, &str)> {
     let bytes = line.as_bytes();
     memchr::memchr_iter(b'[', bytes).find_map(|open| {
@@ -163,8 +165,8 @@ fn processor(line: &str) -> Option<(&str, u16, &str)> {
     })
 }
 
-/// The same in trace-cmd's latency format, where the flags follow the processor at once: `task-1       1d.h2. 12.3: …`. Gives the line
-/// from its flags on.
+/// The same in trace-cmd's latency format, where the flags follow the processor at once: `task-1       1d.h2. 12.3: …`.
+/// Gives the line from its flags on.
 fn processor_and_flags(line: &str) -> Option<(&str, u16, &str)> {
     const FLAGS: std::ops::RangeInclusive<usize> = 4..=8;
     // The flags are the word before the first that is a time.
@@ -176,7 +178,8 @@ fn processor_and_flags(line: &str) -> Option<(&str, u16, &str)> {
     let word_at = before.rfind(' ')? + 1;
     let word = before.get(word_at..)?;
     let digits = word.bytes().take_while(u8::is_ascii_digit).count();
-    // A preemption depth ends in digits; a processor is what the word begins with, and flags begin with one of the interrupts' letters.
+    // A preemption depth ends in digits; a processor is what the word begins with, and flags begin with one of the
+    // interrupts' letters.
     let flags = word.get(digits..).filter(|flags| flags.starts_with(['.', 'd', 'D', 'b', 'X']))?;
     if digits == 0 || !FLAGS.contains(&flags.len()) {
         return None;
@@ -207,8 +210,8 @@ fn context_time_and_rest(text: &str) -> Option<(Option<Context>, u64, &str)> {
     Some((flags.and_then(context), time, rest.trim_start()))
 }
 
-/// The third of the flags, as in `d.h2.`: `h` interrupt, `H` the same inside a soft interrupt, `s` soft interrupt, `Z` and `z` an
-/// interrupt that cannot be masked.
+/// The third of the flags, as in `d.h2.`: `h` interrupt, `H` the same inside a soft interrupt, `s` soft interrupt, `Z`
+/// and `z` an interrupt that cannot be masked.
 fn context(flags: &str) -> Option<Context> {
     match flags.as_bytes().get(2)? {
         b'.' => Some(Context::Thread),
@@ -229,7 +232,8 @@ fn nanoseconds(text: &str) -> Option<u64> {
     seconds.parse::<u64>().ok()?.checked_mul(1_000_000_000)?.checked_add(fraction)
 }
 
-/// An event's name, or that of a function that wrote into the trace, which the compiler may have given an ending (`.isra.0`).
+/// An event's name, or that of a function that wrote into the trace, which the compiler may have given an ending
+/// (`.isra.0`).
 fn is_name(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.'))
 }
@@ -243,7 +247,8 @@ fn says_nothing(line: &str) -> bool {
         || (line.starts_with("CPU ") && line.ends_with(" is empty"))
 }
 
-/// The head of a call stack in the kernel's text: `task-1 [000] d..2. 1.5: <stack trace>`, of a process `<user stack trace>`.
+/// The head of a call stack in the kernel's text: `task-1 [000] d..2. 1.5: <stack trace>`, of a process `<user stack
+/// trace>`.
 fn begins_stack(line: &str) -> bool {
     line.ends_with(": <stack trace>") || line.ends_with(": <user stack trace>")
 }

@@ -7,8 +7,8 @@ const WORDS: usize = (1 << 16) / 64;
 /// The blocks of one transfer.
 #[derive(Clone, Debug, Default)]
 pub struct BlockNumbers {
-    /// One bit for each of the last 65,536 blocks, by the low bits of its position; as long as the highest needs, for most files are
-    /// short and a capture may hold thousands.
+    /// One bit for each of the last 65,536 blocks, by the low bits of its position; as long as the highest needs, for
+    /// most files are short and a capture may hold thousands.
     seen: Vec<u64>,
     highest: u64,
     any: bool,
@@ -18,7 +18,8 @@ pub struct BlockNumbers {
 }
 
 impl BlockNumbers {
-    /// The position, from 1, of the block that `number` means in a DATA packet, and whether it is seen for the first time.
+    /// The position, from 1, of the block that `number` means in a DATA packet, and whether it is seen for the first
+    /// time.
     pub fn see(&mut self, number: u16) -> (u64, bool) {
         if self.follows_last.is_none() && self.any && number_of(self.highest, 0) == u16::MAX {
             // The first time round decides: a server that goes on with 1 has no block 0.

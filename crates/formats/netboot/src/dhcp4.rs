@@ -80,7 +80,8 @@ pub fn parse(time_ns: i64, datagram: &Datagram<'_>) -> Option<DhcpMessage> {
     Some(message)
 }
 
-/// The station that a DHCP message is of, without reading its options; `None` when it is no DHCP message or names no station.
+/// The station that a DHCP message is of, without reading its options; `None` when it is no DHCP message or names no
+/// station.
 #[must_use]
 pub fn station(datagram: &Datagram<'_>) -> Option<MacAddress> {
     let head: &[u8; MIN] = datagram.payload.first_chunk()?;

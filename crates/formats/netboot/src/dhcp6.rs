@@ -21,8 +21,8 @@ pub fn is_dhcp(source: SocketAddr, destination: SocketAddr) -> bool {
     source.is_ipv6() && (PORTS.contains(&source.port()) || PORTS.contains(&destination.port()))
 }
 
-/// Reads a datagram; `None` when it is no DHCPv6 message. `client_mac` is the station that a message seen on the client's own link
-/// came from or goes to, used where the message itself does not name it.
+/// Reads a datagram; `None` when it is no DHCPv6 message. `client_mac` is the station that a message seen on the
+/// client's own link came from or goes to, used where the message itself does not name it.
 #[must_use]
 pub fn parse(time_ns: i64, datagram: &Datagram<'_>, client_mac: Option<MacAddress>) -> Option<DhcpMessage> {
     let cut = (datagram.payload.len() as u64) < u64::from(datagram.payload_bytes);

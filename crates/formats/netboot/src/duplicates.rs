@@ -1,9 +1,10 @@
-//! Frames that one capture holds twice: a mirror of both directions, several components of one machine's network stack, an
-//! interface with and without its VLAN.
+//! Frames that one capture holds twice: a mirror of both directions, several components of one machine's network stack,
+//! an interface with and without its VLAN.
 //!
-//! A copy has the same packet inside, whatever the link around it says. A sender that repeats itself makes a new packet, with
-//! another identification, and not within a millisecond. IPv6 and some IPv4 senders write no identification: there a twin
-//! counts as a copy only when the capture has been seen to double what no sender doubles at once, a request.
+//! A copy has the same packet inside, whatever the link around it says. A sender that repeats itself makes a new
+//! packet, with another identification, and not within a millisecond. IPv6 and some IPv4 senders write no
+//! identification: there a twin counts as a copy only when the capture has been seen to double what no sender doubles
+//! at once, a request.
 
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::net::SocketAddr;

@@ -97,7 +97,8 @@ impl Follower {
             self.left_out += 1;
             return;
         }
-        // An answer comes soon or not at all: the latest questions are looked at only. Asked twice, it may answer the first.
+        // An answer comes soon or not at all: the latest questions are looked at only. Asked twice, it may answer the
+        // first.
         const LATEST: usize = 16;
         let is_to = |station: MacAddress| frame.destination.is_none_or(|to| to == station);
         let answered_ns = capture
@@ -141,7 +142,8 @@ impl Follower {
         self.note_address(source.ip(), frame);
         let full = self.capture.dhcp.len() >= limits::DHCP_MESSAGES;
         let message = if dhcp4::is_dhcp(source, destination) {
-            // A message that is not kept can only show that its station boots. Of one that is known to, it shows nothing.
+            // A message that is not kept can only show that its station boots. Of one that is known to, it shows
+            // nothing.
             if full && dhcp4::station(datagram).is_some_and(|station| self.booting.contains(&station)) {
                 self.left_out += 1;
                 return;

@@ -56,7 +56,8 @@ pub fn open(files: &Files, wanted: Tables) -> Result<Trace, Error> {
 /// Bytes of a piece: small enough that its rows are still near when they are put together.
 const PIECE_BYTES: usize = 2 << 20;
 
-/// Reads a recording whose lines do not depend on each other, on all processors; `None`, and nothing read, where they do.
+/// Reads a recording whose lines do not depend on each other, on all processors; `None`, and nothing read, where they
+/// do.
 fn read_in_pieces(bytes: &[u8], piece_bytes: usize, rows: &mut Rows, passed: &mut dyn FnMut(usize)) -> Option<Summary> {
     // Not worth the while, or not ours.
     if bytes.len() <= piece_bytes || onoff_fileio::recognize(bytes) != Some(Format::OperationsCsv) {
@@ -328,8 +329,8 @@ mod tests {
 
     use super::*;
 
-    /// A recording with everything that could differ where it is cut: quotes over line ends, names without ids, ids with new names, lines that
-    /// cannot be read, comments.
+    /// A recording with everything that could differ where it is cut: quotes over line ends, names without ids, ids
+    /// with new names, lines that cannot be read, comments.
     fn recording(lines: usize) -> String {
         let mut text = "time,pid,process,file,operation,offset,length\n".to_owned();
         for at in 0..lines {

@@ -9,7 +9,8 @@ use super::tables;
 /// The tables that matter here.
 const NAMES: [&str; 3] = ["FPDT", "FBPT", "S3PT"];
 
-/// Most bytes of a table that are read from text: a line of it is some 70 characters long, and a file of it is held as a whole.
+/// Most bytes of a table that are read from text: a line of it is some 70 characters long, and a file of it is held as
+/// a whole.
 const MAX_BYTES: usize = 64 << 20;
 
 /// Whether a text holds such a table.
@@ -61,7 +62,8 @@ fn title(line: &str) -> Option<&str> {
     (name.len() == 4 && super::text::number(address).is_some()).then_some(name)
 }
 
-/// `  0010: 43 54 4C ..  CTL ...`: the offset and the bytes. Two blanks end the bytes: what follows shows them as characters.
+/// `  0010: 43 54 4C ..  CTL ...`: the offset and the bytes. Two blanks end the bytes: what follows shows them as
+/// characters.
 fn hexadecimal_line(line: &str) -> Option<(usize, Vec<u8>)> {
     let (offset, rest) = line.split_once(':')?;
     let offset = usize::from_str_radix(offset.trim(), 16).ok()?;

@@ -1,7 +1,8 @@
-//! coreboot's timestamps: the text of `cbmem -t` and `cbmem -T`, and the table itself as it lies in memory (`CBMEM_ID_TIMESTAMP`).
+//! coreboot's timestamps: the text of `cbmem -t` and `cbmem -T`, and the table itself as it lies in memory
+//! (`CBMEM_ID_TIMESTAMP`).
 //!
-//! A timestamp is a moment with a number. Numbers that belong together, such as the start and the end of romstage, make a measurement with
-//! a length; the others are points.
+//! A timestamp is a moment with a number. Numbers that belong together, such as the start and the end of romstage, make
+//! a measurement with a length; the others are points.
 
 use onoff_trace::firmware::{FirmwareEdge, FirmwareEvent, FirmwareForm, FirmwareGuid, FirmwareWork};
 
@@ -11,8 +12,8 @@ use super::gathering::{Boot, Gathering};
 const BETWEEN_MODULES: u16 = 0x50;
 const INSIDE_A_MODULE: u16 = 0x40;
 
-/// Timestamps that end a stage or a step, each with the one that starts it and with its name (`timestamp_serialized.h`). Stages are
-/// between modules.
+/// Timestamps that end a stage or a step, each with the one that starts it and with its name
+/// (`timestamp_serialized.h`). Stages are between modules.
 const PAIRS: &[(u32, u32, &str, u16)] = &[
     (11, 12, "bootblock", BETWEEN_MODULES),
     (1, 4, "romstage", BETWEEN_MODULES),
@@ -75,7 +76,8 @@ struct Timestamp {
     name: String,
 }
 
-/// Whether a text is that of `cbmem`: timestamps in the order of time, with the start and the end of a stage among them.
+/// Whether a text is that of `cbmem`: timestamps in the order of time, with the start and the end of a stage among
+/// them.
 pub(super) fn is_it(text: &str) -> bool {
     let mut row: Vec<Timestamp> = Vec::new();
     for line in text.lines().take(MAX_TIMESTAMPS) {
@@ -99,8 +101,8 @@ pub(super) fn add(name: &str, text: &str, gathering: &mut Gathering) {
     gathering.boot(boot(name, &found));
 }
 
-/// A line of `cbmem -t`, as in `   2:before RAM initialization     46,334 (27,376)`, or of `cbmem -T`: number, time, difference and name between
-/// tabs. Times are in µs since the processor's clock started.
+/// A line of `cbmem -t`, as in `   2:before RAM initialization     46,334 (27,376)`, or of `cbmem -T`: number, time,
+/// difference and name between tabs. Times are in µs since the processor's clock started.
 fn timestamp(line: &str) -> Option<Timestamp> {
     let of = |number: &str, time: &str, name: &str| {
         let number: u32 = number.trim().parse().ok().filter(|&number| number <= MAX_NUMBER)?;
@@ -127,8 +129,8 @@ fn timestamp(line: &str) -> Option<Timestamp> {
     of(number, time, name)
 }
 
-/// The timestamps of a table's bytes; `None` for bytes that are no such table. It has no signature: every field must be one that a table
-/// can have.
+/// The timestamps of a table's bytes; `None` for bytes that are no such table. It has no signature: every field must be
+/// one that a table can have.
 fn table(bytes: &[u8]) -> Option<Vec<Timestamp>> {
     let u64_at = |at: usize| Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
     let u32_at = |at: usize| Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?));

@@ -1,5 +1,5 @@
-//! What EDK II's shell command `dp` prints: the phases and the lists of its summary, which hold lengths, and its raw trace (`dp -R`), which
-//! holds moments.
+//! What EDK II's shell command `dp` prints: the phases and the lists of its summary, which hold lengths, and its raw
+//! trace (`dp -R`), which holds moments.
 //!
 //! ```text
 //! ==[ Major Phases ]========
@@ -10,8 +10,8 @@
 //!     1:                0          44B7C8          99A012                              PEIM                       PcdPeim
 //! ```
 //!
-//! The formats are those of `Dp.uni` in EDK II. Up to version 2.4 the raw trace counts ticks of a timer whose frequency the heading
-//! names; from 2.5 on it is read from the firmware's own table, in ns.
+//! The formats are those of `Dp.uni` in EDK II. Up to version 2.4 the raw trace counts ticks of a timer whose frequency
+//! the heading names; from 2.5 on it is read from the firmware's own table, in ns.
 
 use onoff_trace::Severity;
 use onoff_trace::firmware::{

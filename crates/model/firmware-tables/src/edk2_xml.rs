@@ -95,7 +95,8 @@ pub(super) fn add(name: &str, document: &str, gathering: &mut Gathering) {
     reading.finish();
 }
 
-/// The record that an element begins; `None` for elements that are no record. An empty one has its fields as attributes.
+/// The record that an element begins; `None` for elements that are no record. An empty one has its fields as
+/// attributes.
 fn begin(element: &BytesStart<'_>, empty: bool) -> Option<Open> {
     let number = text::number(&attribute(element, "PerformanceRecordType")?)?;
     let bytes = attribute(element, "RecordLength").and_then(|text| text::number(&text));

@@ -10,8 +10,9 @@ use onoff_input::error::Error;
 /// GUIDs and their names.
 pub type GuidNames = BTreeMap<FirmwareGuid, String>;
 
-/// Reads a list of GUIDs: lines `GUID name` or `name = GUID` (such as a build's `Guid.xref`), module files (`.inf`, `FILE_GUID` and
-/// `BASE_NAME`), package files (`.dec`, `gName = { 0x.., .. }`) and flash files (`.fdf`, `FILE .. = GUID` and `UI = "name"`).
+/// Reads a list of GUIDs: lines `GUID name` or `name = GUID` (such as a build's `Guid.xref`), module files (`.inf`,
+/// `FILE_GUID` and `BASE_NAME`), package files (`.dec`, `gName = { 0x.., .. }`) and flash files (`.fdf`, `FILE .. =
+/// GUID` and `UI = "name"`).
 ///
 /// # Errors
 /// A list that names no GUID at all; `name` stands in the message.

@@ -1,4 +1,5 @@
-//! The lines in which firmware writes the five times to a serial port, in every form that EDK II and firmware built on it has:
+//! The lines in which firmware writes the five times to a serial port, in every form that EDK II and firmware built on
+//! it has:
 //!
 //! ```text
 //! FPDT: Boot Performance - ResetEnd                = 21000000          FirmwarePerformanceDxe

@@ -127,7 +127,8 @@ impl Default for SystemCalls {
 }
 
 impl SystemCalls {
-    /// Takes the next call, in the order in which they return, and hands what it did to a file to `sink`. Times stay as they are.
+    /// Takes the next call, in the order in which they return, and hands what it did to a file to `sink`. Times stay as
+    /// they are.
     pub fn call(&mut self, call: &SystemCall<'_>, sink: &mut dyn FnMut(&Operation<'_>)) {
         let mut passed = |_| {};
         let mut out = Counted::of_known_times(Format::Strace, std::mem::take(&mut self.losses), sink, &mut passed);

@@ -66,8 +66,8 @@ impl<'a> DataFile<'a> {
         &self.clock
     }
 
-    /// The kernel's function at an address, as the file lists it (`/proc/kallsyms`); `None` where it lists none, for data, and behind the
-    /// end of a module's code.
+    /// The kernel's function at an address, as the file lists it (`/proc/kallsyms`); `None` where it lists none, for
+    /// data, and behind the end of a module's code.
     #[must_use]
     pub fn kernel_function(&self, address: u64) -> Option<KernelFunction<'_>> {
         self.description.names.function_at(address)

@@ -1,7 +1,8 @@
 //! The ring buffer's pages of one processor.
 //!
-//! A page has a time, the length of its data and flags, then records. A record begins with 32 bits: five of type or length,
-//! 27 of nanoseconds since the record before. Source: `ring_buffer.h` of the kernel, and the file's own description of the page.
+//! A page has a time, the length of its data and flags, then records. A record begins with 32 bits: five of type or
+//! length, 27 of nanoseconds since the record before. Source: `ring_buffer.h` of the kernel, and the file's own
+//! description of the page.
 
 use crate::losses::Losses;
 use crate::record::unsigned;

@@ -33,8 +33,8 @@ pub struct ProcessMap {
 const MAX_PLACES: usize = 65_530;
 
 impl ProcessMap {
-    /// Reads one map; and how many of its lines are none. Pieces of one file that follow each other are one: the file's beginning, which
-    /// is mapped first, is what its addresses count from.
+    /// Reads one map; and how many of its lines are none. Pieces of one file that follow each other are one: the file's
+    /// beginning, which is mapped first, is what its addresses count from.
     pub(super) fn parse(text: &str) -> (Option<Self>, u64) {
         let mut lines = text.trim_end_matches('\0').lines();
         let Some((pid, program)) = lines.next().and_then(head) else { return (None, 1) };

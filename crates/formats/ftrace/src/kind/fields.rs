@@ -51,8 +51,8 @@ impl<'a> Fields<'a> for RecordBody<'a> {
     }
 }
 
-/// `name=value name=value …`, as `trace-cmd report -R` writes the fields: addresses instead of what is there, long numbers in
-/// hexadecimal.
+/// `name=value name=value …`, as `trace-cmd report -R` writes the fields: addresses instead of what is there, long
+/// numbers in hexadecimal.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RawText<'a>(&'a str);
 

@@ -1,4 +1,5 @@
-//! What the function_graph tracer says of one call, as text: `+ 12.1 us |    foo() {`, `0.6 us |  foo();`, `1.2 us |  }`.
+//! What the function_graph tracer says of one call, as text: `+ 12.1 us |    foo() {`, `0.6 us |  foo();`, `1.2 us |
+//! }`.
 
 use super::Kind;
 

@@ -1,4 +1,5 @@
-//! System calls: `syscalls:sys_enter_…` and `sys_exit_…`, which the kernel's own text writes `sys_read(fd: 3, …)` and `sys_read -> 0x10`.
+//! System calls: `syscalls:sys_enter_…` and `sys_exit_…`, which the kernel's own text writes `sys_read(fd: 3, …)` and
+//! `sys_read -> 0x10`.
 
 use super::Kind;
 use crate::event::{Body, Event};
@@ -18,8 +19,8 @@ pub struct SystemCallArgument<'a> {
 /// Most arguments of a system call.
 const MAX_ARGUMENTS: usize = 6;
 
-/// The name of the call, and whether it begins or ends; `None` for events that are no system call. `sys_enter` and `sys_exit` alone
-/// (`raw_syscalls`) number the calls of one architecture instead of naming them; they are not read.
+/// The name of the call, and whether it begins or ends; `None` for events that are no system call. `sys_enter` and
+/// `sys_exit` alone (`raw_syscalls`) number the calls of one architecture instead of naming them; they are not read.
 fn name_and_edge<'a>(event: &Event<'a>) -> Option<(&'a str, bool)> {
     let name = event.name.strip_prefix("sys_")?;
     if let Some(name) = name.strip_prefix("enter_") {

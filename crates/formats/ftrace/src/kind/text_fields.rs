@@ -214,8 +214,8 @@ fn function(text: &str) -> &str {
     }
 }
 
-/// A function that is called is named with offset zero. Another offset shows that it is gone from memory, as the initialization
-/// of modules is, and that the name is that of what stands there now.
+/// A function that is called is named with offset zero. Another offset shows that it is gone from memory, as the
+/// initialization of modules is, and that the name is that of what stands there now.
 fn function_begun(text: &str) -> &str {
     let name = function(text);
     match text.split_once('+') {

@@ -46,8 +46,8 @@ pub struct StackAddresses<'a> {
 }
 
 impl<'a> StackAddresses<'a> {
-    /// The addresses up to the first that stands for none: all bits clear, as behind a short stack of a process, or all bits set, with
-    /// which kernels before 5.2 end their own.
+    /// The addresses up to the first that stands for none: all bits clear, as behind a short stack of a process, or all
+    /// bits set, with which kernels before 5.2 end their own.
     pub fn iter(self) -> impl Iterator<Item = u64> + 'a {
         // The tracer's mark for code that it made itself.
         const TRAMPOLINE: u64 = 0x7fff_ffff;
@@ -160,8 +160,8 @@ impl<'a> RecordBody<'a> {
         Self { format, bytes, names, big_endian }
     }
 
-    /// Its fields in their order, those that every event has (`common_…`) left out. A function's address is its name where the file
-    /// lists it.
+    /// Its fields in their order, those that every event has (`common_…`) left out. A function's address is its name
+    /// where the file lists it.
     pub fn fields(&self) -> impl Iterator<Item = (&'a str, RecordValue<'a>)> {
         let body = *self;
         self.format
@@ -220,7 +220,8 @@ impl<'a> RecordBody<'a> {
         std::str::from_utf8(bytes.get(..length)?).ok()
     }
 
-    /// The addresses from a field to the record's end, `most` at most: a call stack, whose length the description does not say.
+    /// The addresses from a field to the record's end, `most` at most: a call stack, whose length the description does
+    /// not say.
     #[must_use]
     pub fn addresses(&self, name: &str, most: usize) -> Option<StackAddresses<'a>> {
         let size = self.format.long_size;
@@ -229,8 +230,8 @@ impl<'a> RecordBody<'a> {
         Some(StackAddresses { bytes, size, big_endian: self.big_endian })
     }
 
-    /// The function that begins at the address in a field; empty when the file lists none there, such as a module's that was
-    /// taken out again.
+    /// The function that begins at the address in a field; empty when the file lists none there, such as a module's
+    /// that was taken out again.
     #[must_use]
     pub fn function(&self, name: &str) -> Option<&'a str> {
         let address = self.number(name)? as u64;

@@ -58,11 +58,12 @@ pub struct KernelCode<'a> {
     pub addresses: Range<u64>,
 }
 
-/// How far a function reaches behind which the list has nothing of the same module: no further than the page it begins in, bytes.
-/// Modules begin at pages, and between two of them there is nothing.
+/// How far a function reaches behind which the list has nothing of the same module: no further than the page it begins
+/// in, bytes. Modules begin at pages, and between two of them there is nothing.
 const PAGE: u64 = 4096;
 
-/// Types of symbols that are code (`nm`): `T` text, `W` weak, `i` chosen when the kernel starts; small letters are local.
+/// Types of symbols that are code (`nm`): `T` text, `W` weak, `i` chosen when the kernel starts; small letters are
+/// local.
 const CODE: &[&str] = &["T", "t", "W", "w", "i"];
 
 /// Symbols of the kernel's linker script that say where code ends: no function begins there.

@@ -1,4 +1,5 @@
-//! TCP connections, as far as a network boot uses them: HTTP and HTTPS boot, and the first steps of an operating system.
+//! TCP connections, as far as a network boot uses them: HTTP and HTTPS boot, and the first steps of an operating
+//! system.
 
 mod follow;
 mod http;

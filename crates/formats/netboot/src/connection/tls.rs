@@ -27,8 +27,8 @@ pub(super) fn is_data(payload: &[u8]) -> bool {
     matches!(payload, [APPLICATION_DATA, 3, ..])
 }
 
-/// Whether a segment is an alert and nothing else, encrypted or not. TLS 1.3 hides what a record is: there an alert is known by
-/// its length, two bytes with the hidden kind and a tag (RFC 8446, 5.2).
+/// Whether a segment is an alert and nothing else, encrypted or not. TLS 1.3 hides what a record is: there an alert is
+/// known by its length, two bytes with the hidden kind and a tag (RFC 8446, 5.2).
 pub(super) fn is_alert(payload: &[u8], payload_bytes: u32) -> bool {
     const HIDDEN_BYTES: u8 = 2 + 1 + 16;
     match payload {

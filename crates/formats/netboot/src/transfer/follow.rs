@@ -53,8 +53,8 @@ pub(super) struct Open {
     pub(super) client: SocketAddr,
     pub(super) client_mac: Option<MacAddress>,
     pub(super) server: SocketAddr,
-    /// Ports that the server answered from. A request that is sent again, because its answer was lost or late, is answered
-    /// from another port (RFC 1350, 4): the client takes one of them.
+    /// Ports that the server answered from. A request that is sent again, because its answer was lost or late, is
+    /// answered from another port (RFC 1350, 4): the client takes one of them.
     answer_ports: Vec<u16>,
     /// Whether the client has taken an answer: then what comes from other ports is no part of the transfer.
     is_taken: bool,
@@ -382,8 +382,8 @@ impl Open {
         self.server.ip() == address.ip() && (is_known || !self.is_taken)
     }
 
-    /// Whether a packet to or from `port` of the server is part of the transfer: of several answers to one request the client
-    /// takes one and refuses the others.
+    /// Whether a packet to or from `port` of the server is part of the transfer: of several answers to one request the
+    /// client takes one and refuses the others.
     pub(super) fn takes(&mut self, sender: Sender, port: u16, message: &Message) -> bool {
         if self.is_taken {
             return port == self.server.port();

@@ -27,8 +27,8 @@ pub struct Transfer {
     pub client: SocketAddr,
     /// The client's station address, where the link tells.
     pub client_mac: Option<MacAddress>,
-    /// The server; its port is 69 until it has answered from another. Of several answers to a request, each from its own
-    /// port, that of the one that the client took.
+    /// The server; its port is 69 until it has answered from another. Of several answers to a request, each from its
+    /// own port, that of the one that the client took.
     pub server: SocketAddr,
     /// Whether the client sends the file.
     pub write: bool,
