@@ -4,7 +4,7 @@ use onoff_trace::{TableName, counters, milestone};
 
 use super::assembly::Assembly;
 use super::parts::{Part, PartKind};
-use onoff_firmware_tables::{measurements, of_parts};
+use onoff_firmware_tables::{measurements, read_parts};
 
 counters! {
     UNREADABLE = "loader_times_unreadable", Warning, [Milestones],
@@ -20,7 +20,7 @@ const NS_PER_US: i64 = 1000;
 /// done.
 pub(super) fn read(parts: &[Part<'_>], assembly: &mut Assembly) {
     let tables = parts.iter().filter(|part| part.kind == PartKind::FirmwareTable).map(|part| (part.name, part.bytes));
-    let firmware = of_parts(tables);
+    let firmware = read_parts(tables);
     assembly.losses.add(&FAULTS, firmware.faults.len() as u64);
     if assembly.wants(TableName::FirmwareMeasurements) {
         assembly.firmware_measurements = measurements(&firmware, &mut assembly.texts);

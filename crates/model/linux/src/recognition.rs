@@ -23,7 +23,7 @@ pub fn kind_of(name: &str, bytes: &[u8]) -> Option<PartKind> {
     if Signature::at(head).is_some() && head.iter().take(32).any(|&byte| byte < b'\t') {
         return Some(PartKind::FirmwareTable);
     }
-    if onoff_firmware_tables::is_shown_value(name) {
+    if onoff_firmware_tables::is_sysfs_value(name) {
         return Some(PartKind::FirmwareTable);
     }
     let file = name.rsplit(['/', '\\']).next().unwrap_or(name);

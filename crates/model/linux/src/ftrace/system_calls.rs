@@ -4,7 +4,7 @@
 //! before that, files are numbered in the order in which they were opened.
 
 use hashbrown::HashMap;
-use onoff_fileio::{SystemCall, SystemCalls};
+use onoff_fileio::{SystemCall, SystemCallReader};
 use onoff_ftrace::SystemCallArgument;
 use onoff_trace::{TableName, counters};
 
@@ -31,7 +31,7 @@ struct PendingCall {
 
 #[derive(Debug, Default)]
 pub(super) struct SystemCallTracker {
-    calls: SystemCalls,
+    calls: SystemCallReader,
     open: HashMap<u32, PendingCall>,
     /// Number of files opened without a recorded name.
     unnamed: u64,
