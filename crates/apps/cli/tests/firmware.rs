@@ -714,7 +714,7 @@ fn the_lists_of_the_shells_dp_hold_lengths_without_moments() {
         (Some("FAT File System"), Some("driver_start"))
     );
     let text = folder.answer("firmware dp.txt");
-    assert!(text.contains("Longest phase: PEI, 99.7 s") && text.contains("'dp -R' prints the moments"), "{text}");
+    assert!(text.contains("Longest phase: PEI, 99.7 s") && text.contains("use 'dp -R' to print times"), "{text}");
     // A text with such a heading and nothing below it is none.
     folder.file("none.txt", b"==[ Major Phases ]========\nnothing\n");
     assert_eq!(folder.refusal("firmware none.txt").0, 1);

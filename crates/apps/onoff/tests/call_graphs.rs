@@ -192,7 +192,7 @@ fn a_graph_without_an_end_says_so() {
     assert_eq!((work.unfinished, work.duration_ns), (0, 60 * MS));
     assert!(text.contains("1 call without an end"), "{text}");
     assert!(
-        text.contains("call_graph_calls_unpaired") || text.contains("whose begin or end is not in the trace"),
+        text.contains("call_graph_calls_unpaired") || text.contains("begin or end was not recorded"),
         "{text}"
     );
 }

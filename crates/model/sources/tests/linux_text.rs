@@ -280,7 +280,7 @@ fn lines_of_a_loader_with_a_clock_of_its_own_are_no_part_of_the_kernels_log() {
     assert_eq!((alone.duration_ns, both.duration_ns), (2_000_000_000, 2_000_000_000));
     assert_eq!((count(&alone, "loader_lines_by_another_clock"), count(&both, "loader_lines_by_another_clock")), (0, 3));
     let loss = both.losses.iter().find(|loss| loss.counter == "loader_lines_by_another_clock").unwrap();
-    assert_eq!(loss.first.as_deref(), Some("the last at 0003.120 s by its clock"));
+    assert_eq!(loss.first.as_deref(), Some("last line at 0003.120 s on the loader's clock"));
 }
 
 #[test]
