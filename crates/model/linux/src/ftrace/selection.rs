@@ -128,7 +128,7 @@ fn clock(selected: &SelectedTraces<'_>, parts: &[Part<'_>]) -> Option<String> {
 
 /// Compares the trace's clock with readings of the monotonic clock that a recorder wrote into the trace. A reading is
 /// older than its event by the time the write took, so the smallest difference counts. If such a delay explains the
-/// difference, the clock is the axis itself, whatever a file saved at another time says.
+/// difference, the trace's clock is the monotonic clock, even if a file saved at another time names another clock.
 fn compare(selected: &SelectedTraces<'_>, pairs: &mut ClockPairs) {
     const DELAY_NS: i64 = 5_000_000;
     const HOW: &str = "monotonic clock read and written into the trace";
