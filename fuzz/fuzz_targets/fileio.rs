@@ -10,13 +10,13 @@ fuzz_target!(|bytes: &[u8]| {
         operations += 1;
         assert!(of.duration_ns.is_none() || of.file.len() <= bytes.len() * 3, "a name comes from the recording");
     });
-    // A CSV in pieces is the same CSV.
+    // A CSV read in chunks gives the same operations.
     if recognize(bytes) == Some(Format::OperationsCsv)
-        && let Some(pieces) = operations_csv::pieces(bytes, bytes.len() / 3 + 1)
+        && let Some(chunks) = operations_csv::chunks(bytes, bytes.len() / 3 + 1)
     {
-        let mut in_pieces = 0;
-        if pieces.map(|piece| piece.read(&mut |_| in_pieces += 1)).all(|summary| summary.is_some()) {
-            assert_eq!(in_pieces, operations);
+        let mut in_chunks = 0;
+        if chunks.map(|chunk| chunk.read(&mut |_| in_chunks += 1)).all(|summary| summary.is_some()) {
+            assert_eq!(in_chunks, operations);
         }
     }
     match answer {

@@ -714,7 +714,7 @@ fn dp_lists_have_durations_only() {
         (Some("FAT File System"), Some("driver_start"))
     );
     let text = folder.answer("firmware dp.txt");
-    assert!(text.contains("Longest phase: PEI, 99.7 s") && text.contains("'dp -R' prints the moments"), "{text}");
+    assert!(text.contains("Longest phase: PEI, 99.7 s") && text.contains("use 'dp -R' to print times"), "{text}");
     // The heading without rows is not a table.
     folder.file("none.txt", b"==[ Major Phases ]========\nnothing\n");
     assert_eq!(folder.refusal("firmware none.txt").0, 1);

@@ -1,20 +1,20 @@
-//! The text of `blkparse`: what the block layer did with each request.
+//! Reads the text output of `blkparse`: the actions of the block layer on each request.
 //!
 //! ```text
 //!   8,0    3        1     0.000000000   697  Q   R 223490 + 8 [kjournald]
 //! ```
 //!
-//! device, processor, sequence number, seconds, process id, action, what it is (R, W, D, F, N and modifiers), first sector `+`
-//! sectors, process (source: the manual of blkparse). Q is the request as it was made, D its handing to the disk, C its
-//! completion. A sector has 512 bytes.
+//! The columns are device, processor, sequence number, seconds, process id, action, operation (R, W, D, F, N and
+//! modifiers), first sector `+` sectors, process (source: the manual of blkparse). Action Q is the submission of a
+//! request, D its dispatch to the disk, C its completion. A sector is 512 bytes.
 
 use hashbrown::HashMap;
 
 use crate::losses::LossKind;
 use crate::number::{lines, seconds_ns, unsigned, unsigned32};
-use crate::operation::{Counted, Level, Operation, OperationKind};
+use crate::operation::{Level, Operation, OperationKind, OperationWriter};
 
-const SECTOR: u64 = 512;
+const SECTOR_BYTES: u64 = 512;
 
 struct Event<'l> {
     device: &'l str,
@@ -27,8 +27,8 @@ struct Event<'l> {
     process: &'l str,
 }
 
-/// A request that has not completed.
-struct Waiting {
+/// A request in flight.
+struct PendingRequest {
     offset: usize,
     start_ns: i64,
     pid: u32,
@@ -37,7 +37,7 @@ struct Waiting {
     sectors: u64,
 }
 
-/// Whether a line is an event of blkparse.
+/// True if the line is a blkparse event.
 pub(crate) fn is_event(line: &[u8]) -> bool {
     str::from_utf8(line).is_ok_and(|line| parse(line).is_some_and(|event| !event.action.is_empty()))
 }
@@ -84,28 +84,28 @@ fn parse(line: &str) -> Option<Event<'_>> {
     Some(event)
 }
 
-pub(crate) fn read(bytes: &[u8], out: &mut Counted<'_>) {
-    let mut waiting: HashMap<(String, u64, OperationKind), Waiting> = HashMap::new();
+pub(crate) fn read(bytes: &[u8], out: &mut OperationWriter<'_>) {
+    let mut pending: HashMap<(String, u64, OperationKind), PendingRequest> = HashMap::new();
     for (offset, line) in lines(bytes) {
         let Some(event) = str::from_utf8(line).ok().and_then(parse) else {
-            // The summary that blkparse appends is no event and nothing is lost with it.
+            // The summary that blkparse appends has no events.
             if line.trim_ascii().is_empty() {
                 continue;
             }
             if line.starts_with(b"CPU") || line.starts_with(b"Total") {
                 break;
             }
-            out.record();
-            out.lose(LossKind::Unreadable, offset);
+            out.count_record();
+            out.count_loss(LossKind::Unreadable, offset);
             continue;
         };
-        out.record();
-        out.pass(offset);
+        out.count_record();
+        out.report_progress(offset);
         let Some(kind) = event.kind else { continue };
         let key = (event.device.to_owned(), event.sector, kind);
         match event.action {
             "Q" | "D" => {
-                let entry = waiting.entry(key).or_insert_with(|| Waiting {
+                let entry = pending.entry(key).or_insert_with(|| PendingRequest {
                     offset,
                     start_ns: event.time_ns,
                     pid: event.pid,
@@ -115,15 +115,15 @@ pub(crate) fn read(bytes: &[u8], out: &mut Counted<'_>) {
                 });
                 entry.sectors = event.sectors;
             }
-            "M" | "F" if waiting.remove(&key).is_some() => out.lose(LossKind::Merged, offset),
+            "M" | "F" if pending.remove(&key).is_some() => out.count_loss(LossKind::Merged, offset),
             "C" => {
-                let started = waiting.remove(&key);
-                let (start_ns, duration_ns) = match &started {
-                    Some(started) => (started.start_ns, Some(event.time_ns.saturating_sub(started.start_ns).max(0))),
+                let request = pending.remove(&key);
+                let (start_ns, duration_ns) = match &request {
+                    Some(request) => (request.start_ns, Some(event.time_ns.saturating_sub(request.start_ns).max(0))),
                     None => (event.time_ns, None),
                 };
-                let (pid, process) = match &started {
-                    Some(started) => (Some(started.pid), started.process.as_str()),
+                let (pid, process) = match &request {
+                    Some(request) => (Some(request.pid), request.process.as_str()),
                     None => (None, ""),
                 };
                 push(&key.0, event.sector, event.sectors, kind, (start_ns, duration_ns), (pid, process), out);
@@ -131,13 +131,13 @@ pub(crate) fn read(bytes: &[u8], out: &mut Counted<'_>) {
             _ => {}
         }
     }
-    // Requests in flight at the end, or all of them when completions were not recorded.
-    let mut rest: Vec<_> = waiting.into_iter().collect();
+    // Requests in flight at the end; all of them, if completions were not recorded.
+    let mut rest: Vec<_> = pending.into_iter().collect();
     rest.sort_by_key(|(_, request)| (request.start_ns, request.offset));
     for ((device, sector, kind), request) in rest {
-        let who = (Some(request.pid), request.process.as_str());
+        let process = (Some(request.pid), request.process.as_str());
         debug_assert_eq!(kind, request.kind);
-        push(&device, sector, request.sectors, kind, (request.start_ns, None), who, out);
+        push(&device, sector, request.sectors, kind, (request.start_ns, None), process, out);
     }
 }
 
@@ -148,7 +148,7 @@ fn push(
     kind: OperationKind,
     (start_ns, duration_ns): (i64, Option<i64>),
     (pid, process): (Option<u32>, &str),
-    out: &mut Counted<'_>,
+    out: &mut OperationWriter<'_>,
 ) {
     out.push(&Operation {
         start_ns,
@@ -158,8 +158,8 @@ fn push(
         pid,
         process,
         file: device,
-        offset: sector.saturating_mul(SECTOR),
-        length: sectors.saturating_mul(SECTOR),
+        offset: sector.saturating_mul(SECTOR_BYTES),
+        length: sectors.saturating_mul(SECTOR_BYTES),
         ..Operation::new(kind)
     });
 }

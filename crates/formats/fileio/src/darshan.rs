@@ -1,4 +1,4 @@
-//! The text of `darshan-dxt-parser`: one line per POSIX or MPI-IO request, below comments that name the file.
+//! Reads the output of `darshan-dxt-parser`: one line per POSIX or MPI-IO request, after comments that name the file.
 //!
 //! ```text
 //! # DXT, file_id: 8618486031533440617, file_name: /scratch/data
@@ -10,9 +10,9 @@
 use crate::error::Error;
 use crate::losses::LossKind;
 use crate::number::{lines, seconds_ns, unsigned, unsigned32};
-use crate::operation::{Counted, Operation, OperationKind};
+use crate::operation::{Operation, OperationKind, OperationWriter};
 
-pub(crate) fn read(bytes: &[u8], out: &mut Counted<'_>) -> Result<(), Error> {
+pub(crate) fn read(bytes: &[u8], out: &mut OperationWriter<'_>) -> Result<(), Error> {
     let mut file = String::new();
     let mut counters = false;
     let mut requests = false;
@@ -30,22 +30,22 @@ pub(crate) fn read(bytes: &[u8], out: &mut Counted<'_>) -> Result<(), Error> {
         }
         if line.starts_with(b"X_") {
             requests = true;
-            out.record();
+            out.count_record();
             if line.starts_with(b"X_MPIIO") {
-                out.lose(LossKind::UpperLayer, offset);
+                out.count_loss(LossKind::UpperLayer, offset);
             } else if request(line, &file, out).is_none() {
-                out.lose(LossKind::Unreadable, offset);
+                out.count_loss(LossKind::Unreadable, offset);
             }
         } else {
             counters |= line.starts_with(b"POSIX\t") || line.starts_with(b"STDIO\t") || line.starts_with(b"POSIX ");
-            out.record();
-            out.lose(LossKind::Unreadable, offset);
+            out.count_record();
+            out.count_loss(LossKind::Unreadable, offset);
         }
     }
     if counters && !requests { Err(Error::CountersOnly) } else { Ok(()) }
 }
 
-fn request(line: &[u8], file: &str, out: &mut Counted<'_>) -> Option<()> {
+fn request(line: &[u8], file: &str, out: &mut OperationWriter<'_>) -> Option<()> {
     let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).skip(1);
     let rank = unsigned32(words.next()?)?;
     let kind = match words.next()? {

@@ -1,32 +1,32 @@
-//! Why a recording cannot be read.
+//! Errors that prevent reading a recording.
 
 use std::fmt;
 
-/// Why a recording cannot be read at all.
+/// The recording cannot be read at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// The bytes are of no format that is read.
+    /// Not a supported format.
     UnknownFormat,
-    /// A column that the format cannot do without is not there.
+    /// A required column is missing.
     MissingColumn {
-        /// What it is called, or how to record it.
+        /// Name of the column, or how to record it.
         column: &'static str,
     },
-    /// A Process Monitor file that was never closed: its tables are not written yet.
+    /// A Process Monitor file that was not closed: its tables have not been written.
     NotClosed,
-    /// A version that is not read.
+    /// An unsupported version.
     Version {
-        /// The version the file names.
+        /// Version of the file.
         version: u32,
     },
-    /// A table that the file names lies outside it.
+    /// A table is outside the file.
     Outside {
-        /// What was to be read.
+        /// Name of the table.
         what: &'static str,
-        /// Where it should be, bytes from the start.
+        /// Expected offset, bytes.
         offset: u64,
     },
-    /// Counters of Darshan, which hold no single operation.
+    /// Darshan counters, which have no individual operations.
     CountersOnly,
 }
 
@@ -34,14 +34,15 @@ impl fmt::Display for Error {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::UnknownFormat => formatter.write_str("not a recording of file operations"),
-            Self::MissingColumn { column } => write!(formatter, "no column with the {column}"),
+            Self::MissingColumn { column } => write!(formatter, "missing column: {column}"),
             Self::NotClosed => formatter
                 .write_str("the Process Monitor file was not closed; open it in Process Monitor and save it again"),
-            Self::Version { version } => write!(formatter, "Process Monitor file version {version}; version 9 is read"),
-            Self::Outside { what, offset } => write!(formatter, "{what} at byte {offset} is outside the file"),
-            Self::CountersOnly => {
-                formatter.write_str("Darshan counters without single operations; convert with darshan-dxt-parser")
+            Self::Version { version } => {
+                write!(formatter, "unsupported Process Monitor file version {version} (supported: 9)")
             }
+            Self::Outside { what, offset } => write!(formatter, "{what} at byte {offset} is outside the file"),
+            Self::CountersOnly => formatter
+                .write_str("Darshan counters have no individual operations; convert the log with darshan-dxt-parser"),
         }
     }
 }

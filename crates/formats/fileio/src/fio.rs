@@ -1,30 +1,31 @@
-//! The logs of `fio`.
+//! Reads the logs of `fio`.
 //!
 //! An I/O log (`--write_iolog`) starts with `fio version 2 iolog` or `fio version 3 iolog`. Version 3 puts a time in
-//! microseconds before each line: `183 /tmp/fio.dat read 503808 8192`. A latency, bandwidth or completion log holds
-//! `time in ms, value, direction, block size, offset, priority` (source: fio's manual, "Trace file format", "Log file formats").
+//! microseconds before each line: `183 /tmp/fio.dat read 503808 8192`. A latency, bandwidth or completion log has
+//! `time in ms, value, direction, block size, offset, priority` (source: fio's manual, "Trace file format", "Log file
+//! formats").
 
 use crate::error::Error;
 use crate::losses::LossKind;
 use crate::number::{lines, unsigned};
-use crate::operation::{Counted, Level, Operation, OperationKind};
+use crate::operation::{Level, Operation, OperationKind, OperationWriter};
 
-pub(crate) fn read_iolog(bytes: &[u8], out: &mut Counted<'_>) {
+pub(crate) fn read_iolog(bytes: &[u8], out: &mut OperationWriter<'_>) {
     let timed = bytes.starts_with(b"fio version 3");
-    // Version 2 has waits instead of times, in microseconds.
+    // Version 2 has waits, in microseconds, instead of times.
     let mut now_ns = 0_i64;
     for (offset, line) in lines(bytes).skip(1) {
         if line.trim_ascii().is_empty() {
             continue;
         }
-        out.record();
+        out.count_record();
         if iolog_line(line, timed, &mut now_ns, out).is_none() {
-            out.lose(LossKind::Unreadable, offset);
+            out.count_loss(LossKind::Unreadable, offset);
         }
     }
 }
 
-fn iolog_line(line: &[u8], timed: bool, now_ns: &mut i64, out: &mut Counted<'_>) -> Option<()> {
+fn iolog_line(line: &[u8], timed: bool, now_ns: &mut i64, out: &mut OperationWriter<'_>) -> Option<()> {
     let line = str::from_utf8(line).ok()?.trim();
     let line = if timed {
         let (time, rest) = line.split_once(' ')?;
@@ -33,7 +34,7 @@ fn iolog_line(line: &[u8], timed: bool, now_ns: &mut i64, out: &mut Counted<'_>)
     } else {
         line
     };
-    // A name may hold blanks: the action is found from the end.
+    // A file name may contain spaces, so the action is parsed from the end.
     let words: Vec<&str> = line.rsplitn(4, ' ').collect();
     if let [action, _] = words.as_slice()
         && matches!(*action, "add" | "open" | "close")
@@ -60,7 +61,7 @@ fn iolog_line(line: &[u8], timed: bool, now_ns: &mut i64, out: &mut Counted<'_>)
     Some(())
 }
 
-fn lifecycle(line: &str, now_ns: i64, out: &mut Counted<'_>) -> Option<()> {
+fn lifecycle(line: &str, now_ns: i64, out: &mut OperationWriter<'_>) -> Option<()> {
     let (file, action) = line.rsplit_once(' ')?;
     let kind = match action {
         "add" => return Some(()),
@@ -72,16 +73,16 @@ fn lifecycle(line: &str, now_ns: i64, out: &mut Counted<'_>) -> Option<()> {
     Some(())
 }
 
-pub(crate) fn read_log(bytes: &[u8], out: &mut Counted<'_>) -> Result<(), Error> {
-    for (place, line) in lines(bytes) {
+pub(crate) fn read_log(bytes: &[u8], out: &mut OperationWriter<'_>) -> Result<(), Error> {
+    for (line_offset, line) in lines(bytes) {
         if line.trim_ascii().is_empty() {
             continue;
         }
-        out.record();
+        out.count_record();
         let mut fields = line.split(|&byte| byte == b',').map(unsigned);
         let mut field = || fields.next().flatten();
         let (Some(time), Some(_), Some(direction), Some(length)) = (field(), field(), field(), field()) else {
-            out.lose(LossKind::Unreadable, place);
+            out.count_loss(LossKind::Unreadable, line_offset);
             continue;
         };
         let kind = match direction {
@@ -89,7 +90,7 @@ pub(crate) fn read_log(bytes: &[u8], out: &mut Counted<'_>) -> Result<(), Error>
             1 => OperationKind::Write,
             2 => continue,
             _ => {
-                out.lose(LossKind::Unreadable, place);
+                out.count_loss(LossKind::Unreadable, line_offset);
                 continue;
             }
         };

@@ -1,28 +1,28 @@
-//! The formats that are read.
+//! The supported formats.
 
-/// A format that is read.
+/// A supported format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
-    /// Process Monitor's own file, version 9.
+    /// Binary log of Process Monitor, version 9.
     ProcessMonitorLog,
-    /// Process Monitor, saved as CSV.
+    /// CSV exported by Process Monitor.
     ProcessMonitorCsv,
-    /// `strace`.
+    /// Output of `strace`.
     Strace,
-    /// `blkparse`.
+    /// Output of `blkparse`.
     Blkparse,
     /// `fio --write_iolog`.
     FioIolog,
-    /// `fio --write_lat_log` and its like.
+    /// `fio --write_lat_log` and similar options.
     FioLog,
-    /// `darshan-dxt-parser`.
+    /// Output of `darshan-dxt-parser`.
     DarshanTrace,
-    /// The CSV of [`crate::operations_csv`].
+    /// The CSV described in [`crate::operations_csv`].
     OperationsCsv,
 }
 
 impl Format {
-    /// Its name in reports.
+    /// Name in reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -1,15 +1,15 @@
-//! Recordings of file operations: bytes in, [`Operation`]s out, whichever program recorded them.
+//! Reads recordings of file operations by several programs: bytes in, [`Operation`]s out.
 //!
 //! | format | written by |
 //! |---|---|
-//! | [`Format::ProcessMonitorLog`] | Process Monitor, its own file (`.pml`, version 9, 32 and 64 bit) |
-//! | [`Format::ProcessMonitorCsv`] | Process Monitor, saved as CSV with any columns and any locale's numbers |
+//! | [`Format::ProcessMonitorLog`] | Process Monitor, binary log (`.pml`, version 9, 32 and 64 bit) |
+//! | [`Format::ProcessMonitorCsv`] | Process Monitor, CSV with any columns and locale |
 //! | [`Format::Strace`] | `strace`, with or without `-f`, `-t`, `-tt`, `-ttt`, `-r`, `-T`, `-y` |
-//! | [`Format::Blkparse`] | `blkparse`, its default text |
+//! | [`Format::Blkparse`] | `blkparse`, default text format |
 //! | [`Format::FioIolog`] | `fio --write_iolog`, versions 2 and 3 |
-//! | [`Format::FioLog`] | `fio --write_lat_log` and others, with `--log_offset=1` |
+//! | [`Format::FioLog`] | `fio --write_lat_log` and similar, with `--log_offset=1` |
 //! | [`Format::DarshanTrace`] | `darshan-dxt-parser` |
-//! | [`Format::OperationsCsv`] | anyone: the CSV described in [`operations_csv`] |
+//! | [`Format::OperationsCsv`] | any program: the CSV described in [`operations_csv`] |
 //!
 //! ```
 //! let csv = b"time,pid,process,file,operation,offset,length\n0.5,7,app,a.dat,read,0,4\n0.6,7,app,a.dat,read,4,4\n";
@@ -21,15 +21,15 @@
 //!
 //! # Design constraints
 //!
-//! * Pure: the caller gives a slice; nothing here reads a file, prints or looks at the clock.
-//! * A recording is streamed: memory grows with the open files it names, not with its operations.
-//! * What cannot be read is counted in [`Losses`] with the place of the first; nothing is passed over silently.
-//! * Times are nanoseconds since the first operation that was read; several formats know no more than that.
+//! * Pure: the input is a slice; nothing here reads a file, prints or reads the clock.
+//! * Streaming: memory grows with the number of open files, not with the number of operations.
+//! * Unreadable data is counted in [`Losses`] with the offset of the first occurrence; nothing is skipped silently.
+//! * Times are ns since the first operation; several formats have no absolute time.
 
 #![forbid(unsafe_code)]
 
 mod blkparse;
-mod comma_separated;
+mod csv;
 mod darshan;
 mod error;
 mod fio;
@@ -47,41 +47,41 @@ pub use error::Error;
 pub use format::Format;
 pub use losses::{Loss, LossKind, Losses};
 pub use operation::{Level, Operation, OperationKind, Outcome, Summary};
-pub use recognition::{SNIFFED, recognize};
-pub use strace::{SystemCall, SystemCalls};
+pub use recognition::{SNIFF_LEN, recognize};
+pub use strace::{SystemCall, SystemCallReader};
 
-/// Reads a recording and hands each operation to `sink`, in the recording's order.
+/// Reads a recording and passes each operation to `sink`.
 ///
-/// Operations come in the order in which the recording completes them; that need not be the order of their begin.
+/// Operations are in the order in which the recording completes them, which may differ from the order of their start.
 ///
 /// # Errors
-/// Bytes of no known format, or a recording that cannot be read at all. Single records that cannot be read are counted in the
-/// summary's losses instead.
+/// An unknown format, or a recording that cannot be read at all. Unreadable records are counted in the summary's losses
+/// instead.
 pub fn read(bytes: &[u8], sink: &mut dyn FnMut(&Operation<'_>)) -> Result<Summary, Error> {
-    read_and_pass(bytes, sink, &mut |_| {})
+    read_with_progress(bytes, sink, &mut |_| {})
 }
 
-/// The same. Every few megabytes `passed` is called with a number of bytes: so many at the start are not looked at again, and a
-/// caller that maps a file can give back their memory. Formats that point back and forth never call it.
+/// Like [`read`]. Every few megabytes it calls `passed` with a byte count: that many bytes at the start are not
+/// accessed again, so a caller that maps a file can release the memory. Formats with random access never call it.
 ///
 /// # Errors
-/// Those of [`read`].
-pub fn read_and_pass(
+/// Same as [`read`].
+pub fn read_with_progress(
     bytes: &[u8],
     sink: &mut dyn FnMut(&Operation<'_>),
     passed: &mut dyn FnMut(usize),
 ) -> Result<Summary, Error> {
     let Some(format) = recognize(bytes) else { return Err(Error::UnknownFormat) };
-    let mut counted = operation::Counted::new(format, sink, passed);
+    let mut writer = operation::OperationWriter::new(format, sink, passed);
     match format {
-        Format::ProcessMonitorLog => process_monitor_log::read(bytes, &mut counted)?,
-        Format::ProcessMonitorCsv => process_monitor_csv::read(bytes, &mut counted)?,
-        Format::Strace => strace::read(bytes, &mut counted),
-        Format::Blkparse => blkparse::read(bytes, &mut counted),
-        Format::FioIolog => fio::read_iolog(bytes, &mut counted),
-        Format::FioLog => fio::read_log(bytes, &mut counted)?,
-        Format::DarshanTrace => darshan::read(bytes, &mut counted)?,
-        Format::OperationsCsv => operations_csv::read(bytes, &mut counted)?,
+        Format::ProcessMonitorLog => process_monitor_log::read(bytes, &mut writer)?,
+        Format::ProcessMonitorCsv => process_monitor_csv::read(bytes, &mut writer)?,
+        Format::Strace => strace::read(bytes, &mut writer),
+        Format::Blkparse => blkparse::read(bytes, &mut writer),
+        Format::FioIolog => fio::read_iolog(bytes, &mut writer),
+        Format::FioLog => fio::read_log(bytes, &mut writer)?,
+        Format::DarshanTrace => darshan::read(bytes, &mut writer)?,
+        Format::OperationsCsv => operations_csv::read(bytes, &mut writer)?,
     }
-    Ok(counted.finish())
+    Ok(writer.finish())
 }

@@ -1,38 +1,38 @@
-//! What a recording holds and onoff went on without.
+//! Counts of operations and records that could not be read.
 
-/// A kind of loss.
+/// Kind of a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum LossKind {
-    /// A line or record that is not of the format.
+    /// A line or record in an unexpected format.
     Unreadable,
-    /// An operation whose place in the file is not known.
-    OffsetNotKnown,
-    /// An operation on a descriptor whose opening was not recorded.
-    DescriptorNotKnown,
-    /// An operation whose other half was not recorded.
+    /// An operation without a known file offset.
+    OffsetUnknown,
+    /// An operation on a descriptor that was opened before the recording.
+    DescriptorUnknown,
+    /// An operation of which only the begin or the end was recorded.
     Unfinished,
-    /// Requests that pass through shared memory (`io_uring`), which `strace` does not show.
+    /// Requests through shared memory (`io_uring`), which `strace` does not show.
     IoUring,
     /// Asynchronous requests (`io_submit`), whose completion `strace` does not show.
     AsynchronousIo,
-    /// Files mapped into memory; what is read through the mapping is not shown.
+    /// Memory-mapped files; accesses through the mapping are not recorded.
     Mapped,
     /// Data moved inside the kernel by `splice` or `tee`.
     Spliced,
     /// A request that was merged into another before it reached the disk.
     Merged,
-    /// Records of a layer above the one that is read.
+    /// Records of a higher layer than the one that is read.
     UpperLayer,
 }
 
 impl LossKind {
-    /// Stable name.
+    /// Stable name for machine-readable output.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Unreadable => "fileio_records_unreadable",
-            Self::OffsetNotKnown => "fileio_offset_not_known",
-            Self::DescriptorNotKnown => "fileio_descriptor_not_known",
+            Self::OffsetUnknown => "fileio_offset_not_known",
+            Self::DescriptorUnknown => "fileio_descriptor_not_known",
             Self::Unfinished => "fileio_unfinished",
             Self::IoUring => "fileio_io_uring_not_seen",
             Self::AsynchronousIo => "fileio_asynchronous_not_seen",
@@ -43,51 +43,52 @@ impl LossKind {
         }
     }
 
-    /// What it means and what to do.
+    /// Explanation and advice.
     #[must_use]
     pub const fn help(self) -> &'static str {
         match self {
-            Self::Unreadable => "Lines or records that are not of the format; they are left out.",
-            Self::OffsetNotKnown => "Operations whose place in the file is not known; they are left out.",
-            Self::DescriptorNotKnown => {
-                "Operations on descriptors opened before the recording began; they are left out. Record with strace -y."
+            Self::Unreadable => "Unreadable lines or records were skipped.",
+            Self::OffsetUnknown => "Operations with an unknown file offset were skipped.",
+            Self::DescriptorUnknown => {
+                "Operations on descriptors opened before the recording were skipped. Record with strace -y."
             }
-            Self::Unfinished => "Operations of which only one half was recorded; they are left out.",
-            Self::IoUring => "io_uring calls; strace does not show the requests in them.",
-            Self::AsynchronousIo => "Asynchronous requests; strace does not show when they completed.",
-            Self::Mapped => "Mappings of files; what a program reads through a mapping is not shown.",
-            Self::Spliced => "Data moved by splice or tee; strace does not show its place in the file.",
-            Self::Merged => "Requests merged into a neighbor before the disk saw them; the merged request is counted.",
-            Self::UpperLayer => "MPI-IO records; the POSIX requests below them are counted.",
+            Self::Unfinished => "Operations without a recorded begin or end were skipped.",
+            Self::IoUring => "io_uring requests are missing: strace does not show them.",
+            Self::AsynchronousIo => "Asynchronous requests were skipped: strace does not show their completion.",
+            Self::Mapped => "Accesses through memory-mapped files are missing: they are not recorded.",
+            Self::Spliced => "Data moved by splice or tee is missing: strace does not show its file offset.",
+            Self::Merged => {
+                "Requests were merged with a neighbor before they reached the disk; the merged request is counted."
+            }
+            Self::UpperLayer => "MPI-IO records were skipped; the POSIX requests they caused are counted.",
         }
     }
 
-    /// Whether requests are missing from the answer because of it.
+    /// True if requests are missing from the result because of it.
     #[must_use]
     pub const fn hides_requests(self) -> bool {
         !matches!(self, Self::Merged | Self::UpperLayer)
     }
 }
 
-/// A kind of loss with how often it happened.
+/// A kind of loss and its count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loss {
-    /// What it is.
     pub kind: LossKind,
-    /// How often.
+    /// Number of occurrences.
     pub count: u64,
-    /// Byte offset of the first.
+    /// Byte offset of the first occurrence.
     pub first_offset: u64,
 }
 
-/// All losses of a recording, in the order in which they first happened.
+/// All losses of a recording, in the order of their first occurrence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Losses {
     rows: Vec<Loss>,
 }
 
 impl Losses {
-    /// Counts one more of `kind` at byte `offset`.
+    /// Counts a loss at byte `offset`.
     pub(crate) fn add(&mut self, kind: LossKind, offset: usize) {
         match self.rows.iter_mut().find(|row| row.kind == kind) {
             Some(row) => row.count += 1,
@@ -95,7 +96,7 @@ impl Losses {
         }
     }
 
-    /// Adds those of a later part of the same recording.
+    /// Adds the losses of a later part of the same recording.
     pub(crate) fn append(&mut self, later: &Losses) {
         for loss in &later.rows {
             match self.rows.iter_mut().find(|row| row.kind == loss.kind) {
@@ -105,12 +106,11 @@ impl Losses {
         }
     }
 
-    /// The losses.
     pub fn iter(&self) -> impl Iterator<Item = &Loss> {
         self.rows.iter()
     }
 
-    /// How often `kind` happened.
+    /// Number of losses of `kind`.
     #[must_use]
     pub fn count(&self, kind: LossKind) -> u64 {
         self.rows.iter().find(|row| row.kind == kind).map_or(0, |row| row.count)

@@ -1,6 +1,6 @@
-//! Numbers and times in text.
+//! Parses numbers and times in text.
 
-/// A decimal number.
+/// Parses a decimal number.
 pub(crate) fn unsigned(text: &[u8]) -> Option<u64> {
     let text = text.trim_ascii();
     if text.is_empty() || text.len() > 20 {
@@ -17,12 +17,12 @@ pub(crate) fn unsigned(text: &[u8]) -> Option<u64> {
     Some(value)
 }
 
-/// A decimal number that fits 32 bits.
+/// Parses a decimal number that fits in 32 bits.
 pub(crate) fn unsigned32(text: &[u8]) -> Option<u32> {
     u32::try_from(unsigned(text)?).ok()
 }
 
-/// Seconds with any number of decimals after a point or comma, in ns; digits beyond the ninth are dropped.
+/// Parses seconds with any number of decimals after a point or comma, to ns; digits after the ninth are dropped.
 pub(crate) fn seconds_ns(text: &[u8]) -> Option<i64> {
     let text = text.trim_ascii();
     let (negative, text) = match text.strip_prefix(b"-") {
@@ -52,7 +52,8 @@ pub(crate) fn seconds_ns(text: &[u8]) -> Option<i64> {
     Some(if negative { -value } else { value })
 }
 
-/// A time of day, `hours:minutes:seconds` with decimals, in ns since midnight; hours may exceed 23 in a relative time.
+/// Parses a time of day, `hours:minutes:seconds` with decimals, to ns since midnight. Relative times may have more than
+/// 23 hours.
 pub(crate) fn clock_ns(text: &[u8]) -> Option<i64> {
     let mut parts = text.splitn(3, |&byte| byte == b':');
     let (hours, minutes, seconds) = (parts.next()?, parts.next()?, parts.next()?);
@@ -65,22 +66,22 @@ pub(crate) fn clock_ns(text: &[u8]) -> Option<i64> {
 
 pub(crate) const DAY_NS: i64 = 86_400_000_000_000;
 
-/// Times of day that pass midnight, as times that go on.
+/// Converts times of day to a continuous axis across midnights.
 #[derive(Debug, Default)]
-pub(crate) struct Days {
+pub(crate) struct MidnightUnwrapper {
     last_ns: Option<i64>,
     days_ns: i64,
 }
 
-impl Days {
-    /// The time of day `ns` on an axis that does not fall back at midnight.
-    pub(crate) fn on_axis(&mut self, ns: i64) -> i64 {
+impl MidnightUnwrapper {
+    /// Converts the time of day `ns`.
+    pub(crate) fn unwrap_time(&mut self, ns: i64) -> i64 {
         if let Some(last_ns) = self.last_ns {
-            // Records are nearly in order: a fall by half a day is midnight.
+            // Records are nearly in order, so a drop by more than half a day is midnight.
             if last_ns.saturating_sub(ns) > DAY_NS / 2 {
                 self.days_ns = self.days_ns.saturating_add(DAY_NS);
             } else if ns.saturating_sub(last_ns) > DAY_NS / 2 && self.days_ns > 0 {
-                // A straggler from before midnight.
+                // A late record from before midnight.
                 return ns.saturating_add(self.days_ns - DAY_NS);
             }
         }
@@ -89,7 +90,7 @@ impl Days {
     }
 }
 
-/// Lines with the byte offset of each; a carriage return before the end is left out.
+/// Iterates over lines and their byte offsets, without carriage returns.
 pub(crate) fn lines(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let mut next = 0;
     std::iter::from_fn(move || {
@@ -110,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seconds_in_either_notation() {
+    fn parses_seconds() {
         assert_eq!(seconds_ns(b"0.0000074"), Some(7_400));
         assert_eq!(seconds_ns(b" 1795216356.059992"), Some(1_795_216_356_059_992_000));
         assert_eq!(seconds_ns(b"1,5"), Some(1_500_000_000));
@@ -122,12 +123,12 @@ mod tests {
     }
 
     #[test]
-    fn midnight_goes_on() {
-        let mut days = Days::default();
-        assert_eq!(days.on_axis(DAY_NS - 5), DAY_NS - 5);
-        assert_eq!(days.on_axis(3), DAY_NS + 3);
-        assert_eq!(days.on_axis(DAY_NS - 2), DAY_NS - 2);
-        assert_eq!(days.on_axis(4), DAY_NS + 4);
+    fn unwraps_midnight() {
+        let mut unwrapper = MidnightUnwrapper::default();
+        assert_eq!(unwrapper.unwrap_time(DAY_NS - 5), DAY_NS - 5);
+        assert_eq!(unwrapper.unwrap_time(3), DAY_NS + 3);
+        assert_eq!(unwrapper.unwrap_time(DAY_NS - 2), DAY_NS - 2);
+        assert_eq!(unwrapper.unwrap_time(4), DAY_NS + 4);
         assert_eq!(clock_ns(b"23:12:36.100122"), Some(83_556_100_122_000));
         assert_eq!(clock_ns(b"1:60:00"), None);
     }

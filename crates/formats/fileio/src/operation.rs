@@ -1,78 +1,72 @@
-//! What every format is read into.
+//! The common operation type of all formats, and the writer that emits operations.
 
 use crate::format::Format;
 use crate::losses::{LossKind, Losses};
 
-/// What was done.
+/// Kind of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum OperationKind {
     /// Open or create.
     Open,
-    /// Close.
     Close,
-    /// Read.
     Read,
-    /// Write.
     Write,
-    /// Write-back of what is cached: `fsync`, `FlushBuffersFile`.
+    /// Flush of cached data: `fsync`, `FlushBuffersFile`.
     Flush,
 }
 
-/// Who made the request.
+/// Layer that made a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Level {
     /// A program.
     Application,
-    /// The memory manager or cache, to bring in or write back pages; a cached read that misses shows as one of each.
+    /// The memory manager or cache, to read or write back pages. A cached read that misses appears both as an
+    /// application and as a paging read.
     Paging,
-    /// The block layer: what reached a disk.
+    /// The block layer: requests that reached a disk.
     Device,
 }
 
-/// How it ended.
+/// Outcome of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Outcome {
-    /// It did what was asked.
+    /// Success.
     Done,
     /// A read at or beyond the end of the file: no data.
     EndOfFile,
-    /// It failed.
     Failed,
 }
 
-/// One operation. What a format does not record is empty, zero or `None`.
+/// One operation. Values that a format does not record are empty, zero or `None`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation<'s> {
-    /// Begin, ns since the first operation.
+    /// Start, ns since the first operation.
     pub start_ns: i64,
-    /// How long it took, ns.
+    /// Duration, ns.
     pub duration_ns: Option<i64>,
-    /// What was done.
     pub kind: OperationKind,
-    /// Who made the request.
     pub level: Level,
-    /// How it ended.
     pub outcome: Outcome,
-    /// Whether it passed the cache by.
+    /// True if the operation bypassed the cache.
     pub unbuffered: bool,
     /// Process id.
     pub pid: Option<u32>,
     /// Thread id.
     pub tid: Option<u32>,
-    /// Image file name of the process; empty when not known.
+    /// Executable name of the process; empty if unknown.
     pub process: &'s str,
     /// File or device.
     pub file: &'s str,
-    /// Number of the open file; 0 when not known.
+    /// Id of the open file; 0 if unknown.
     pub handle: u64,
-    /// First byte in the file.
+    /// Offset in the file, bytes.
     pub offset: u64,
-    /// Bytes moved, or bytes asked for when the recording does not say how many were moved.
+    /// Transferred bytes, or requested bytes if the recording has no transferred bytes.
     pub length: u64,
 }
 
 impl Operation<'_> {
-    /// An operation of a program that succeeded, with nothing else known.
+    /// A successful operation of a program; everything else is unknown.
     #[must_use]
     pub const fn new(kind: OperationKind) -> Self {
         Operation {
@@ -93,23 +87,22 @@ impl Operation<'_> {
     }
 }
 
-/// What was read.
+/// Summary of a read recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
-    /// The format.
     pub format: Format,
-    /// Operations handed over.
+    /// Number of operations passed to the sink.
     pub operations: u64,
-    /// Records of the recording, those that are no file operation included.
+    /// Number of records, including those that are not file operations.
     pub records: u64,
-    /// Time of the first operation, ns since 1970-01-01 UTC, where the recording has one.
+    /// Time of the first operation, ns since 1970-01-01 UTC, if recorded.
     pub first_unix_ns: Option<i64>,
-    /// What was left out.
+    /// Unreadable and skipped data.
     pub losses: Losses,
 }
 
 impl Summary {
-    /// Adds what was read of a later part of the same recording.
+    /// Adds the summary of a later part of the same recording.
     pub fn add(&mut self, later: &Summary) {
         self.operations += later.operations;
         self.records += later.records;
@@ -117,68 +110,68 @@ impl Summary {
     }
 }
 
-/// Bytes after which it is said how far a reader is.
-const PASSED_BYTES: usize = 4 << 20;
+/// Number of bytes between two progress calls.
+const PROGRESS_INTERVAL: usize = 4 << 20;
 
-/// Puts times on one axis, and counts.
-pub(crate) struct Counted<'s> {
+/// Shifts times to the first operation, counts, and passes operations to the sink.
+pub(crate) struct OperationWriter<'s> {
     sink: &'s mut dyn FnMut(&Operation<'_>),
-    /// Is told how many bytes at the start are not looked at again.
+    /// Called with the number of bytes at the start that are no longer needed.
     passed: &'s mut dyn FnMut(usize),
     passed_bytes: usize,
     summary: Summary,
     first_ns: Option<i64>,
-    /// Whether times are since 1970.
+    /// True if times count from 1970.
     unix: bool,
 }
 
-impl<'s> Counted<'s> {
+impl<'s> OperationWriter<'s> {
     pub(crate) fn new(
         format: Format,
         sink: &'s mut dyn FnMut(&Operation<'_>),
         passed: &'s mut dyn FnMut(usize),
     ) -> Self {
         let summary = Summary { format, operations: 0, records: 0, first_unix_ns: None, losses: Losses::default() };
-        Counted { sink, passed, passed_bytes: 0, summary, first_ns: None, unix: false }
+        OperationWriter { sink, passed, passed_bytes: 0, summary, first_ns: None, unix: false }
     }
 
-    /// The same for operations whose times are on the caller's axis, going on with `losses`.
-    pub(crate) fn of_known_times(
+    /// For operations whose times are already on the caller's axis; continues `losses`.
+    pub(crate) fn with_absolute_times(
         format: Format,
         losses: Losses,
         sink: &'s mut dyn FnMut(&Operation<'_>),
         passed: &'s mut dyn FnMut(usize),
     ) -> Self {
-        let mut counted = Self::new(format, sink, passed);
-        counted.first_ns = Some(0);
-        counted.summary.losses = losses;
-        counted
+        let mut writer = Self::new(format, sink, passed);
+        writer.first_ns = Some(0);
+        writer.summary.losses = losses;
+        writer
     }
 
-    /// Says that nothing before byte `offset` is looked at again.
-    pub(crate) fn pass(&mut self, offset: usize) {
-        if offset.saturating_sub(self.passed_bytes) >= PASSED_BYTES {
+    /// Reports that bytes before `offset` are not accessed again.
+    pub(crate) fn report_progress(&mut self, offset: usize) {
+        if offset.saturating_sub(self.passed_bytes) >= PROGRESS_INTERVAL {
             self.passed_bytes = offset;
             (self.passed)(offset);
         }
     }
 
-    /// Says that the recording's times count from 1970-01-01 UTC.
-    pub(crate) fn times_are_unix(&mut self) {
+    /// Marks times as counting from 1970-01-01 UTC.
+    pub(crate) fn set_unix_times(&mut self) {
         self.unix = true;
     }
 
-    /// Counts a record, whatever it is.
-    pub(crate) fn record(&mut self) {
+    /// Counts a record of any kind.
+    pub(crate) fn count_record(&mut self) {
         self.summary.records += 1;
     }
 
     /// Counts a loss at byte `offset`.
-    pub(crate) fn lose(&mut self, kind: LossKind, offset: usize) {
+    pub(crate) fn count_loss(&mut self, kind: LossKind, offset: usize) {
         self.summary.losses.add(kind, offset);
     }
 
-    /// Hands on an operation whose `start_ns` is on the recording's own axis.
+    /// Passes on an operation with `start_ns` on the recording's axis.
     pub(crate) fn push(&mut self, operation: &Operation<'_>) {
         let first_ns = *self.first_ns.get_or_insert(operation.start_ns);
         self.summary.operations += 1;

@@ -1,55 +1,56 @@
-//! A CSV that anyone's filter driver, hook or script can write.
+//! Reads a simple CSV that any filter driver, hook or script can write.
 //!
-//! The first line names the columns, in any order; RFC 4180 quotes; UTF-8. Lines that start with `#` are comments.
+//! UTF-8, RFC 4180 quoting. The first line has the column names, in any order. Lines that start with `#` are comments.
 //!
-//! | column | holds |
+//! | column | content |
 //! |---|---|
 //! | `operation` | `read`, `write`, `flush`, `open` or `close`; required |
-//! | `offset` | first byte in the file; required |
-//! | `length` | bytes moved; required |
-//! | `time` or `time_ns` | begin, in seconds with decimals, or in nanoseconds; the same clock for all lines |
-//! | `duration` or `duration_ns` | how long it took, likewise |
+//! | `offset` | offset in the file, bytes; required |
+//! | `length` | transferred bytes; required |
+//! | `time` or `time_ns` | start, in seconds with decimals or in nanoseconds; all lines use the same clock |
+//! | `duration` or `duration_ns` | duration, in the same units |
 //! | `pid`, `tid` | process and thread id |
-//! | `process` | image file name of the process |
+//! | `process` | executable name of the process |
 //! | `file` | path of the file |
-//! | `handle` | number of the open file |
+//! | `handle` | id of the open file |
 //! | `level` | `application` (the default), `paging` or `device` |
-//! | `result` | `ok` (the default), `end` for a read beyond the end, `failed` |
+//! | `result` | `ok` (the default), `end` for a read at or beyond the end of the file, `failed` |
 //!
-//! Columns of other names are passed over. Without a time, lines are taken to be in order.
+//! Other columns are ignored. Without times, lines are assumed to be in order.
 //!
-//! Where every line says its time, no line depends on another, and [`pieces`] gives parts that can be read at the same time.
+//! If every line has a time, lines are independent of each other, and [`chunks`] splits the file into parts that can be
+//! read in parallel.
 
 use std::borrow::Cow;
 
-use crate::comma_separated::{Records, plain, text};
+use crate::csv::{Records, plain, text};
 use crate::error::Error;
 use crate::format::Format;
 use crate::losses::{LossKind, Losses};
 use crate::number::{seconds_ns, unsigned, unsigned32};
-use crate::operation::{Counted, Level, Operation, OperationKind, Outcome, Summary};
+use crate::operation::{Level, Operation, OperationKind, OperationWriter, Outcome, Summary};
 
-/// A part of a recording, read without the others.
+/// A part of a recording that can be read independently.
 #[derive(Clone, Debug)]
-pub struct Piece<'b> {
+pub struct Chunk<'b> {
     columns: Columns,
-    /// The recording up to the end of the piece.
+    /// The recording up to the end of the chunk.
     bytes: &'b [u8],
     start: usize,
 }
 
-impl Piece<'_> {
-    /// Byte after the piece.
+impl Chunk<'_> {
+    /// Offset of the first byte after the chunk.
     #[must_use]
     pub const fn end(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Reads the piece. Times are those of the file, since whatever its clock counts from. `None` when a line has no time: then its
-    /// place among all lines is its time, which the piece does not know.
+    /// Reads the chunk. Times are those of the file, unshifted. Returns `None` if a line has no time: it would then be
+    /// the line number, which the chunk does not know.
     pub fn read(&self, sink: &mut dyn FnMut(&Operation<'_>)) -> Option<Summary> {
         let mut passed = |_| {};
-        let mut out = Counted::of_known_times(Format::OperationsCsv, Losses::default(), sink, &mut passed);
+        let mut out = OperationWriter::with_absolute_times(Format::OperationsCsv, Losses::default(), sink, &mut passed);
         let mut records = Records::starting_at(self.bytes, self.start);
         let mut all_timed = true;
         read_lines(&self.columns, &mut records, &mut all_timed, &mut out);
@@ -57,8 +58,9 @@ impl Piece<'_> {
     }
 }
 
-/// Parts of about `piece_bytes` each, in order; `None` where lines have no times or the columns cannot be read.
-pub fn pieces(bytes: &[u8], piece_bytes: usize) -> Option<impl Iterator<Item = Piece<'_>>> {
+/// Splits the file into chunks of about `chunk_bytes`, in order. Returns `None` if lines have no times or the columns
+/// are invalid.
+pub fn chunks(bytes: &[u8], chunk_bytes: usize) -> Option<impl Iterator<Item = Chunk<'_>>> {
     let mut records = Records::new(bytes);
     let mut fields = Vec::new();
     records.read(&mut fields);
@@ -69,16 +71,16 @@ pub fn pieces(bytes: &[u8], piece_bytes: usize) -> Option<impl Iterator<Item = P
         if start >= bytes.len() {
             return None;
         }
-        next = end_of_record(bytes, start, start.saturating_add(piece_bytes));
-        Some(Piece { columns: columns.clone(), bytes: bytes.get(..next)?, start })
+        next = end_of_record(bytes, start, start.saturating_add(chunk_bytes));
+        Some(Chunk { columns: columns.clone(), bytes: bytes.get(..next)?, start })
     }))
 }
 
-/// Byte after the first record that ends at or after `wanted`, of those from `start` on, where a record starts. A line end within
-/// quotes ends no record, and the quotes of whole records come in pairs.
-fn end_of_record(bytes: &[u8], start: usize, wanted: usize) -> usize {
+/// Offset after the first record that ends at or after `target`, counting from `start`, the start of a record. A line
+/// end within quotes does not end a record, and complete records have an even number of quotes.
+fn end_of_record(bytes: &[u8], start: usize, target: usize) -> usize {
     let quotes = |from: usize, to: usize| memchr::memchr_iter(b'"', bytes.get(from..to).unwrap_or_default()).count();
-    let mut from = wanted.min(bytes.len());
+    let mut from = target.min(bytes.len());
     let mut odd = quotes(start, from) % 2;
     while let Some(length) = memchr::memchr(b'\n', bytes.get(from..).unwrap_or_default()) {
         odd = (odd + quotes(from, from + length)) % 2;
@@ -90,7 +92,7 @@ fn end_of_record(bytes: &[u8], start: usize, wanted: usize) -> usize {
     bytes.len()
 }
 
-/// Where each column is.
+/// Index of each column.
 #[derive(Clone, Debug)]
 struct Columns {
     operation: usize,
@@ -132,7 +134,7 @@ impl Columns {
     }
 }
 
-pub(crate) fn read(bytes: &[u8], out: &mut Counted<'_>) -> Result<(), Error> {
+pub(crate) fn read(bytes: &[u8], out: &mut OperationWriter<'_>) -> Result<(), Error> {
     let mut records = Records::new(bytes);
     let mut fields = Vec::new();
     records.read(&mut fields);
@@ -141,8 +143,8 @@ pub(crate) fn read(bytes: &[u8], out: &mut Counted<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Reads the records that are left. `all_timed` becomes false at the first operation without a time.
-fn read_lines(columns: &Columns, records: &mut Records<'_>, all_timed: &mut bool, out: &mut Counted<'_>) {
+/// Reads the remaining records. Sets `all_timed` to false at the first operation without a time.
+fn read_lines(columns: &Columns, records: &mut Records<'_>, all_timed: &mut bool, out: &mut OperationWriter<'_>) {
     let mut fields = Vec::new();
     let mut line = 0_i64;
     loop {
@@ -153,17 +155,23 @@ fn read_lines(columns: &Columns, records: &mut Records<'_>, all_timed: &mut bool
         if fields.first().is_some_and(|field| fields.len() == 1 && field.is_empty() || field.starts_with(b"#")) {
             continue;
         }
-        out.record();
-        out.pass(offset);
+        out.count_record();
+        out.report_progress(offset);
         line += 1;
         if push(columns, &fields, line, all_timed, out).is_none() {
-            out.lose(LossKind::Unreadable, offset);
+            out.count_loss(LossKind::Unreadable, offset);
         }
     }
 }
 
-/// `None` when a cell is not what its column holds.
-fn push(columns: &Columns, fields: &[&[u8]], line: i64, all_timed: &mut bool, out: &mut Counted<'_>) -> Option<()> {
+/// Writes one operation. Returns `None` if a cell is invalid.
+fn push(
+    columns: &Columns,
+    fields: &[&[u8]],
+    line: i64,
+    all_timed: &mut bool,
+    out: &mut OperationWriter<'_>,
+) -> Option<()> {
     let cell = |column: Option<usize>| column.and_then(|at| fields.get(at)).map(|field| plain(field));
     let number = |column: Option<usize>| match cell(column) {
         None | Some(b"") => Some(None),

@@ -1,13 +1,13 @@
-//! Process Monitor, saved as CSV: any columns, any locale's numbers and times.
+//! Reads the CSV export of Process Monitor with any columns and in any locale.
 //!
-//! The names of columns, operations, results and details are English everywhere; numbers carry the locale's marks between
-//! thousands and the locale's digits, times the locale's decimal mark and words for morning and afternoon.
+//! Names of columns, operations, results and details are always English. Numbers have the locale's digits and thousands
+//! separators; times have the locale's decimal separator and words for AM and PM.
 
-use crate::comma_separated::{Records, plain, text};
+use crate::csv::{Records, plain, text};
 use crate::error::Error;
 use crate::losses::LossKind;
-use crate::number::{Days, clock_ns, seconds_ns, unsigned32};
-use crate::operation::{Counted, Level, Operation, OperationKind, Outcome};
+use crate::number::{MidnightUnwrapper, clock_ns, seconds_ns, unsigned32};
+use crate::operation::{Level, Operation, OperationKind, OperationWriter, Outcome};
 
 struct Columns {
     operation: usize,
@@ -22,7 +22,7 @@ struct Columns {
     duration: Option<usize>,
 }
 
-pub(crate) fn read(bytes: &[u8], out: &mut Counted<'_>) -> Result<(), Error> {
+pub(crate) fn read(bytes: &[u8], out: &mut OperationWriter<'_>) -> Result<(), Error> {
     let mut records = Records::new(bytes);
     let mut fields = Vec::new();
     records.read(&mut fields);
@@ -39,7 +39,7 @@ pub(crate) fn read(bytes: &[u8], out: &mut Counted<'_>) -> Result<(), Error> {
         time: find("Time of Day"),
         duration: find("Duration"),
     };
-    let mut days = Days::default();
+    let mut midnights = MidnightUnwrapper::default();
     let mut line = 0_i64;
     loop {
         let offset = records.offset();
@@ -49,12 +49,12 @@ pub(crate) fn read(bytes: &[u8], out: &mut Counted<'_>) -> Result<(), Error> {
         if fields.len() == 1 {
             continue;
         }
-        out.record();
-        out.pass(offset);
+        out.count_record();
+        out.report_progress(offset);
         line += 1;
         let Some(kind) = fields.get(columns.operation).and_then(|field| kind_of(plain(field))) else { continue };
-        if let Err(loss) = push(&columns, &fields, kind, line, &mut days, out) {
-            out.lose(loss, offset);
+        if let Err(loss) = push(&columns, &fields, kind, line, &mut midnights, out) {
+            out.count_loss(loss, offset);
         }
     }
 }
@@ -75,8 +75,8 @@ fn push(
     fields: &[&[u8]],
     kind: OperationKind,
     line: i64,
-    days: &mut Days,
-    out: &mut Counted<'_>,
+    midnights: &mut MidnightUnwrapper,
+    out: &mut OperationWriter<'_>,
 ) -> Result<(), LossKind> {
     let cell =
         |column: Option<usize>| column.and_then(|at| fields.get(at)).map(|field| plain(field)).unwrap_or_default();
@@ -84,11 +84,11 @@ fn push(
         |column: Option<usize>| column.and_then(|at| fields.get(at)).map(|field| text(field)).unwrap_or_default();
     let start_ns = match (cell(columns.relative), words(columns.time)) {
         (relative @ [_, ..], _) => clock_ns(relative).ok_or(LossKind::Unreadable)?,
-        (_, time) if !time.is_empty() => days.on_axis(time_of_day_ns(&time).ok_or(LossKind::Unreadable)?),
+        (_, time) if !time.is_empty() => midnights.unwrap_time(time_of_day_ns(&time).ok_or(LossKind::Unreadable)?),
         _ => line,
     };
     let outcome = match cell(columns.result) {
-        // Results that are no error: data was moved, or will be.
+        // Results without an error: data was or will be transferred.
         b"" | b"SUCCESS" | b"BUFFER OVERFLOW" | b"PENDING" | b"REPARSE" | b"OPLOCK BREAK IN PROGRESS" => Outcome::Done,
         b"END OF FILE" => Outcome::EndOfFile,
         _ => Outcome::Failed,
@@ -104,13 +104,13 @@ fn push(
     };
     if matches!(kind, OperationKind::Read | OperationKind::Write) {
         if columns.detail.is_none() {
-            return Err(LossKind::OffsetNotKnown);
+            return Err(LossKind::OffsetUnknown);
         }
         match (value(&detail, "Offset:"), value(&detail, "Length:")) {
             (Some(offset), Some(length)) => (operation.offset, operation.length) = (offset, length),
-            // A failed request moves nothing, wherever it was.
+            // A failed request transfers nothing, so its offset is irrelevant.
             _ if outcome != Outcome::Done => {}
-            _ => return Err(LossKind::OffsetNotKnown),
+            _ => return Err(LossKind::OffsetUnknown),
         }
         if let Some((_, flags)) = detail.split_once("I/O Flags:") {
             if flags.contains("Paging I/O") {
@@ -124,8 +124,8 @@ fn push(
     Ok(())
 }
 
-/// The number after `key` in a detail: digits of any script with any marks between, up to the comma and letter that start what
-/// is next. `None` when there is none, or a negative one, which says that the place is not given.
+/// Parses the number after `key` in a detail: digits of any script with any separators, up to the comma and letter that
+/// start the next detail. Returns `None` if there is none or it is negative, which means that the offset is not given.
 fn value(detail: &str, key: &str) -> Option<u64> {
     let rest = detail.split_once(key)?.1;
     let mut number: Option<u64> = None;
@@ -139,7 +139,7 @@ fn value(detail: &str, key: &str) -> Option<u64> {
     number
 }
 
-/// The digits zero of the scripts that Windows writes numbers in.
+/// The zero digits of the scripts in which Windows writes numbers.
 const ZEROS: [char; 12] = [
     '0', '\u{660}', '\u{6f0}', '\u{966}', '\u{9e6}', '\u{a66}', '\u{ae6}', '\u{e50}', '\u{ed0}', '\u{1040}',
     '\u{17e0}', '\u{ff10}',
@@ -149,11 +149,11 @@ fn digit(character: char) -> Option<u32> {
     ZEROS.iter().find_map(|&zero| u32::from(character).checked_sub(u32::from(zero)).filter(|&digit| digit < 10))
 }
 
-/// Words for the afternoon, in lower case.
-const AFTERNOON: [&str; 14] =
+/// Words for PM, in lower case.
+const PM_WORDS: [&str; 14] =
     ["pm", "p.m.", "p. m.", "p.\u{a0}m.", "午後", "下午", "오후", "μμ", "μ.μ.", "م", "ب.ظ", "ch", "md", "em"];
 
-/// A time of day in any locale, ns since midnight.
+/// Parses a time of day in any locale, to ns since midnight.
 fn time_of_day_ns(text: &str) -> Option<i64> {
     let mut plain = String::with_capacity(text.len());
     let mut words = String::new();
@@ -162,7 +162,7 @@ fn time_of_day_ns(text: &str) -> Option<i64> {
         if let Some(digit) = digit(character) {
             plain.push(char::from(b'0' + u8::try_from(digit).ok()?));
             last_was_digit = true;
-        } else if last_was_digit && is_mark(character) {
+        } else if last_was_digit && is_separator(character) {
             plain.push(character);
             last_was_digit = false;
         } else {
@@ -170,7 +170,7 @@ fn time_of_day_ns(text: &str) -> Option<i64> {
             last_was_digit = false;
         }
     }
-    // A separator other than a colon (`13.18.10,775`) stands twice before the decimal mark.
+    // A separator other than a colon (`13.18.10,775`) occurs twice before the decimal separator.
     let parts: Vec<&str> = plain.split([':', '.', ',']).filter(|part| !part.is_empty()).collect();
     let time = match parts.as_slice() {
         [hours, minutes, seconds] => format!("{hours}:{minutes}:{seconds}"),
@@ -184,15 +184,15 @@ fn time_of_day_ns(text: &str) -> Option<i64> {
     }
     let hour_ns = 3_600_000_000_000;
     let hours = ns / hour_ns;
-    let afternoon = AFTERNOON.contains(&word.as_str());
-    Some(match (hours, afternoon) {
+    let is_pm = PM_WORDS.contains(&word.as_str());
+    Some(match (hours, is_pm) {
         (12, false) => ns - 12 * hour_ns,
         (0..12, true) => ns + 12 * hour_ns,
         _ => ns,
     })
 }
 
-fn is_mark(character: char) -> bool {
+fn is_separator(character: char) -> bool {
     matches!(character, ':' | '.' | ',')
 }
 
@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_of_any_locale() {
+    fn parses_numbers_of_any_locale() {
         for detail in [
             "Offset: 1,234,567, Length: 4,096, I/O Flags: Non-cached, Paging I/O, Priority: Normal",
             "Offset: 1.234.567, Length: 4.096",
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn times_of_any_locale() {
+    fn parses_times_of_any_locale() {
         let ns = (((13 * 60 + 18) * 60) + 10) * 1_000_000_000 + 775_242_900;
         for time in [
             "1:18:10.7752429 PM",

@@ -1,19 +1,19 @@
-//! Process Monitor's own file (`.pml`), version 9, written on 32 or 64 bit Windows.
+//! Reads binary logs of Process Monitor (`.pml`), version 9, written on 32-bit or 64-bit Windows.
 //!
-//! The header names four tables: the offsets of the events, processes, texts, and hosts. An event is a fixed head, return
-//! addresses, and details that depend on its class; for a file operation those hold flags, length, offset and path. Layout as
-//! published with the parser by E. Ronen ("PML Format"), checked on a capture with its CSV.
+//! The header refers to four tables: event offsets, processes, strings, and hosts. An event has a fixed header, return
+//! addresses, and details that depend on its class; for a file operation these are flags, length, offset and path. The
+//! layout is that published with the parser by E. Ronen ("PML Format"), verified with a capture and its CSV.
 
 use crate::error::Error;
 use crate::losses::LossKind;
-use crate::operation::{Counted, Level, Operation, OperationKind, Outcome};
+use crate::operation::{Level, Operation, OperationKind, OperationWriter, Outcome};
 use hashbrown::HashMap;
 
 const VERSION: u32 = 9;
-const EVENT_HEAD: usize = 52;
-/// Class of file-system events.
-const FILE_SYSTEM: u32 = 3;
-/// 100-ns units from 1601 to 1970.
+const EVENT_HEADER_LEN: usize = 52;
+/// Event class of file system events.
+const FILE_SYSTEM_CLASS: u32 = 3;
+/// Time between 1601 and 1970, in 100-ns units.
 const UNIX_EPOCH: i64 = 116_444_736_000_000_000;
 const STATUS_END_OF_FILE: u32 = 0xC000_0011;
 /// Flags of `IRP.Flags` (source: `wdm.h`).
@@ -27,7 +27,7 @@ struct Process {
 
 struct Log<'b> {
     bytes: &'b [u8],
-    pointer: usize,
+    pointer_size: usize,
     processes: HashMap<u32, Process>,
 }
 
@@ -52,7 +52,7 @@ fn utf16(bytes: &[u8]) -> String {
     char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
 }
 
-pub(crate) fn read(bytes: &[u8], out: &mut Counted<'_>) -> Result<(), Error> {
+pub(crate) fn read(bytes: &[u8], out: &mut OperationWriter<'_>) -> Result<(), Error> {
     let header = |what, at: usize| u64_at(bytes, at).ok_or(Error::Outside { what, offset: at as u64 });
     let version = u32_at(bytes, 4).ok_or(Error::Outside { what: "the header", offset: 4 })?;
     if version != VERSION {
@@ -62,78 +62,78 @@ pub(crate) fn read(bytes: &[u8], out: &mut Counted<'_>) -> Result<(), Error> {
     let count = u32_at(bytes, 0x234).ok_or(Error::Outside { what: "the header", offset: 0x234 })?;
     let offsets = header("the header", 0x248)?;
     let process_table = header("the header", 0x250)?;
-    let text_table = header("the header", 0x258)?;
-    if offsets == 0 || process_table == 0 || text_table == 0 {
+    let string_table = header("the header", 0x258)?;
+    if offsets == 0 || process_table == 0 || string_table == 0 {
         return Err(Error::NotClosed);
     }
     let part = |what, offset: u64| {
         let outside = Error::Outside { what, offset };
         usize::try_from(offset).ok().and_then(|start| bytes.get(start..)).ok_or(outside)
     };
-    let texts = part("the table of texts", text_table)?;
-    let processes = part("the table of processes", process_table)?;
-    let offsets = part("the table of events", offsets)?;
-    let log = Log { bytes, pointer: if is_64_bit { 8 } else { 4 }, processes: read_processes(processes, texts) };
-    out.times_are_unix();
-    // Five bytes for each event: its offset, and flags.
-    for place in offsets.chunks_exact(5).take(count as usize) {
-        let Some(at) = usize_at(place, 0) else { continue };
-        out.record();
+    let strings = part("the string table", string_table)?;
+    let processes = part("the process table", process_table)?;
+    let offsets = part("the event table", offsets)?;
+    let log = Log { bytes, pointer_size: if is_64_bit { 8 } else { 4 }, processes: read_processes(processes, strings) };
+    out.set_unix_times();
+    // Five bytes per event: offset and flags.
+    for entry in offsets.chunks_exact(5).take(count as usize) {
+        let Some(at) = usize_at(entry, 0) else { continue };
+        out.count_record();
         match log.event(at, out) {
             Some(Ok(())) => {}
-            Some(Err(loss)) => out.lose(loss, at),
-            // It may point anywhere.
-            None => out.lose(LossKind::Unreadable, at.min(bytes.len())),
+            Some(Err(loss)) => out.count_loss(loss, at),
+            // The offset may be outside the file.
+            None => out.count_loss(LossKind::Unreadable, at.min(bytes.len())),
         }
     }
-    let held = (offsets.len() / 5).min(count as usize);
-    if held < count as usize {
-        out.lose(LossKind::Unreadable, bytes.len());
+    let available = (offsets.len() / 5).min(count as usize);
+    if available < count as usize {
+        out.count_loss(LossKind::Unreadable, bytes.len());
     }
     Ok(())
 }
 
-fn read_processes(table: &[u8], texts: &[u8]) -> HashMap<u32, Process> {
+fn read_processes(table: &[u8], strings: &[u8]) -> HashMap<u32, Process> {
     let mut processes = HashMap::new();
     let count = usize_at(table, 0).unwrap_or(0);
-    // An array of indexes, then one of offsets.
-    let Some(places) = count.checked_mul(4).and_then(|size| size.checked_add(4)).and_then(|at| table.get(at..)) else {
+    // An array of indexes, followed by one of offsets.
+    let Some(entries) = count.checked_mul(4).and_then(|size| size.checked_add(4)).and_then(|at| table.get(at..)) else {
         return processes;
     };
-    for place in places.as_chunks::<4>().0.iter().take(count) {
-        let at = u32::from_le_bytes(*place) as usize;
+    for entry in entries.as_chunks::<4>().0.iter().take(count) {
+        let at = u32::from_le_bytes(*entry) as usize;
         let Some(entry) = table.get(at..) else { continue };
         let (Some(index), Some(pid), Some(name)) = (u32_at(entry, 0), u32_at(entry, 4), usize_at(entry, 64)) else {
             continue;
         };
-        processes.insert(index, Process { pid, name: text(texts, name).unwrap_or_default() });
+        processes.insert(index, Process { pid, name: text(strings, name).unwrap_or_default() });
     }
     processes
 }
 
-/// Text number `index` of the table.
-fn text(texts: &[u8], index: usize) -> Option<String> {
-    if index >= usize_at(texts, 0)? {
+/// The string at `index`.
+fn text(strings: &[u8], index: usize) -> Option<String> {
+    if index >= usize_at(strings, 0)? {
         return None;
     }
-    let at = usize_at(texts, index.checked_mul(4)?.checked_add(4)?)?;
-    let length = usize_at(texts, at)?;
+    let at = usize_at(strings, index.checked_mul(4)?.checked_add(4)?)?;
+    let length = usize_at(strings, at)?;
     let start = at.checked_add(4)?;
-    Some(utf16(texts.get(start..start.checked_add(length)?)?))
+    Some(utf16(strings.get(start..start.checked_add(length)?)?))
 }
 
 impl Log<'_> {
-    /// `None` when the event lies outside or is cut.
-    fn event(&self, at: usize, out: &mut Counted<'_>) -> Option<Result<(), LossKind>> {
+    /// Reads one event. Returns `None` if it is outside the file or truncated.
+    fn event(&self, at: usize, out: &mut OperationWriter<'_>) -> Option<Result<(), LossKind>> {
         let event = self.bytes.get(at..)?;
-        if event.len() < EVENT_HEAD {
+        if event.len() < EVENT_HEADER_LEN {
             return None;
         }
-        if u32_at(event, 8)? != FILE_SYSTEM {
+        if u32_at(event, 8)? != FILE_SYSTEM_CLASS {
             return Some(Ok(()));
         }
         let kind = match u16_at(event, 12)? {
-            // IRP_MJ_CREATE, _CLEANUP, _READ, _WRITE, _FLUSH_BUFFERS; reads and writes of the fast path.
+            // IRP_MJ_CREATE, _CLEANUP, _READ, _WRITE, _FLUSH_BUFFERS; fast I/O reads and writes.
             20 => OperationKind::Open,
             38 => OperationKind::Close,
             23 | 5 => OperationKind::Read,
@@ -141,12 +141,12 @@ impl Log<'_> {
             29 => OperationKind::Flush,
             _ => return Some(Ok(())),
         };
-        let stack = usize::from(u16_at(event, 40)?).checked_mul(self.pointer)?;
+        let stack = usize::from(u16_at(event, 40)?).checked_mul(self.pointer_size)?;
         let details_size = usize_at(event, 44)?;
-        let details = event.get(EVENT_HEAD.checked_add(stack)?..)?.get(..details_size)?;
+        let details = event.get(EVENT_HEADER_LEN.checked_add(stack)?..)?.get(..details_size)?;
         let extra = usize_at(event, 48)?;
-        // What follows the operation within the operation: five pointers and twenty bytes.
-        let fixed = details.get(4..)?.get(..self.pointer * 5 + 20)?;
+        // The fields after the operation id: five pointers and twenty bytes.
+        let fixed = details.get(4..)?.get(..self.pointer_size * 5 + 20)?;
         let path_info = usize::from(u16_at(details, 4 + fixed.len())?);
         let path = details.get(4 + fixed.len() + 4..)?;
         let characters = path_info & 0x7fff;
@@ -174,9 +174,9 @@ impl Log<'_> {
         };
         if matches!(kind, OperationKind::Read | OperationKind::Write) {
             let flags = u32_at(fixed, 4)?;
-            let place = if self.pointer == 8 { 28 } else { 20 };
-            let offset = u64_at(fixed, place)?.cast_signed();
-            // The bytes that were moved, where they were recorded, else those that were asked for.
+            let offset_at = if self.pointer_size == 8 { 28 } else { 20 };
+            let offset = u64_at(fixed, offset_at)?.cast_signed();
+            // The transferred bytes, or else the requested bytes.
             operation.length = match extra {
                 0 => u64::from(u32_at(fixed, 12)?),
                 extra => u64::from(u32_at(event, extra.checked_add(2)?)?),
@@ -187,8 +187,8 @@ impl Log<'_> {
             operation.unbuffered = flags & NO_CACHE != 0;
             match u64::try_from(offset) {
                 Ok(offset) => operation.offset = offset,
-                // "At the end", or "where the last one ended".
-                Err(_) if operation.outcome == Outcome::Done => return Some(Err(LossKind::OffsetNotKnown)),
+                // A negative offset means the end of the file or the current position.
+                Err(_) if operation.outcome == Outcome::Done => return Some(Err(LossKind::OffsetUnknown)),
                 Err(_) => {}
             }
         }

@@ -1,20 +1,20 @@
-//! Which format a recording is in, by its content.
+//! Recognizes the format of a recording by its content.
 
-use crate::comma_separated::{self, Records};
+use crate::csv::{self, Records};
 use crate::format::Format;
 use crate::number::{lines, unsigned};
 use crate::{blkparse, strace};
 
-/// Bytes at the start of a recording that say what it is.
-pub const SNIFFED: usize = 64 * 1024;
+/// Number of bytes inspected at the start of a recording.
+pub const SNIFF_LEN: usize = 64 * 1024;
 
-/// Lines of text that are looked at.
-const LINES: usize = 200;
+/// Number of lines inspected.
+const SNIFF_LINES: usize = 200;
 
-/// The format of a recording that starts with `bytes`; `None` when it is none of them.
+/// The format of a recording that starts with `bytes`; `None` if not supported.
 #[must_use]
 pub fn recognize(bytes: &[u8]) -> Option<Format> {
-    let bytes = bytes.get(..SNIFFED).unwrap_or(bytes);
+    let bytes = bytes.get(..SNIFF_LEN).unwrap_or(bytes);
     if bytes.starts_with(b"PML_") {
         return Some(Format::ProcessMonitorLog);
     }
@@ -26,7 +26,7 @@ pub fn recognize(bytes: &[u8]) -> Option<Format> {
     }
     let mut header = Vec::new();
     Records::new(bytes).read(&mut header);
-    let has = |name: &str| header.iter().any(|field| comma_separated::text(field).trim() == name);
+    let has = |name: &str| header.iter().any(|field| csv::text(field).trim() == name);
     if has("Operation") && (has("Detail") || has("Path")) {
         return Some(Format::ProcessMonitorCsv);
     }
@@ -34,14 +34,14 @@ pub fn recognize(bytes: &[u8]) -> Option<Format> {
         return Some(Format::OperationsCsv);
     }
     let is_darshan = |line: &[u8]| line.starts_with(b"# darshan") || line.starts_with(b"# DXT");
-    if bytes.starts_with(b"#") && lines(bytes).take(LINES).any(|(_, line)| is_darshan(line)) {
+    if bytes.starts_with(b"#") && lines(bytes).take(SNIFF_LINES).any(|(_, line)| is_darshan(line)) {
         return Some(Format::DarshanTrace);
     }
     let mut texts = lines(bytes).map(|(_, line)| line).filter(|line| !line.trim_ascii().is_empty()).peekable();
     if texts.peek().is_some_and(|line| is_fio_log_line(line)) {
         return Some(Format::FioLog);
     }
-    texts.take(LINES).find_map(|line| {
+    texts.take(SNIFF_LINES).find_map(|line| {
         if blkparse::is_event(line) {
             Some(Format::Blkparse)
         } else if strace::is_call(line) {
@@ -52,7 +52,7 @@ pub fn recognize(bytes: &[u8]) -> Option<Format> {
     })
 }
 
-/// `time, value, direction, block size[, offset[, priority]]`, all numbers.
+/// True for `time, value, direction, block size[, offset[, priority]]`, all numbers.
 fn is_fio_log_line(line: &[u8]) -> bool {
     let fields: Vec<Option<u64>> = line.split(|&byte| byte == b',').map(number_or_hexadecimal).collect();
     (4..=7).contains(&fields.len())
@@ -60,7 +60,7 @@ fn is_fio_log_line(line: &[u8]) -> bool {
         && fields.get(2).copied().flatten().is_some_and(|direction| direction <= 2)
 }
 
-/// A number, or one in hexadecimal notation, as the priority of newer logs is.
+/// Parses a decimal number, or a hexadecimal one such as the priority in newer logs.
 fn number_or_hexadecimal(field: &[u8]) -> Option<u64> {
     let field = field.trim_ascii();
     match field.strip_prefix(b"0x") {

@@ -1,9 +1,9 @@
-//! Any bytes are read to an end, and what is counted adds up.
+//! Any bytes are read to the end, and the counts add up.
 
 use onoff_fileio::{Format, operations_csv, read, recognize};
 use proptest::prelude::*;
 
-/// Text in which lines of each format are likely, whole and broken.
+/// Text with likely lines of each format, complete and broken.
 fn likely() -> impl Strategy<Value = Vec<u8>> {
     let part = prop::sample::select(vec![
         "time,pid,process,file,operation,offset,length\n",
@@ -36,7 +36,7 @@ fn likely() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(part, 0..24).prop_map(|parts| parts.concat().into_bytes())
 }
 
-/// A closed log whose tables lie anywhere.
+/// A closed log with tables at arbitrary offsets.
 fn likely_log() -> impl Strategy<Value = Vec<u8>> {
     let place = prop_oneof![0..2000_u64, any::<u64>()];
     (prop::collection::vec(any::<u8>(), 1200..1600), any::<bool>(), 0..60_u32, [place.clone(), place.clone(), place])
@@ -47,7 +47,7 @@ fn likely_log() -> impl Strategy<Value = Vec<u8>> {
             for (at, place) in [0x248, 0x250, 0x258].into_iter().zip(places) {
                 bytes[at..at + 8].copy_from_slice(&place.to_le_bytes());
             }
-            // File-system events that start where small numbers point.
+            // File system events at small offsets.
             for at in (0..1000).step_by(64) {
                 bytes[at + 200] = 3;
             }
@@ -57,26 +57,26 @@ fn likely_log() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn reading_ends_and_adds_up(
+    fn reads_any_bytes_and_counts_add_up(
         bytes in prop_oneof![likely(), likely_log(), prop::collection::vec(any::<u8>(), 0..512)],
         cut in any::<prop::sample::Index>(),
     ) {
         for bytes in [&bytes[..], &bytes[..cut.index(bytes.len() + 1)]] {
-            let mut handed = 0;
-            let answer = read(bytes, &mut |_| handed += 1);
-            prop_assert_eq!(recognize(bytes).is_none(), matches!(answer, Err(onoff_fileio::Error::UnknownFormat)));
-            let pieces = operations_csv::pieces(bytes, bytes.len() / 3 + 1);
-            if let Some(pieces) = pieces.filter(|_| recognize(bytes) == Some(Format::OperationsCsv)) {
-                let mut in_pieces = 0;
-                let all: Option<Vec<_>> = pieces.map(|piece| piece.read(&mut |_| in_pieces += 1)).collect();
-                if let (Some(all), Ok(summary)) = (all, &answer) {
-                    prop_assert_eq!(in_pieces, summary.operations);
-                    prop_assert_eq!(all.iter().map(|piece| piece.records).sum::<u64>(), summary.records);
+            let mut emitted = 0;
+            let result = read(bytes, &mut |_| emitted += 1);
+            prop_assert_eq!(recognize(bytes).is_none(), matches!(result, Err(onoff_fileio::Error::UnknownFormat)));
+            let chunks = operations_csv::chunks(bytes, bytes.len() / 3 + 1);
+            if let Some(chunks) = chunks.filter(|_| recognize(bytes) == Some(Format::OperationsCsv)) {
+                let mut in_chunks = 0;
+                let all: Option<Vec<_>> = chunks.map(|chunk| chunk.read(&mut |_| in_chunks += 1)).collect();
+                if let (Some(all), Ok(summary)) = (all, &result) {
+                    prop_assert_eq!(in_chunks, summary.operations);
+                    prop_assert_eq!(all.iter().map(|chunk| chunk.records).sum::<u64>(), summary.records);
                 }
             }
-            if let Ok(summary) = answer {
-                prop_assert_eq!(summary.operations, handed);
-                // A copy is a read and a write; no other record gives more than one operation.
+            if let Ok(summary) = result {
+                prop_assert_eq!(summary.operations, emitted);
+                // A copy gives a read and a write; any other record gives at most one operation.
                 prop_assert!(summary.operations <= summary.records * 2);
                 for loss in summary.losses.iter() {
                     prop_assert!(loss.first_offset <= bytes.len() as u64);
@@ -88,7 +88,7 @@ proptest! {
 }
 
 #[test]
-fn kinds_are_told_apart_by_content() {
+fn recognizes_formats_by_content() {
     for (text, format) in [
         ("time,pid,process,file,operation,offset,length\n", Some(Format::OperationsCsv)),
         ("length,offset,operation\n", Some(Format::OperationsCsv)),
@@ -100,7 +100,7 @@ fn kinds_are_told_apart_by_content() {
         ("# darshan log version: 3.41\n# DXT, file_id: 1, file_name: /a\n", Some(Format::DarshanTrace)),
         ("strace: Process 7 attached\n7 close(3) = 0\n", Some(Format::Strace)),
         ("PML_", Some(Format::ProcessMonitorLog)),
-        // Text that is none of them, however near.
+        // Similar text in no supported format.
         ("operation and offset\n", None),
         ("1, 2, 3, 4\n", None),
         ("call(me) = maybe, said nobody\n# a note\n", Some(Format::Strace)),

@@ -1,4 +1,4 @@
-//! Each format, as its program writes it.
+//! Tests each format as written by its program.
 
 use onoff_fileio::{Error, Level, LossKind, OperationKind, Outcome, Summary, read};
 
@@ -36,17 +36,17 @@ fn rows(bytes: &[u8]) -> (Vec<Row>, Summary) {
     (rows, summary)
 }
 
-/// (file, offset, length) of the reads and writes that moved something.
-fn places(bytes: &[u8]) -> Vec<(OperationKind, String, u64, u64)> {
+/// Kind, file, offset and length of the successful reads and writes.
+fn transfers(bytes: &[u8]) -> Vec<(OperationKind, String, u64, u64)> {
     let (rows, _) = rows(bytes);
-    let moved = rows
+    let done = rows
         .into_iter()
         .filter(|row| matches!(row.kind, OperationKind::Read | OperationKind::Write) && row.outcome == Outcome::Done);
-    moved.map(|row| (row.kind, row.file, row.offset, row.length)).collect()
+    done.map(|row| (row.kind, row.file, row.offset, row.length)).collect()
 }
 
 #[test]
-fn strace_follows_where_each_file_stands() {
+fn strace_tracks_file_positions() {
     use OperationKind::{Read, Write};
     let of = |kind, file: &str, offset, length| (kind, file.to_owned(), offset, length);
     let text = br#"10 execve("/usr/bin/app", ["app"], 0x7ffe /* 3 vars */) = 0
@@ -75,11 +75,11 @@ fn strace_follows_where_each_file_stands() {
 "#;
     let (all, summary) = rows(text);
     assert_eq!(
-        places(text),
+        transfers(text),
         [
             of(Read, "/a", 0, 4),
             of(Read, "/a", 4, 4),
-            // A child shares the open file of its parent, and where it stands.
+            // A child shares the open file and its position with its parent.
             of(Read, "/a", 100, 1),
             of(Write, "/b", 0, 5),
             // Appending ignores the position.
@@ -94,29 +94,29 @@ fn strace_follows_where_each_file_stands() {
     assert!(all.iter().all(|row| row.process == "app"));
     assert_eq!(all.iter().filter(|row| row.outcome == Outcome::EndOfFile).count(), 1);
     assert_eq!(summary.losses.count(LossKind::IoUring), 1);
-    // Standard input was open before anybody looked.
-    assert_eq!(summary.losses.count(LossKind::DescriptorNotKnown), 1);
+    // Standard input was opened before the recording.
+    assert_eq!(summary.losses.count(LossKind::DescriptorUnknown), 1);
     assert_eq!(summary.losses.count(LossKind::Unreadable), 0);
 }
 
 #[test]
-fn strace_appends_where_the_file_ends_or_says_that_it_does_not_know() {
+fn strace_append_needs_a_known_size() {
     let known = br#"openat(AT_FDCWD, "/log", O_WRONLY|O_APPEND) = 3
 fstat(3, {st_mode=S_IFREG|0644, st_size=1000, ...}) = 0
 write(3, "x", 1) = 1
 write(3, "y", 1) = 1
 "#;
-    let writes: Vec<u64> = places(known).into_iter().map(|(_, _, offset, _)| offset).collect();
+    let writes: Vec<u64> = transfers(known).into_iter().map(|(_, _, offset, _)| offset).collect();
     assert_eq!(writes, [1000, 1001]);
     let unknown = br#"openat(AT_FDCWD, "/log", O_WRONLY|O_APPEND) = 3
 write(3, "x", 1) = 1
 "#;
-    assert_eq!(places(unknown), []);
-    assert_eq!(rows(unknown).1.losses.count(LossKind::OffsetNotKnown), 1);
+    assert_eq!(transfers(unknown), []);
+    assert_eq!(rows(unknown).1.losses.count(LossKind::OffsetUnknown), 1);
 }
 
 #[test]
-fn strace_closes_on_exec_and_keeps_pipes_out() {
+fn strace_handles_close_on_exec_and_pipes() {
     let text = br#"openat(AT_FDCWD, "/a", O_RDONLY|O_CLOEXEC) = 3
 openat(AT_FDCWD, "/b", O_RDONLY) = 4
 execve("/bin/next", ["next"], NULL) = 0
@@ -126,9 +126,9 @@ read(7<pipe:[1234]>, "x", 1) = 1
 read(8</c (deleted)>, "x", 1) = 1
 "#;
     let (_, summary) = rows(text);
-    let files: Vec<String> = places(text).into_iter().map(|(_, file, ..)| file).collect();
+    let files: Vec<String> = transfers(text).into_iter().map(|(_, file, ..)| file).collect();
     assert_eq!(files, ["/b", "/c (deleted)"]);
-    assert_eq!(summary.losses.count(LossKind::DescriptorNotKnown), 1);
+    assert_eq!(summary.losses.count(LossKind::DescriptorUnknown), 1);
 }
 
 #[test]
@@ -152,7 +152,7 @@ CPU3 (sda):
 }
 
 #[test]
-fn process_monitor_csv_with_few_columns() {
+fn reads_process_monitor_csv_with_few_columns() {
     let text = "\u{feff}\"Process Name\",\"Operation\",\"Path\",\"Result\",\"Detail\"\r\n\
         \"a.exe\",\"ReadFile\",\"C:\\x\",\"SUCCESS\",\"Offset: 4.096, Length: 1.024, I/O Flags: Non-cached, Paging I/O\"\r\n\
         \"a.exe\",\"ReadFile\",\"C:\\x\",\"END OF FILE\",\"Offset: 5.120, Length: 1.024\"\r\n\
@@ -163,12 +163,12 @@ fn process_monitor_csv_with_few_columns() {
     assert_eq!((rows[0].offset, rows[0].length, rows[0].level), (4096, 1024, Level::Paging));
     assert_eq!(rows[1].outcome, Outcome::EndOfFile);
     assert_eq!(rows.len(), 2);
-    // A write at the end does not say where that is.
-    assert_eq!(summary.losses.count(LossKind::OffsetNotKnown), 1);
+    // The offset of an append is unknown.
+    assert_eq!(summary.losses.count(LossKind::OffsetUnknown), 1);
 }
 
 #[test]
-fn fio_and_darshan() {
+fn reads_fio_and_darshan() {
     let iolog =
         b"fio version 2 iolog\n/a b add\n/a b open\n/a b read 0 4096\n/a b wait 7 0\n/a b write 4096 512\n/a b close\n";
     let (all, summary) = rows(iolog);
@@ -190,7 +190,7 @@ fn fio_and_darshan() {
 }
 
 #[test]
-fn our_csv_in_any_order_with_comments() {
+fn operations_csv_allows_any_column_order_and_comments() {
     let text = b"level,file,offset,length,operation,time_ns,duration,result,pid,handle\n# made by hand\n\n\
         paging,\"a,\"\"b\",0,4,read,1000,0.5,end,7,9\n,x,5,6,write,3000,,,,\n,x,,,flush,4000,,,,\n,x,,4,read,5000,,,,\n";
     let (all, summary) = rows(text);
@@ -204,7 +204,7 @@ fn our_csv_in_any_order_with_comments() {
 }
 
 #[test]
-fn logs_that_cannot_be_read_say_why() {
+fn reports_unreadable_process_monitor_logs() {
     let mut log = vec![0; 0x3a8];
     log[..8].copy_from_slice(b"PML_\x09\0\0\0");
     assert_eq!(read(&log, &mut |_| {}).unwrap_err(), Error::NotClosed);

@@ -1,4 +1,4 @@
-//! The reader of file operations, on made and on real recordings.
+//! Tests with synthetic and real recordings.
 #![allow(clippy::unwrap_used)]
 
 mod any_bytes;

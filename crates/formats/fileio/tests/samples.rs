@@ -1,11 +1,11 @@
-//! Real recordings, which stay outside the repository, against numbers found by another program.
+//! Real recordings, which are not in the repository, compared with the numbers of other programs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use onoff_fileio::{Format, Level, OperationKind, Outcome, Summary, read};
 use onoff_testkit::real::samples;
 
-/// The numbers of the paper's table, counted in the plainest way.
+/// The numbers in the paper's table, counted naively.
 #[derive(Debug, Default, PartialEq)]
 struct Table {
     requests: u64,
@@ -44,19 +44,19 @@ fn reads(bytes: &[u8], process: Option<u32>) -> (Table, Summary) {
     (table, summary)
 }
 
-/// A stream of zlib's, unpacked.
-fn unpacked(path: std::path::PathBuf) -> Vec<u8> {
+/// Decompresses a zlib stream.
+fn decompress(path: std::path::PathBuf) -> Vec<u8> {
     miniz_oxide::inflate::decompress_to_vec_zlib(&std::fs::read(path).unwrap()).unwrap()
 }
 
 #[test]
-fn a_capture_of_process_monitor_is_the_same_as_csv_and_as_log() {
+fn process_monitor_csv_and_log_are_equivalent() {
     let Some(folder) = samples("fileio/procmon") else {
         return;
     };
-    let csv = unpacked(folder.join("CompressedLogfileTests64bitUTCCSV.zz"));
-    let log = unpacked(folder.join("CompressedLogfileTests64bitUTCPML.zz"));
-    // As procmon-parser 0.4.0 and a reader of the CSV in Python count them.
+    let csv = decompress(folder.join("CompressedLogfileTests64bitUTCCSV.zz"));
+    let log = decompress(folder.join("CompressedLogfileTests64bitUTCPML.zz"));
+    // Counted by procmon-parser 0.4.0 and a Python reader of the CSV.
     let table =
         Table { requests: 1376, bytes: 4_268_079, unique_pages: 1046, files: 57, exact: 3699, of_four_bytes: 192 };
     let explorer =
@@ -71,9 +71,9 @@ fn a_capture_of_process_monitor_is_the_same_as_csv_and_as_log() {
     let rows = |bytes: &[u8]| {
         let mut rows = Vec::new();
         read(bytes, &mut |of| {
-            let place = (of.start_ns, of.duration_ns, of.offset, of.length);
-            let who = (of.pid, of.tid, of.process.to_owned(), of.file.to_owned());
-            rows.push((of.kind, of.level, of.outcome, of.unbuffered, place, who));
+            let timing = (of.start_ns, of.duration_ns, of.offset, of.length);
+            let origin = (of.pid, of.tid, of.process.to_owned(), of.file.to_owned());
+            rows.push((of.kind, of.level, of.outcome, of.unbuffered, timing, origin));
         })
         .unwrap();
         rows
@@ -91,7 +91,7 @@ fn a_capture_of_process_monitor_is_the_same_as_csv_and_as_log() {
 }
 
 #[test]
-fn a_traced_program_is_the_same_in_each_spelling() {
+fn strace_formats_are_equivalent() {
     let Some(folder) = samples("fileio/strace") else {
         return;
     };
@@ -101,7 +101,7 @@ fn a_traced_program_is_the_same_in_each_spelling() {
     let (of_plain, summary) = reads(&plain, None);
     assert_eq!(of_plain, table, "{summary:?}");
     assert_eq!(reads(&named, None).0, table);
-    // Without thread and time, as `strace` alone writes it.
+    // Without thread and time, as plain `strace` prints it.
     let bare: String = str::from_utf8(&plain)
         .unwrap()
         .lines()
@@ -112,7 +112,7 @@ fn a_traced_program_is_the_same_in_each_spelling() {
 }
 
 #[test]
-fn the_logs_of_fio() {
+fn fio_logs_are_equivalent() {
     let Some(folder) = samples("fileio/fio") else {
         return;
     };
@@ -120,7 +120,7 @@ fn the_logs_of_fio() {
     assert_eq!((summary.format, summary.losses.iter().count()), (Format::FioIolog, 0));
     let (latency, summary) = reads(&std::fs::read(folder.join("rr_lat.1.log")).unwrap(), None);
     assert_eq!((summary.format, summary.losses.iter().count()), (Format::FioLog, 0));
-    // One job, seen by both logs: the same reads.
+    // Both logs recorded the same job.
     assert_eq!(
         (iolog.requests, iolog.bytes, iolog.unique_pages),
         (latency.requests, latency.bytes, latency.unique_pages)

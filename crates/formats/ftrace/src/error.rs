@@ -1,33 +1,33 @@
-//! Why a recording cannot be read at all.
+//! Errors that prevent reading a trace.
 
 use thiserror::Error;
 
-/// Reading cannot go on. The caller adds the name of the file.
+/// The trace cannot be read. The caller adds the file name.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The bytes are no recording of this kind.
+    /// The bytes are not a trace.dat file.
     #[error("byte offset {offset:#x}: not a trace.dat file: {reason}")]
     NotATrace {
-        /// Where the contradiction is.
+        /// Offset of the unexpected bytes.
         offset: u64,
-        /// What was expected and what was found.
+        /// What was expected or found.
         reason: String,
     },
-    /// The file ends inside a structure that everything else depends on.
-    #[error("byte offset {offset:#x}: the file is cut inside {structure}")]
+    /// The file ends within a structure that is required.
+    #[error("byte offset {offset:#x}: the file ends within {structure}")]
     Truncated {
-        /// Where the structure begins.
+        /// Offset of the missing bytes.
         offset: u64,
-        /// What was being read.
+        /// The structure being read.
         structure: &'static str,
     },
-    /// A form of the file that is not read.
+    /// The file uses an unsupported feature.
     #[error("byte offset {offset:#x}: {what} is not supported")]
     Unsupported {
-        /// Where it says so.
+        /// Offset of the feature.
         offset: u64,
-        /// What it asks for.
+        /// Name of the feature.
         what: String,
     },
 }

@@ -1,9 +1,9 @@
-//! What the events mean that a transition is read from, the same from text and from records.
+//! Decodes the events used for boots, shutdowns and sleeps into [`Kind`], from text and from binary records.
 //!
-//! Field names and orders: the `TRACE_EVENT` definitions of Linux 4.15 to 6.x; the `format` files say the same.
+//! Field names and order: the `TRACE_EVENT` definitions of Linux 4.15 to 6.x, which match the `format` files.
 
 mod fields;
-pub(crate) mod graph_text;
+mod function_graph;
 mod system_call;
 mod text_fields;
 
@@ -12,65 +12,64 @@ use crate::record::StackAddresses;
 
 pub use system_call::{SystemCallArgument, system_call_arguments};
 
-/// What a thread was doing when it stopped running.
+/// State of a thread when it was switched out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TaskState {
-    /// The kernel's letter: `R` runnable, `S` sleeping, `D` sleeping and not to be disturbed, `I` idle, `T` stopped, `t` traced,
-    /// `X` dead, `Z` zombie, `P` parked.
+    /// The kernel's letter: `R` runnable, `S` sleeping, `D` uninterruptible, `I` idle, `T` stopped, `t` traced, `X`
+    /// dead, `Z` zombie, `P` parked.
     pub letter: u8,
-    /// Whether it was taken off the processor against its will.
+    /// True if the thread was preempted.
     pub preempted: bool,
 }
 
-/// How far a block request is.
+/// Stage of a block request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestStage {
-    /// A file system hands it in (`block_bio_queue`).
+    /// Submitted (`block_bio_queue`).
     Queued,
-    /// It is in the scheduler's queue (`block_rq_insert`).
+    /// In the scheduler's queue (`block_rq_insert`).
     Inserted,
-    /// It goes to the device (`block_rq_issue`).
+    /// Issued to the device (`block_rq_issue`).
     Issued,
-    /// The device is done (`block_rq_complete`).
+    /// Completed by the device (`block_rq_complete`).
     Completed,
 }
 
 /// A block request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockRequest<'a> {
-    /// How far it is.
     pub stage: RequestStage,
-    /// Device, major and minor number.
+    /// Major and minor number of the device.
     pub device: (u32, u32),
-    /// First sector, of 512 bytes.
+    /// First 512-byte sector.
     pub sector: u64,
-    /// Sectors.
+    /// Number of sectors.
     pub sectors: u64,
-    /// What is done, as the kernel's letters: `R` read, `W` write, `D` discard, `F` flush, `N` none, then `F` forced through, `A` read-ahead,
-    /// `S` synchronous, `M` metadata.
+    /// Operation in the kernel's letters: `R` read, `W` write, `D` discard, `F` flush, `N` none; then `F` FUA, `A`
+    /// read-ahead, `S` synchronous, `M` metadata.
     pub operation: &'a str,
-    /// Thread that asked; empty for completions.
+    /// Submitting thread; empty for completions.
     pub task: &'a str,
-    /// Error number of a completion, 0 for none.
+    /// Error code of a completion; 0 for success.
     pub error: i32,
 }
 
-/// Begin or end.
+/// Begin or end of a device callback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PowerEdge<'a> {
-    /// A device's callback is called.
+    /// The callback was called.
     Begin {
-        /// Device that it hangs on; `none` for none.
+        /// Parent device; `none` for none.
         parent: &'a str,
-        /// Which of the device's sets of callbacks, and which of these, as the kernel writes it, e.g. `bus `; empty for the driver's own.
+        /// Set of callbacks and stage as the kernel writes them, e.g. `bus `; empty for the driver's own callbacks.
         operations: &'a str,
-        /// What of a transition: `suspend`, `hibernate`, `freeze`, `quiesce`, `thaw`, `restore`, `recover`, `resume`, with `noirq` or `late`
-        /// before it in `operations`.
+        /// Transition: `suspend`, `hibernate`, `freeze`, `quiesce`, `thaw`, `restore`, `recover`, `resume`;
+        /// `operations` has `noirq` or `late`.
         event: &'a str,
     },
-    /// It returned.
+    /// The callback returned.
     End {
-        /// Error number, 0 for none.
+        /// Error code; 0 for success.
         error: i32,
     },
 }
@@ -78,204 +77,168 @@ pub enum PowerEdge<'a> {
 /// A step of runtime power management.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RuntimePower<'a> {
-    /// A device is to be suspended.
+    /// Suspend of a device.
     Suspend(&'a str),
-    /// A device is to be resumed.
+    /// Resume of a device.
     Resume(&'a str),
-    /// A device has nothing to do.
+    /// Idle check of a device.
     Idle(&'a str),
-    /// The step in `function` is over.
-    Return {
-        /// Function that returns.
-        function: &'a str,
-        /// Device.
-        device: &'a str,
-        /// Its result.
-        result: i32,
-    },
+    /// The kernel function of a step returned.
+    Return { function: &'a str, device: &'a str, result: i32 },
 }
 
-/// What an event means.
+/// A decoded event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind<'a> {
-    /// A processor went from one thread to another.
+    /// A context switch.
     Switch {
-        /// Thread that stopped.
+        /// Name of the thread that was switched out.
         previous_task: &'a str,
-        /// Its id.
         previous_pid: u32,
-        /// Its priority, as the kernel counts: 0 to 99 real time, 100 to 139 others, lower first.
+        /// Priority as the kernel counts: 0 to 99 real time, 100 to 139 others; lower values first.
         previous_priority: i32,
-        /// Why it stopped.
+        /// State in which it was switched out.
         previous_state: TaskState,
-        /// Thread that goes on.
+        /// Name of the thread that was switched in.
         next_task: &'a str,
-        /// Its id.
         next_pid: u32,
-        /// Its priority.
         next_priority: i32,
     },
-    /// A thread is woken by the one that runs.
+    /// The running thread wakes another one.
     Waking {
-        /// Thread.
         task: &'a str,
-        /// Its id.
         pid: u32,
-        /// Whether it runs for the first time.
+        /// True if the thread is new and has not run yet.
         first: bool,
     },
-    /// A thread was made.
+    /// A thread was created.
     Fork {
-        /// Id of the thread that made it.
+        /// Id of the creating thread.
         parent_pid: u32,
-        /// Name.
         child_task: &'a str,
-        /// Its id.
         child_pid: u32,
     },
-    /// A process runs another program.
+    /// A process executed another program.
     Exec {
-        /// Program's file.
+        /// Path of the program.
         file: &'a str,
-        /// Id.
         pid: u32,
     },
-    /// A thread ended.
-    Exit {
-        /// Name.
-        task: &'a str,
-        /// Its id.
-        pid: u32,
-    },
-    /// An interrupt's handler begins.
+    /// A thread exited.
+    Exit { task: &'a str, pid: u32 },
+    /// An interrupt handler started.
     InterruptBegin {
-        /// Interrupt.
         number: u32,
-        /// Handler's name.
+        /// Name of the handler.
         name: &'a str,
     },
-    /// It ends.
-    InterruptEnd {
-        /// Interrupt.
-        number: u32,
-    },
-    /// A soft interrupt begins.
-    SoftInterruptBegin {
-        /// Its number.
-        vector: u32,
-    },
-    /// It ends.
-    SoftInterruptEnd {
-        /// Its number.
-        vector: u32,
-    },
+
+    /// An interrupt handler returned.
+    InterruptEnd { number: u32 },
+    /// A soft interrupt handler started.
+    SoftInterruptBegin { vector: u32 },
+    /// A soft interrupt handler returned.
+    SoftInterruptEnd { vector: u32 },
     /// A block request.
     Request(BlockRequest<'a>),
-    /// The kernel's initialization reached a level.
+    /// The kernel's initialization reached an initcall level.
     InitcallLevel(&'a str),
-    /// An initialization function is called; empty when its name is not known.
+    /// An initialization function was called; empty if its name is unknown.
     InitcallBegin(&'a str),
-    /// It returned.
+    /// An initialization function returned.
     InitcallEnd {
-        /// Function.
         function: &'a str,
-        /// What it returned.
+        /// Return value.
         result: i32,
     },
-    /// A module was loaded and is about to be initialized.
+    /// A module was loaded and will be initialized next.
     ModuleLoad(&'a str),
-    /// A module was taken out.
+    /// A module was unloaded.
     ModuleFree(&'a str),
-    /// The kernel asked for a module.
+    /// The kernel requested a module.
     ModuleRequest(&'a str),
-    /// A device's power callback.
+    /// A power callback of a device.
     DevicePower {
-        /// Driver; empty when the device has none.
+        /// Driver; empty if the device has none.
         driver: &'a str,
-        /// Device.
         device: &'a str,
-        /// Begin or end.
         edge: PowerEdge<'a>,
     },
-    /// A step of suspend or resume.
+    /// Begin or end of a suspend or resume step.
     SuspendStep {
-        /// Step.
         action: &'a str,
-        /// Its argument: a state or a processor.
+        /// Argument: a sleep state or a CPU number.
         value: i32,
-        /// Whether it begins.
         begin: bool,
     },
-    /// Something that wakes the machine, or keeps it awake, begins or ends.
+    /// A wakeup source was activated or deactivated.
     WakeupSource {
-        /// Its name: a device's.
+        /// Name, usually of a device.
         name: &'a str,
-        /// Whether it begins.
         active: bool,
     },
-    /// Runtime power management.
+    /// A step of runtime power management.
     RuntimePower(RuntimePower<'a>),
-    /// A signal is sent by the thread that runs.
+    /// The running thread sent a signal.
     Signal {
-        /// Its number: 15 `SIGTERM`, 9 `SIGKILL`.
+        /// Signal number: 15 `SIGTERM`, 9 `SIGKILL`.
         number: i32,
-        /// Name of the thread that it goes to.
+        /// Name of the receiving thread.
         task: &'a str,
-        /// Its id.
         pid: u32,
     },
-    /// A system call begins; its name without `sys_`. [`system_call_arguments`] has its arguments.
+    /// A system call started; its name without `sys_`. [`system_call_arguments`] decodes the arguments.
     SystemCallBegin(&'a str),
-    /// It returns.
+    /// A system call returned.
     SystemCallEnd {
-        /// Its name without `sys_`.
+        /// Name without `sys_`.
         name: &'a str,
-        /// What it returned; an error is negative.
+        /// Result; negative for an error.
         result: i64,
     },
-    /// The function_graph tracer: a function of the kernel is called.
+    /// function_graph tracer: a kernel function was called.
     FunctionBegin {
-        /// Its name; its address in hexadecimal where the recording does not name it.
+        /// Name, or the address in hexadecimal if the recording has no name.
         function: &'a str,
-        /// How many traced functions of the thread it is called from.
+        /// Number of traced callers in the thread.
         depth: u32,
     },
-    /// It returns.
+    /// function_graph tracer: a kernel function returned.
     FunctionEnd {
-        /// As at the begin.
+        /// Same as at the begin.
         depth: u32,
-        /// How long it took, as the tracer says, ns; `None` when it does not.
+        /// Duration measured by the tracer, ns, if recorded.
         duration_ns: Option<u64>,
-        /// Functions of the thread that were too deep for the tracer, so far; 0 in text, which does not say.
+        /// Cumulative number of calls of the thread that were too deep for the tracer; 0 in text, which does not have
+        /// it.
         overrun: u64,
     },
-    /// A function that calls none, on one line: begin and end.
+    /// function_graph tracer: a call without traced calls, in one event.
     FunctionWhole {
-        /// Its name.
         function: &'a str,
-        /// As at a begin.
+        /// Number of traced callers in the thread.
         depth: u32,
-        /// How long it took, ns; `None` when the line does not say.
+        /// Duration, ns, if recorded.
         duration_ns: Option<u64>,
     },
-    /// The kernel's call stack of the event before it on its processor, in the same thread and context (option `stacktrace`, or a
-    /// trigger of that name).
+    /// Kernel call stack of the previous event on the same processor, in the same thread and context (option or trigger
+    /// `stacktrace`).
     KernelStack(StackAddresses<'a>),
-    /// The process's call stack of the same event (option `userstacktrace`).
+    /// User call stack of the same event (option `userstacktrace`).
     UserStack {
-        /// The process, of which the event's thread is one; 0 when the record does not say.
+        /// Process id of the event's thread; 0 if not recorded.
         process: u32,
-        /// Its return addresses.
+        /// Return addresses.
         addresses: StackAddresses<'a>,
     },
-    /// Text that somebody wrote into the trace.
+    /// Text written into the trace.
     Mark(&'a str),
-    /// Another event.
+    /// Any other event.
     Other,
 }
 
 impl<'a> Kind<'a> {
-    /// What `event` means; `None` when it is one of these and its body cannot be read.
+    /// Decodes `event`. Returns `None` if it is a known event with an unreadable body.
     #[must_use]
     pub fn of(event: &Event<'a>) -> Option<Self> {
         if let Some(call) = system_call::read(event) {

@@ -1,17 +1,17 @@
-//! Recordings of the Linux kernel's tracer (ftrace): bytes in, events out.
+//! Reads recordings of the Linux kernel tracer (ftrace): bytes in, events out.
 //!
-//! There are three forms of the same events, and all give the same [`Event`]:
+//! Three formats give the same [`Event`]s:
 //!
-//! * the kernel's own text (`/sys/kernel/tracing/trace`),
+//! * the kernel's text (`/sys/kernel/tracing/trace`),
 //! * the text of `trace-cmd report`,
 //! * the file of `trace-cmd record` and `extract`: `trace.dat`, versions 6 and 7.
 //!
 //! # Design constraints
 //!
-//! * Opens no file; knows no boot from a suspend.
-//! * A line or record that cannot be read is counted in [`Losses`], with the place of the first; nothing is passed over silently.
-//! * Times are nanoseconds of the trace's clock. Text has microseconds, so its times end in three zeros.
-//! * Every count and length in a file is checked before use; what is decompressed is bounded.
+//! * Opens no files, and knows nothing about boots or sleeps.
+//! * Unreadable lines and records are counted in [`Losses`], with the offset of the first; nothing is skipped silently.
+//! * Times are in ns on the trace's clock. Text has a resolution of 1 µs.
+//! * Every count and length in a file is checked before use; decompressed sizes are limited.
 
 #![forbid(unsafe_code)]
 

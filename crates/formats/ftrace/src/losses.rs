@@ -1,28 +1,28 @@
-//! What was gone on without.
+//! Counts of unreadable data.
 
-/// What could not be read of a recording.
+/// What could not be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Losses {
-    /// Events that the recorder dropped because its buffer was full, as it counted them.
+    /// Events that the recorder dropped because its buffer was full, as counted by the recorder.
     pub overwritten: u64,
-    /// Places where the recorder says that events are missing, without a count.
+    /// Gaps in which the recorder dropped an unknown number of events.
     pub gaps: u64,
-    /// Lines of text that are no event.
+    /// Lines of text that are not events.
     pub unreadable_lines: u64,
-    /// Records whose event has no description in the file.
+    /// Records of events that the file does not describe.
     pub unknown_events: u64,
-    /// Lines of the file's lists of the kernel's symbols and of processes' mapped files that are neither.
+    /// Unreadable lines in the file's lists of kernel symbols and mapped files.
     pub unreadable_symbols: u64,
-    /// Call stacks of text, which has names and no addresses.
+    /// Call stacks in text, which has names but no addresses.
     pub text_stacks: u64,
-    /// Records and pages that are cut or contradict themselves.
+    /// Truncated or inconsistent records and pages.
     pub damaged: u64,
-    /// Where the first of the unreadable or damaged is, in bytes from the start of the file.
+    /// Offset of the first unreadable or damaged data in the file, bytes.
     pub first_at: Option<u64>,
 }
 
 impl Losses {
-    /// Counts something unreadable at `offset`.
+    /// Records the offset of unreadable data.
     pub(crate) fn at(&mut self, offset: usize) {
         self.first_at.get_or_insert(offset as u64);
     }

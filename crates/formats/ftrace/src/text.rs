@@ -1,4 +1,4 @@
-//! The tracer's text: one event a line.
+//! Reads trace text with one event per line.
 //!
 //! ```text
 //!           <idle>-0       [000] d..2.     0.440000: sched_switch: prev_comm=swapper/0 …     the kernel's
@@ -8,42 +8,40 @@
 use crate::event::{Body, Context, Event};
 use crate::losses::Losses;
 
-/// A recording as text.
+/// A trace in text form.
 #[derive(Clone, Copy, Debug)]
 pub struct TextTrace<'a> {
     bytes: &'a [u8],
 }
 
-/// How many lines are looked at to tell what a file is.
-const LINES_TO_RECOGNIZE: usize = 64;
+/// Number of lines inspected to recognize the format.
+const SNIFF_LINES: usize = 64;
 
 impl<'a> TextTrace<'a> {
-    /// A recording in `bytes`. Any bytes will do; what is no event is counted when they are read.
+    /// Wraps `bytes`, which may be anything: lines that are not events are counted when reading.
     #[must_use]
     pub const fn new(bytes: &'a [u8]) -> Self {
         Self { bytes }
     }
 
-    /// Whether `bytes` begin as such a recording does: with the kernel's heading, or with an event among the first lines.
+    /// True if `bytes` start with the kernel's header or have an event in the first lines.
     #[must_use]
     pub fn recognizes(bytes: &[u8]) -> bool {
         bytes.starts_with(b"# tracer:")
-            || lines(bytes)
-                .take(LINES_TO_RECOGNIZE)
-                .any(|(_, line)| std::str::from_utf8(line).ok().and_then(event).is_some())
+            || lines(bytes).take(SNIFF_LINES).any(|(_, line)| std::str::from_utf8(line).ok().and_then(event).is_some())
     }
 
-    /// The clock that stamped it, as the kernel calls it, where whoever recorded wrote it into the heading: `# trace_clock: mono`. The kernel
+    /// The clock as the kernel names it, if the recorder added it to the header: `# trace_clock: mono`. The kernel
     /// itself does not.
     #[must_use]
     pub fn clock(&self) -> Option<&'a str> {
-        let heading = lines(self.bytes).take(LINES_TO_RECOGNIZE).map(|(_, line)| line);
-        let mut heading = heading.take_while(|line| line.starts_with(b"#"));
-        let named = heading.find_map(|line| line.strip_prefix(b"# trace_clock: "))?;
+        let header = lines(self.bytes).take(SNIFF_LINES).map(|(_, line)| line);
+        let mut header = header.take_while(|line| line.starts_with(b"#"));
+        let named = header.find_map(|line| line.strip_prefix(b"# trace_clock: "))?;
         std::str::from_utf8(named).ok().map(str::trim).filter(|name| is_name(name))
     }
 
-    /// Gives every event to `each`, in the order of the text.
+    /// Passes every event to `each`, in file order. Returns what could not be read.
     pub fn read(self, mut each: impl FnMut(Event<'a>)) -> Losses {
         let mut losses = Losses::default();
         for (offset, line) in lines(self.bytes) {
@@ -57,8 +55,8 @@ impl<'a> TextTrace<'a> {
                     losses.text_stacks += u64::from(matches!(event.name, "kernel_stack" | "user_stack"));
                     each(event);
                 }
-                None if says_nothing(line) || is_graph_ornament(line) || is_frame(line) => {}
-                None if begins_stack(line) => losses.text_stacks += 1,
+                None if is_ignored(line) || is_graph_decoration(line) || is_frame(line) => {}
+                None if is_stack_header(line) => losses.text_stacks += 1,
                 None => match events_lost(line) {
                     Some(lost) => losses.overwritten = losses.overwritten.saturating_add(lost),
                     None => {
@@ -84,17 +82,17 @@ fn lines(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
 }
 
 fn event(line: &str) -> Option<Event<'_>> {
-    // What brackets hold may also be a priority, further on in a line of the other form: then no time follows.
-    let timed = |(who, cpu, rest)| Some((who, cpu, context_time_and_rest(rest)?));
-    let (who, cpu, (context, time, rest)) =
-        processor(line).and_then(timed).or_else(|| processor_and_flags(line).and_then(timed))?;
-    let who = who.trim();
-    // With the option `record-tgid` the process stands behind the thread: `task-123 (456)`.
-    let who = match who.rsplit_once(" (") {
+    // The brackets may also be a priority further right in the other format: then no time follows.
+    let timed = |(thread, cpu, rest)| Some((thread, cpu, context_time_and_rest(rest)?));
+    let (thread, cpu, (context, time, rest)) =
+        split_at_cpu(line).and_then(timed).or_else(|| split_at_cpu_and_flags(line).and_then(timed))?;
+    let thread = thread.trim();
+    // With the option `record-tgid` the process id follows the thread: `task-123 (456)`.
+    let thread = match thread.rsplit_once(" (") {
         Some((thread, process)) if process.ends_with(')') => thread.trim_end(),
-        _ => who,
+        _ => thread,
     };
-    let (task, pid) = who.rsplit_once('-')?;
+    let (task, pid) = thread.rsplit_once('-')?;
     let (name, body) = match rest.split_once(':') {
         Some((name, body)) if is_name(name) => (name, body.strip_prefix(' ').unwrap_or(body)),
         _ => system_call(rest)?,
@@ -102,24 +100,24 @@ fn event(line: &str) -> Option<Event<'_>> {
     Some(Event { time_ns: time, cpu, pid: pid.parse().ok()?, task, context, name, body: Body::Text(body) })
 }
 
-/// A line of the kernel's text of the function_graph tracer, with the options `funcgraph-abstime` and `funcgraph-proc`, without which
-/// a line says neither when nor whose it is:
+/// Parses function_graph text with the options `funcgraph-abstime` and `funcgraph-proc`. Without them a line has
+/// neither a time nor a thread:
 ///
 /// ```text
 ///   137.336960 |   0)  kworker-1234  |   0.633 us    |    foo();
 ///   137.336968 |   0)  kworker-1234  |               |  /* device_pm_callback_start: usb 1-1, … */
 /// ```
 fn graph_line(line: &str) -> Option<Event<'_>> {
-    if is_graph_ornament(line) {
+    if is_graph_decoration(line) {
         return None;
     }
     let (time, rest) = line.split_once('|')?;
     let time_ns = nanoseconds(time.trim())?;
     let (cpu, rest) = rest.split_once(')')?;
     let cpu = cpu.trim().parse().ok()?;
-    // A thread's name may hold the separator; what stands before the call does not.
-    let (who, call) = rest.split_once(" |")?;
-    let (task, pid) = who.trim().rsplit_once('-')?;
+    // A thread name may contain the separator; the text before the call does not.
+    let (thread, call) = rest.split_once(" |")?;
+    let (task, pid) = thread.trim().rsplit_once('-')?;
     let pid = pid.trim().parse().ok()?;
     let call = call.trim_start_matches('|');
     let at = |name, body| Event { time_ns, cpu, pid, task, context: None, name, body: Body::Text(body) };
@@ -131,7 +129,7 @@ fn graph_line(line: &str) -> Option<Event<'_>> {
         return is_name(name).then(|| at(name, body.trim()));
     }
     let name = if words.starts_with('}') { "funcgraph_exit" } else { "funcgraph_entry" };
-    // With the option `latency-format` the flags stand between thread and duration.
+    // With the option `latency-format` the flags are between thread and duration.
     let call = match call.split_once('|') {
         Some((_, rest)) if rest.contains('|') => rest,
         _ => call,
@@ -139,17 +137,17 @@ fn graph_line(line: &str) -> Option<Event<'_>> {
     call.contains('|').then(|| at(name, call))
 }
 
-/// What the function_graph tracer draws between its lines: where a processor goes to another thread, where an interrupt begins and ends.
-fn is_graph_ornament(line: &str) -> bool {
+/// True for lines that the function_graph tracer draws: thread switches on a processor, begin and end of interrupts.
+fn is_graph_decoration(line: &str) -> bool {
     let line = line.trim();
     (line.len() > 2 && line.bytes().all(|byte| byte == b'-'))
         || line.split_once(')').is_some_and(|(cpu, rest)| cpu.trim().parse::<u16>().is_ok() && rest.contains(" => "))
         || (line.contains('|') && (line.contains("==========>") || line.contains("<==========")))
 }
 
-/// What stands before `[processor]`, the processor, and what stands behind it. A task's name may hold brackets too, so that
-/// only digits in brackets, with a space on both sides, count.
-fn processor(line: &str) -> Option<(&str, u16, &str)> {
+/// Splits a line at `[split_at_cpu]`. A task name may contain brackets too, so only digits in brackets with a space on
+/// both sides count.
+fn split_at_cpu(line: &str) -> Option<(&str, u16, &str)> {
     let bytes = line.as_bytes();
     memchr::memchr_iter(b'[', bytes).find_map(|open| {
         let before = open.checked_sub(1)?;
@@ -163,11 +161,11 @@ fn processor(line: &str) -> Option<(&str, u16, &str)> {
     })
 }
 
-/// The same in trace-cmd's latency format, where the flags follow the processor at once: `task-1       1d.h2. 12.3: …`. Gives the line
-/// from its flags on.
-fn processor_and_flags(line: &str) -> Option<(&str, u16, &str)> {
-    const FLAGS: std::ops::RangeInclusive<usize> = 4..=8;
-    // The flags are the word before the first that is a time.
+/// The same for trace-cmd's latency format, where flags follow the processor number directly: `task-1       1d.h2.
+/// 12.3: …`. The last part starts with the flags.
+fn split_at_cpu_and_flags(line: &str) -> Option<(&str, u16, &str)> {
+    const FLAGS_LEN: std::ops::RangeInclusive<usize> = 4..=8;
+    // The flags are in the word before the first time.
     let time = line
         .split_ascii_whitespace()
         .find(|word| word.strip_suffix(':').is_some_and(|time| nanoseconds(time).is_some()))?;
@@ -176,15 +174,16 @@ fn processor_and_flags(line: &str) -> Option<(&str, u16, &str)> {
     let word_at = before.rfind(' ')? + 1;
     let word = before.get(word_at..)?;
     let digits = word.bytes().take_while(u8::is_ascii_digit).count();
-    // A preemption depth ends in digits; a processor is what the word begins with, and flags begin with one of the interrupts' letters.
+    // Flags may end in digits (the preemption depth), so the processor number is taken from the start of the word;
+    // flags start with one of the interrupt letters.
     let flags = word.get(digits..).filter(|flags| flags.starts_with(['.', 'd', 'D', 'b', 'X']))?;
-    if digits == 0 || !FLAGS.contains(&flags.len()) {
+    if digits == 0 || !FLAGS_LEN.contains(&flags.len()) {
         return None;
     }
     Some((line.get(..word_at)?, word.get(..digits)?.parse().ok()?, line.get(word_at + digits..)?))
 }
 
-/// What the kernel's text has of system calls: `sys_read(fd: 3, …)` when it begins, `sys_read -> 0x10` when it returns.
+/// Parses system calls in the kernel's text: `sys_read(fd: 3, …)` at the begin, `sys_read -> 0x10` at the return.
 fn system_call(text: &str) -> Option<(&str, &str)> {
     let end = text.find(['(', ' '])?;
     let (name, body) = text.split_at(end);
@@ -193,7 +192,7 @@ fn system_call(text: &str) -> Option<(&str, &str)> {
         .then_some((name, body))
 }
 
-/// Flags, where there are, then `seconds.fraction: `.
+/// Parses optional flags and `seconds.fraction: `.
 fn context_time_and_rest(text: &str) -> Option<(Option<Context>, u64, &str)> {
     let text = text.trim_start();
     let (word, rest) = text.split_once(' ')?;
@@ -207,8 +206,8 @@ fn context_time_and_rest(text: &str) -> Option<(Option<Context>, u64, &str)> {
     Some((flags.and_then(context), time, rest.trim_start()))
 }
 
-/// The third of the flags, as in `d.h2.`: `h` interrupt, `H` the same inside a soft interrupt, `s` soft interrupt, `Z` and `z` an
-/// interrupt that cannot be masked.
+/// Decodes the third flag, as in `d.h2.`: `h` interrupt, `H` interrupt inside a soft interrupt, `s` soft interrupt, `Z`
+/// and `z` non-maskable interrupt.
 fn context(flags: &str) -> Option<Context> {
     match flags.as_bytes().get(2)? {
         b'.' => Some(Context::Thread),
@@ -229,13 +228,14 @@ fn nanoseconds(text: &str) -> Option<u64> {
     seconds.parse::<u64>().ok()?.checked_mul(1_000_000_000)?.checked_add(fraction)
 }
 
-/// An event's name, or that of a function that wrote into the trace, which the compiler may have given an ending (`.isra.0`).
+/// True for an event name, or the name of a function that wrote into the trace, possibly with a compiler suffix
+/// (`.isra.0`).
 fn is_name(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.'))
 }
 
-/// Headings and other lines that stand between events by design.
-fn says_nothing(line: &str) -> bool {
+/// True for headers and other lines that are not events by design.
+fn is_ignored(line: &str) -> bool {
     line.trim().is_empty()
         || line.starts_with('#')
         || line.starts_with("cpus=")
@@ -243,20 +243,21 @@ fn says_nothing(line: &str) -> bool {
         || (line.starts_with("CPU ") && line.ends_with(" is empty"))
 }
 
-/// The head of a call stack in the kernel's text: `task-1 [000] d..2. 1.5: <stack trace>`, of a process `<user stack trace>`.
-fn begins_stack(line: &str) -> bool {
+/// True for the header of a call stack in the kernel's text: `task-1 [000] d..2. 1.5: <stack trace>` or `<user stack
+/// trace>`.
+fn is_stack_header(line: &str) -> bool {
     line.ends_with(": <stack trace>") || line.ends_with(": <user stack trace>")
 }
 
-/// A frame of a call stack: ` => schedule`, with an address only where somebody chose so.
+/// True for a stack frame: ` => schedule`, optionally with an address.
 fn is_frame(line: &str) -> bool {
     line.trim_start().starts_with("=> ")
 }
 
-/// `CPU:0 [LOST 123 EVENTS]` and `CPU:0 [123 EVENTS DROPPED]`.
+/// Parses `CPU:0 [LOST 123 EVENTS]` and `CPU:0 [123 EVENTS DROPPED]`.
 fn events_lost(line: &str) -> Option<u64> {
-    let (_, what) = line.trim().strip_prefix("CPU:")?.split_once('[')?;
-    what.split_ascii_whitespace().find_map(|word| word.parse().ok()).or(Some(1))
+    let (_, rest) = line.trim().strip_prefix("CPU:")?.split_once('[')?;
+    rest.split_ascii_whitespace().find_map(|word| word.parse().ok()).or(Some(1))
 }
 
 #[cfg(test)]
@@ -264,7 +265,7 @@ mod tests {
     use super::*;
     use crate::kind::Kind;
 
-    fn only(line: &str) -> Event<'_> {
+    fn read_one(line: &str) -> Event<'_> {
         let mut found = Vec::new();
         let losses = TextTrace::new(line.as_bytes()).read(|event| found.push(event));
         assert_eq!((found.len(), losses), (1, Losses::default()), "{line}");
@@ -272,11 +273,11 @@ mod tests {
     }
 
     #[test]
-    fn the_kernels_and_trace_cmds_lines_say_the_same() {
-        let kernel = only(
+    fn kernel_and_trace_cmd_lines_are_equivalent() {
+        let kernel = read_one(
             "  Web Content[1]-77    [013] d..2.    12.440007: sched_switch: prev_comm=Web Content[1] prev_pid=77 prev_prio=120 prev_state=R+ ==> next_comm=a:b next_pid=3 next_prio=98",
         );
-        let report = only(
+        let report = read_one(
             "  Web Content[1]-77    [013]    12.440007000: sched_switch:         Web Content[1]:77 [120] R+ ==> a:b:3 [98]",
         );
         assert_eq!((kernel.time_ns, kernel.cpu, kernel.pid), (12_440_007_000, 13, 77));
@@ -291,8 +292,8 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_the_function_graph_tracer_are_events_of_their_threads() {
-        let whole = only("  137.336960 |   0)  kworker/u4:2-77  |   0.633 us    |    foo();");
+    fn reads_function_graph_lines() {
+        let whole = read_one("  137.336960 |   0)  kworker/u4:2-77  |   0.633 us    |    foo();");
         assert_eq!((whole.time_ns, whole.cpu, whole.pid, whole.task), (137_336_960_000, 0, 77, "kworker/u4:2"));
         let is_foo = |event: &Event<'_>| {
             assert_eq!(
@@ -302,17 +303,18 @@ mod tests {
             );
         };
         is_foo(&whole);
-        is_foo(&only("  137.336960 |   0)  a-b-77  |  d..1. |   0.633 us    |    foo();"));
-        is_foo(&only(" a-77 [000] 137.336960: funcgraph_entry:        0.633 us   |    foo();"));
-        let end = only("  137.5 |   3)  a-77  | + 12.1 us     |  } /* foo */");
+        is_foo(&read_one("  137.336960 |   0)  a-b-77  |  d..1. |   0.633 us    |    foo();"));
+        is_foo(&read_one(" a-77 [000] 137.336960: funcgraph_entry:        0.633 us   |    foo();"));
+        let end = read_one("  137.5 |   3)  a-77  | + 12.1 us     |  } /* foo */");
         assert_eq!(Kind::of(&end), Some(Kind::FunctionEnd { depth: 0, duration_ns: Some(12_100), overrun: 0 }));
-        let raw = only(" a-77 [000] 1.5: funcgraph_exit:  func=0xff calltime=0x10 rettime=0x3e8 overrun=0x2 depth=1");
+        let raw =
+            read_one(" a-77 [000] 1.5: funcgraph_exit:  func=0xff calltime=0x10 rettime=0x3e8 overrun=0x2 depth=1");
         assert_eq!(Kind::of(&raw), Some(Kind::FunctionEnd { depth: 1, duration_ns: Some(984), overrun: 2 }));
-        let raw = only(" a-77 [000] 1.5: funcgraph_entry:  func=0xff depth=1");
+        let raw = read_one(" a-77 [000] 1.5: funcgraph_entry:  func=0xff depth=1");
         assert_eq!(Kind::of(&raw), Some(Kind::FunctionBegin { function: "0xff", depth: 1 }));
-        let event = only("  137.5 |   3)  a-77  |               |    /* initcall_start: func=foo+0x0/0x1 */");
+        let event = read_one("  137.5 |   3)  a-77  |               |    /* initcall_start: func=foo+0x0/0x1 */");
         assert_eq!(Kind::of(&event), Some(Kind::InitcallBegin("foo")));
-        // Without a time or a thread a line is counted, and what is drawn between lines is no loss.
+        // A line without a time or thread is counted; decorations are not losses.
         let text = " 0)   0.633 us    |  foo();\n ------------------------------------------\n 0)  a-1  =>  b-2\n\
                     1.5 |   0)  a-1  |   ==========> |\n";
         let losses = TextTrace::new(text.as_bytes()).read(|event| panic!("{event:?}"));
@@ -320,29 +322,30 @@ mod tests {
     }
 
     #[test]
-    fn trace_cmds_latency_format_says_the_same() {
-        let plain = only(
+    fn latency_format_is_equivalent() {
+        let plain = read_one(
             "  kworker/u4:2-77    [013]    12.440007: sched_switch: kworker/u4:2:77 [120] D ==> swapper/13:0 [120]",
         );
-        let latency =
-            only("kworker/-77     13d.h2.    12.440007: sched_switch: kworker/u4:2:77 [120] D ==> swapper/13:0 [120]");
+        let latency = read_one(
+            "kworker/-77     13d.h2.    12.440007: sched_switch: kworker/u4:2:77 [120] D ==> swapper/13:0 [120]",
+        );
         assert_eq!((latency.time_ns, latency.cpu, latency.pid), (plain.time_ns, plain.cpu, plain.pid));
         assert_eq!(Kind::of(&latency), Kind::of(&plain));
         assert_eq!((latency.context, plain.context), (Some(Context::Interrupt), None));
-        // Without a processor before them, flags say nothing of where.
+        // Flags without a processor number are rejected.
         for line in ["a-1 d.h2. 1.5: x: y", "a-1 0 1.5: x: y", "a-1 0d.h2.d.h2. 1.5: x: y", "0d.. 1.5: x: y"] {
             assert!(event(line).is_none(), "{line}");
         }
     }
 
     #[test]
-    fn raw_fields_say_the_same_as_sentences() {
+    fn raw_fields_are_equivalent() {
         let same = |name: &str, sentence: &str, raw: &str| {
             let line = |body: &str| format!("a b-7 [000] 1.5: {name}: {body}");
             let (sentence, raw) = (line(sentence), line(raw));
-            let expected = Kind::of(&only(&sentence));
+            let expected = Kind::of(&read_one(&sentence));
             assert!(expected.is_some_and(|kind| kind != Kind::Other), "{sentence}");
-            assert_eq!(Kind::of(&only(&raw)), expected, "{raw}");
+            assert_eq!(Kind::of(&read_one(&raw)), expected, "{raw}");
         };
         same(
             "sched_switch",
@@ -371,20 +374,20 @@ mod tests {
         );
         same("softirq_entry", "vec=1 [action=TIMER]", "vec=1");
         same("print", "tracing_mark_write: here", "ip=0xffffffff81 buf=here");
-        // An address is no name: the step of a suspend is lost, and counted as unreadable.
-        assert_eq!(Kind::of(&only("a-1 [000] 1.5: suspend_resume: action=0xffffffff81 val=3 start=1")), None);
-        assert_eq!(Kind::of(&only("a-1 [000] 1.5: print: ip=7 and more")), Some(Kind::Mark("ip=7 and more")));
+        // An address is not a name: the suspend step is unreadable.
+        assert_eq!(Kind::of(&read_one("a-1 [000] 1.5: suspend_resume: action=0xffffffff81 val=3 start=1")), None);
+        assert_eq!(Kind::of(&read_one("a-1 [000] 1.5: print: ip=7 and more")), Some(Kind::Mark("ip=7 and more")));
     }
 
     #[test]
-    fn system_calls_and_what_the_kernels_own_prints_say_are_events() {
-        let enter = only("a-1 [000] ..... 1.5: sys_openat(dfd: ffffff9c, filename: 7ffd, flags: 80000, mode: 0)");
-        let exit = only("a-1 [000] ..... 1.5: sys_openat -> 0x3");
+    fn reads_system_calls_and_trace_printk() {
+        let enter = read_one("a-1 [000] ..... 1.5: sys_openat(dfd: ffffff9c, filename: 7ffd, flags: 80000, mode: 0)");
+        let exit = read_one("a-1 [000] ..... 1.5: sys_openat -> 0x3");
         assert_eq!((enter.name, exit.name), ("sys_openat", "sys_openat"));
         assert!(matches!(enter.body, Body::Text(text) if text.starts_with("(dfd: ")));
         assert!(matches!(exit.body, Body::Text("-> 0x3")));
-        assert_eq!(only("a-1 [000] ..... 1.5: load.isra.0: 3 of 4").name, "load.isra.0");
-        assert_eq!(Kind::of(&only("a-1 [000] 1.5: bprint: load: 3 of 4")), Some(Kind::Mark("load: 3 of 4")));
+        assert_eq!(read_one("a-1 [000] ..... 1.5: load.isra.0: 3 of 4").name, "load.isra.0");
+        assert_eq!(Kind::of(&read_one("a-1 [000] 1.5: bprint: load: 3 of 4")), Some(Kind::Mark("load: 3 of 4")));
         for line in ["a-1 [000] ..... 1.5: sys_openat", "a-1 [000] ..... 1.5: other(x: 1)"] {
             assert!(event(line).is_none(), "{line}");
         }
@@ -392,7 +395,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_line_is_read_or_counted(
+        fn accepts_any_line(
             text: String,
             flags in "[0-9a-zA-Z.]{0,12}",
             name in "(sys_read|module_load|sched_switch|print|rpm_idle)[:( ]",
@@ -405,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn call_stacks_of_text_are_counted_and_their_lines_are_no_faults() {
+    fn counts_call_stacks_in_text() {
         let text = " a-1 [000] d..2. 1.5: module_load: ext4 E\n a-1 [000] d..2. 1.5: <stack trace>\n => trace_event\n => do_init_module\n\
                     a-1 [000] d..2. 1.6: <user stack trace>\n =>  <00007f1632b37b70>\n\
                     a-1 [000] 1.7: kernel_stack:         <stack trace >\n=> schedule (ffffffff98247a0a)\nno => frame\n";
@@ -416,10 +419,10 @@ mod tests {
     }
 
     #[test]
-    fn the_heading_can_name_the_clock() {
+    fn reads_clock_from_header() {
         let clock = |text: &'static str| TextTrace::new(text.as_bytes()).clock();
         assert_eq!(clock("# tracer: nop\n# trace_clock: mono\n#\n"), Some("mono"));
-        // Not named, not a name, and below the heading, where a program could have written it.
+        // Missing, invalid, and after the header, where a program could have written it.
         assert_eq!(clock("# tracer: nop\n#\n"), None);
         assert_eq!(clock("# tracer: nop\n# trace_clock: [mono] boot\n"), None);
         assert_eq!(clock("# tracer: nop\n a-1 [000] 1.5: print: x\n# trace_clock: mono\n"), None);
@@ -427,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn lost_events_are_counted_and_other_lines_are_told_apart() {
+    fn counts_lost_events_and_unreadable_lines() {
         let text = "# tracer: nop\n#\ncpus=2\n\nCPU:1 [LOST 123 EVENTS]\nCPU:0 [7 EVENTS DROPPED]\nno event at all\n";
         let losses = TextTrace::new(text.as_bytes()).read(|event| panic!("{event:?}"));
         assert_eq!((losses.overwritten, losses.unreadable_lines), (130, 1));

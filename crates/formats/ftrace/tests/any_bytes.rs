@@ -1,9 +1,9 @@
-//! Readers answer or refuse whatever they are given.
+//! Readers accept any input.
 
 use onoff_ftrace::{DataFile, Kind, TextTrace};
 use proptest::prelude::*;
 
-const HEAD: &[u8] = b"\x17\x08\x44tracing";
+const MAGIC: &[u8] = b"\x17\x08\x44tracing";
 
 fn read(bytes: &[u8]) {
     let _ = TextTrace::recognizes(bytes);
@@ -19,14 +19,14 @@ fn read(bytes: &[u8]) {
 
 proptest! {
     #[test]
-    fn any_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..2_000)) {
+    fn accepts_any_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..2_000)) {
         read(&bytes);
     }
 
     #[test]
-    fn any_bytes_behind_a_head(version in 6_u8..=7, bytes in proptest::collection::vec(any::<u8>(), 0..2_000)) {
-        // Little-endian, 8 bytes a long, pages of 4,096.
-        let mut file = [HEAD, &[b'0' + version, 0, 0, 8, 0, 0x10, 0, 0]].concat();
+    fn accepts_any_bytes_after_header(version in 6_u8..=7, bytes in proptest::collection::vec(any::<u8>(), 0..2_000)) {
+        // Little-endian, 8-byte words, 4,096-byte pages.
+        let mut file = [MAGIC, &[b'0' + version, 0, 0, 8, 0, 0x10, 0, 0]].concat();
         if version == 7 {
             file.extend(b"none\0\0");
             file.extend((file.len() as u64 + 8).to_le_bytes());
@@ -36,12 +36,12 @@ proptest! {
     }
 
     #[test]
-    fn any_line(name in "[a-z_]{1,24}", body in "\\PC{0,120}") {
+    fn accepts_any_line(name in "[a-z_]{1,24}", body in "\\PC{0,120}") {
         read(format!("  task-1 [000] d..2. 1.000001: {name}: {body}\n").as_bytes());
     }
 
     #[test]
-    fn lines_of_known_events(
+    fn accepts_any_body_of_known_events(
         name in prop::sample::select(vec![
             "sched_switch", "sched_waking", "block_rq_issue", "block_rq_complete", "initcall_finish",
             "device_pm_callback_start", "device_pm_callback_end", "suspend_resume", "rpm_return_int", "funcgraph_entry",

@@ -1,4 +1,4 @@
-//! Real recordings: the text and the trace.dat file of one trace say the same.
+//! Real recordings: the text and the trace.dat file of a trace have the same events.
 
 #![allow(clippy::unwrap_used)]
 
@@ -8,7 +8,7 @@ use std::path::Path;
 
 use onoff_ftrace::{DataFile, Kind, Losses, StackAddresses, TextTrace};
 
-/// The files of an archive whose name ends in one of `endings`.
+/// The files in an archive whose name ends in one of `endings`.
 fn files(archive: &Path, endings: [&str; 2]) -> BTreeMap<String, Vec<u8>> {
     let packed = std::fs::File::open(archive).unwrap();
     let plain = lzma_rust2::XzReader::new(std::io::BufReader::new(packed), true);
@@ -25,7 +25,7 @@ fn files(archive: &Path, endings: [&str; 2]) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
-/// Each processor's events: µs, thread, name, and what it means as text.
+/// The events of a processor: µs, thread, name, and the decoded event as text.
 type Sequence = Vec<(u64, u32, String, String)>;
 
 fn sequences(
@@ -46,7 +46,7 @@ fn sequences(
 }
 
 #[test]
-fn text_and_data_file_of_one_trace_say_the_same() {
+fn text_and_data_file_have_the_same_events() {
     let Some(samples) = onoff_testkit::real::samples("linux") else {
         return;
     };
@@ -77,19 +77,19 @@ fn text_and_data_file_of_one_trace_say_the_same() {
     assert!(compared > 100_000, "{compared}");
 }
 
-/// The call stacks of a kernel's text: a stack of the kernel is names, one of a process addresses.
+/// Reads the call stacks in kernel text: kernel stacks have names, user stacks addresses.
 fn stacks_of_text(text: &str) -> (Vec<Vec<String>>, Vec<Vec<String>>) {
     let (mut kernel, mut user) = (Vec::new(), Vec::new());
-    let mut of_user = false;
+    let mut is_user = false;
     for line in text.lines() {
         if line.ends_with(": <stack trace>") {
-            of_user = false;
+            is_user = false;
             kernel.push(Vec::new());
         } else if line.ends_with(": <user stack trace>") {
-            of_user = true;
+            is_user = true;
             user.push(Vec::new());
         } else if let Some(frame) = line.strip_prefix(" => ")
-            && let Some(stack) = if of_user { user.last_mut() } else { kernel.last_mut() }
+            && let Some(stack) = if is_user { user.last_mut() } else { kernel.last_mut() }
         {
             stack.push(frame.trim().to_owned());
         }
@@ -97,15 +97,15 @@ fn stacks_of_text(text: &str) -> (Vec<Vec<String>>, Vec<Vec<String>>) {
     (kernel, user)
 }
 
-/// A boot with the options `stacktrace` and `userstacktrace`: the kernel names the functions in its text itself.
+/// A boot with the options `stacktrace` and `userstacktrace`. The kernel resolves the function names in its own text.
 #[test]
-fn functions_of_call_stacks_are_named_as_the_kernel_names_them() {
+fn resolves_function_names_like_the_kernel() {
     let Some(samples) = onoff_testkit::real::samples("linux") else {
         return;
     };
     let archive = samples.join("boot-stacks.tar.xz");
     if !archive.exists() {
-        println!("no recording with call stacks: not compared");
+        println!("skipped: no recording with call stacks");
         return;
     }
     let files = files(&archive, ["boot.trace.txt", "boot.trace.dat"]);
@@ -131,7 +131,7 @@ fn functions_of_call_stacks_are_named_as_the_kernel_names_them() {
             _ => {}
         }
     });
-    // Text and file are both in the order of time; of one time on two processors the order may differ.
+    // Both are in time order, but events with equal times on two processors may be swapped.
     for list in [&mut kernel, &mut named, &mut user, &mut addresses] {
         list.sort();
     }

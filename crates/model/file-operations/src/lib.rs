@@ -1,9 +1,10 @@
-//! File operations as other programs record them: Process Monitor, `strace`, `blkparse`, `fio`, Darshan, our own CSV.
+//! Reads recordings of file operations into the tables of the model: Process Monitor, `strace`, `blkparse`, `fio`,
+//! Darshan, and CSV.
 
 #![forbid(unsafe_code)]
 
 use hashbrown::{HashMap, HashSet};
-use onoff_fileio::operations_csv::{self, Piece};
+use onoff_fileio::operations_csv::{self, Chunk};
 use onoff_fileio::{Format, Level, LossKind, Operation, OperationKind, Outcome, Summary};
 use onoff_trace::{
     Clock, Counter, FileIo, FileIos, FileOperation, IoLevel, Process, RecordingFile, Severity, StringId, StringPool,
@@ -18,15 +19,14 @@ const STATUS_END_OF_FILE: u32 = 0xC000_0011;
 const STATUS_UNSUCCESSFUL: u32 = 0xC000_0001;
 
 counters! {
-    /// Names of processes came without their ids.
-    IDS_MADE_UP = "fileio_process_ids_made_up", Notice, [FileIos, Processes],
-        "The recording names processes without their ids; onoff numbered them from the highest number down.";
+    GENERATED_IDS = "fileio_process_ids_made_up", Notice, [FileIos, Processes],
+        "The recording has process names without ids; onoff assigned ids in descending order from the highest number.";
 }
 
 /// Reads recordings of file operations into the model's tables.
 pub fn open(files: &Files, wanted: Tables) -> Result<Trace, Error> {
-    let mut filling = Filling::default();
-    filling.trace.wanted = wanted;
+    let mut builder = TraceBuilder::default();
+    builder.trace.wanted = wanted;
     let mut summaries = Vec::new();
     for (at, file) in files.iter().enumerate() {
         let mut released = 0;
@@ -35,13 +35,13 @@ pub fn open(files: &Files, wanted: Tables) -> Result<Trace, Error> {
             files.release(at, released..bytes);
             released = bytes;
         };
-        let summary = match read_in_pieces(file.bytes(), PIECE_BYTES, &mut filling.rows, &mut passed) {
+        let summary = match read_in_chunks(file.bytes(), CHUNK_BYTES, &mut builder.rows, &mut passed) {
             Some(summary) => summary,
-            None => onoff_fileio::read_and_pass(file.bytes(), &mut |of| filling.rows.add(of), &mut passed)
+            None => onoff_fileio::read_with_progress(file.bytes(), &mut |of| builder.rows.add(of), &mut passed)
                 .map_err(|source| Error::FileOperations { name: file.name().to_owned(), source })?,
         };
-        filling.count(file.name(), &summary);
-        filling.trace.files.push(RecordingFile {
+        builder.count(file.name(), &summary);
+        builder.trace.files.push(RecordingFile {
             name: file.name().to_owned(),
             content: summary.format.name(),
             bytes: file.stored_bytes(),
@@ -50,68 +50,69 @@ pub fn open(files: &Files, wanted: Tables) -> Result<Trace, Error> {
         });
         summaries.push(summary);
     }
-    Ok(filling.finish(&summaries))
+    Ok(builder.finish(&summaries))
 }
 
-/// Bytes of a piece: small enough that its rows are still near when they are put together.
-const PIECE_BYTES: usize = 2 << 20;
+/// Size of a chunk, bytes: small enough that its rows are still cached when they are merged.
+const CHUNK_BYTES: usize = 2 << 20;
 
-/// Reads a recording whose lines do not depend on each other, on all processors; `None`, and nothing read, where they do.
-fn read_in_pieces(bytes: &[u8], piece_bytes: usize, rows: &mut Rows, passed: &mut dyn FnMut(usize)) -> Option<Summary> {
-    // Not worth the while, or not ours.
-    if bytes.len() <= piece_bytes || onoff_fileio::recognize(bytes) != Some(Format::OperationsCsv) {
+/// Reads a recording with independent lines on all processors. Returns `None`, without reading anything, if lines
+/// depend on each other.
+fn read_in_chunks(bytes: &[u8], chunk_bytes: usize, rows: &mut Rows, passed: &mut dyn FnMut(usize)) -> Option<Summary> {
+    // Too small, or another format.
+    if bytes.len() <= chunk_bytes || onoff_fileio::recognize(bytes) != Some(Format::OperationsCsv) {
         return None;
     }
-    let mut pieces = operations_csv::pieces(bytes, piece_bytes)?;
+    let mut chunks = operations_csv::chunks(bytes, chunk_bytes)?;
     let mut all = Rows::default();
-    let mut sum: Option<Summary> = None;
+    let mut total: Option<Summary> = None;
     let mut first_ns = None;
-    let mut before: Vec<(Rows, Summary)> = Vec::new();
+    let mut previous: Vec<(Rows, Summary)> = Vec::new();
     loop {
-        let wave: Vec<Piece<'_>> = pieces.by_ref().take((rayon::current_num_threads() * 2).max(1)).collect();
-        // While one wave is read, the wave before is put together.
+        let batch: Vec<Chunk<'_>> = chunks.by_ref().take((rayon::current_num_threads() * 2).max(1)).collect();
+        // Merge the previous batch while this one is read.
         let (read, ()) = rayon::join(
-            || wave.par_iter().map(read_piece).collect::<Option<Vec<_>>>(),
+            || batch.par_iter().map(read_chunk).collect::<Option<Vec<_>>>(),
             || {
-                for (piece, summary) in before.drain(..) {
-                    first_ns = first_ns.or_else(|| piece.file_ios.start_ns.first().copied());
-                    all.absorb(&piece, first_ns.unwrap_or(0));
-                    match &mut sum {
-                        Some(sum) => sum.add(&summary),
-                        None => sum = Some(summary),
+                for (chunk, summary) in previous.drain(..) {
+                    first_ns = first_ns.or_else(|| chunk.file_ios.start_ns.first().copied());
+                    all.append(&chunk, first_ns.unwrap_or(0));
+                    match &mut total {
+                        Some(total) => total.add(&summary),
+                        None => total = Some(summary),
                     }
                 }
             },
         );
-        before = read?;
-        if before.is_empty() {
+        previous = read?;
+        if previous.is_empty() {
             break;
         }
-        if let Some(last) = wave.last() {
+        if let Some(last) = batch.last() {
             passed(last.end());
         }
     }
     if rows.file_ios.is_empty() {
         *rows = all;
     } else {
-        rows.absorb(&all, 0);
+        rows.append(&all, 0);
     }
-    sum
+    total
 }
 
-fn read_piece(piece: &Piece<'_>) -> Option<(Rows, Summary)> {
+fn read_chunk(chunk: &Chunk<'_>) -> Option<(Rows, Summary)> {
     let mut rows = Rows::default();
-    let summary = piece.read(&mut |operation| rows.add(operation))?;
+    let summary = chunk.read(&mut |operation| rows.add(operation))?;
     Some((rows, summary))
 }
 
 #[derive(Default)]
-struct Filling {
+struct TraceBuilder {
     trace: Trace,
     rows: Rows,
 }
 
-/// Operations as rows, and what they say of processes.
+/// Rows of operations, and the processes they belong to.
 struct Rows {
     strings: StringPool,
     file_ios: FileIos,
@@ -119,12 +120,12 @@ struct Rows {
     sorted: bool,
     earliest_ns: i64,
     last_ns: i64,
-    /// End of the last operation to end.
+    /// Latest end of an operation.
     end_ns: i64,
     file: (String, StringId),
     process: (Option<u32>, String),
     images: HashMap<u32, StringId>,
-    made_up: HashMap<String, u32>,
+    generated_ids: HashMap<String, u32>,
 }
 
 impl Default for Rows {
@@ -140,7 +141,7 @@ impl Default for Rows {
             file: (String::new(), StringId::EMPTY),
             process: (None, String::new()),
             images: HashMap::new(),
-            made_up: HashMap::new(),
+            generated_ids: HashMap::new(),
         }
     }
 }
@@ -153,7 +154,7 @@ impl Rows {
             self.file.1 = self.strings.intern(operation.file);
         }
         let pid = match operation.pid {
-            None if !operation.process.is_empty() => Some(self.numbered(operation.process)),
+            None if !operation.process.is_empty() => Some(self.generate_id(operation.process)),
             pid => pid,
         };
         if (self.process.0, self.process.1.as_str()) != (pid, operation.process) {
@@ -176,44 +177,45 @@ impl Rows {
         self.file_ios.push(row);
     }
 
-    /// A number for a process that has a name only.
-    fn numbered(&mut self, name: &str) -> u32 {
-        if let Some(&number) = self.made_up.get(name) {
+    /// A generated id for a process that has only a name.
+    fn generate_id(&mut self, name: &str) -> u32 {
+        if let Some(&number) = self.generated_ids.get(name) {
             return number;
         }
-        let number = u32::MAX - u32::try_from(self.made_up.len()).unwrap_or(0);
-        self.made_up.insert(name.to_owned(), number);
+        let number = u32::MAX - u32::try_from(self.generated_ids.len()).unwrap_or(0);
+        self.generated_ids.insert(name.to_owned(), number);
         number
     }
 
-    /// Keeps what a process is called; an id that is given to another name later is another life.
+    /// Records the name of a process. If an id later has another name, it belongs to another process.
     fn name_process(&mut self, pid: u32, image: StringId, start_ns: i64) {
         let known = self.images.insert(pid, image);
         if known != Some(image) {
-            // When the first life started nobody saw; the time is needed where the rows are put together.
+            // The real start of the first process is unknown; the time of its first operation is needed when rows are
+            // merged.
             self.processes.push(Process { image, start_ns: Some(start_ns), ..Process::unknown(pid) });
         }
     }
 
-    /// Appends the rows of a piece whose times start at `first_ns`.
-    fn absorb(&mut self, piece: &Self, first_ns: i64) {
-        // By text of the piece: the same here, once it is met.
-        let mut strings = vec![None; piece.strings.len()];
+    /// Appends the rows of a chunk whose times start at `first_ns`.
+    fn append(&mut self, chunk: &Self, first_ns: i64) {
+        // Maps strings of the chunk to strings of this pool, once they occur.
+        let mut strings = vec![None; chunk.strings.len()];
         let mut string = |own: &mut StringPool, id: StringId| match strings.get_mut(id.index()) {
-            Some(known) => *known.get_or_insert_with(|| own.intern(piece.strings.get(id))),
+            Some(known) => *known.get_or_insert_with(|| own.intern(chunk.strings.get(id))),
             None => StringId::EMPTY,
         };
-        let mut names: Vec<(&String, &u32)> = piece.made_up.iter().collect();
+        let mut names: Vec<(&String, &u32)> = chunk.generated_ids.iter().collect();
         names.sort_by_key(|&(_, &number)| std::cmp::Reverse(number));
         let numbers: HashMap<u32, u32> =
-            names.into_iter().map(|(name, &number)| (number, self.numbered(name))).collect();
+            names.into_iter().map(|(name, &number)| (number, self.generate_id(name))).collect();
         let number = |pid: u32| if numbers.is_empty() { pid } else { numbers.get(&pid).copied().unwrap_or(pid) };
-        for process in &piece.processes {
+        for process in &chunk.processes {
             let start_ns = process.start_ns.unwrap_or(0).saturating_sub(first_ns);
             let image = string(&mut self.strings, process.image);
             self.name_process(number(process.pid), image, start_ns);
         }
-        for io in piece.file_ios.iter() {
+        for io in chunk.file_ios.iter() {
             let file = string(&mut self.strings, io.file);
             self.push(FileIo {
                 start_ns: io.start_ns.saturating_sub(first_ns),
@@ -225,18 +227,18 @@ impl Rows {
         }
     }
 
-    /// The processes, the first of each id without the start that nobody saw.
+    /// Takes the processes. The first process of each id gets no start time, because it is unknown.
     fn take_processes(&mut self) -> Vec<Process> {
-        let mut met = HashSet::new();
-        let without = |process: Process| {
-            let start_ns = process.start_ns.filter(|_| !met.insert(process.pid));
+        let mut seen = HashSet::new();
+        let without_first_start = |process: Process| {
+            let start_ns = process.start_ns.filter(|_| !seen.insert(process.pid));
             Process { start_ns, ..process }
         };
-        std::mem::take(&mut self.processes).into_iter().map(without).collect()
+        std::mem::take(&mut self.processes).into_iter().map(without_first_start).collect()
     }
 }
 
-impl Filling {
+impl TraceBuilder {
     fn count(&mut self, name: &str, summary: &Summary) {
         for loss in summary.losses.iter() {
             let counter = counter(loss.kind);
@@ -246,7 +248,7 @@ impl Filling {
     }
 
     fn finish(mut self, summaries: &[Summary]) -> Trace {
-        self.trace.losses.add(&IDS_MADE_UP, self.rows.made_up.len() as u64);
+        self.trace.losses.add(&GENERATED_IDS, self.rows.generated_ids.len() as u64);
         self.trace.processes.extend(self.rows.take_processes());
         let Rows { strings, file_ios, sorted, earliest_ns, end_ns, .. } = self.rows;
         (self.trace.strings, self.trace.file_ios, self.trace.duration_ns) = (strings, file_ios, end_ns);
@@ -279,7 +281,7 @@ impl Filling {
     }
 }
 
-/// An operation as a row.
+/// Converts an operation to a row.
 pub fn row(operation: &Operation<'_>, pid: Option<u32>, file: StringId) -> FileIo {
     FileIo {
         start_ns: operation.start_ns,
@@ -312,7 +314,7 @@ pub fn row(operation: &Operation<'_>, pid: Option<u32>, file: StringId) -> FileI
     }
 }
 
-/// The counter of a loss; its name and text are those of the reader.
+/// The counter of a loss, with the name and text of the format crate.
 pub fn counter(kind: LossKind) -> Counter {
     Counter {
         name: kind.as_str(),
@@ -328,8 +330,8 @@ mod tests {
 
     use super::*;
 
-    /// A recording with everything that could differ where it is cut: quotes over line ends, names without ids, ids with new names, lines that
-    /// cannot be read, comments.
+    /// A recording with everything that chunk boundaries may affect: quoted line ends, names without ids, ids with new
+    /// names, unreadable lines, comments.
     fn recording(lines: usize) -> String {
         let mut text = "time,pid,process,file,operation,offset,length\n".to_owned();
         for at in 0..lines {
@@ -351,44 +353,44 @@ mod tests {
         (rows, summary)
     }
 
-    fn shown(rows: &mut Rows) -> Vec<String> {
+    fn formatted(rows: &mut Rows) -> Vec<String> {
         let text = |id: StringId| rows.strings.get(id).to_owned();
-        let mut shown: Vec<String> = rows
+        let mut formatted: Vec<String> = rows
             .file_ios
             .iter()
             .map(|io| format!("{io:?} {}", text(io.file)).replace(&format!("{:?}", io.file), ""))
             .collect();
         let processes: Vec<(u32, StringId, Option<i64>)> =
             rows.take_processes().into_iter().map(|process| (process.pid, process.image, process.start_ns)).collect();
-        shown.extend(
+        formatted.extend(
             processes.iter().map(|&(pid, image, start_ns)| format!("{pid} {} {start_ns:?}", rows.strings.get(image))),
         );
-        shown.push(format!("{} {} {} {}", rows.sorted, rows.earliest_ns, rows.last_ns, rows.end_ns));
-        shown
+        formatted.push(format!("{} {} {} {}", rows.sorted, rows.earliest_ns, rows.last_ns, rows.end_ns));
+        formatted
     }
 
     #[test]
-    fn pieces_of_any_size_give_what_the_whole_gives() {
+    fn chunks_of_any_size_give_the_same_rows() {
         let text = recording(3000);
-        let (mut by_one, of_whole) = whole(text.as_bytes());
-        let by_one = shown(&mut by_one);
-        for piece_bytes in [1, 37, 4096, 50_000] {
+        let (mut expected, expected_summary) = whole(text.as_bytes());
+        let expected = formatted(&mut expected);
+        for chunk_bytes in [1, 37, 4096, 50_000] {
             let mut rows = Rows::default();
             let mut passed = 0;
-            let summary = read_in_pieces(text.as_bytes(), piece_bytes, &mut rows, &mut |bytes| passed = bytes).unwrap();
-            assert_eq!(summary, of_whole);
-            assert_eq!(shown(&mut rows), by_one, "{piece_bytes}");
+            let summary = read_in_chunks(text.as_bytes(), chunk_bytes, &mut rows, &mut |bytes| passed = bytes).unwrap();
+            assert_eq!(summary, expected_summary);
+            assert_eq!(formatted(&mut rows), expected, "{chunk_bytes}");
             assert_eq!(passed, text.len());
         }
     }
 
     #[test]
-    fn lines_whose_place_is_their_time_are_read_as_a_whole() {
+    fn lines_without_times_are_not_read_in_chunks() {
         let mut rows = Rows::default();
         let untimed = "operation,offset,length\nread,0,4\nread,4,4\n";
-        assert!(read_in_pieces(untimed.as_bytes(), 8, &mut rows, &mut |_| {}).is_none());
+        assert!(read_in_chunks(untimed.as_bytes(), 8, &mut rows, &mut |_| {}).is_none());
         let some = format!("{}0.1,7,a.exe,b.dat,read,0,4\n,7,a.exe,b.dat,read,0,4\n", recording(0));
-        assert!(read_in_pieces(some.as_bytes(), 8, &mut rows, &mut |_| {}).is_none());
+        assert!(read_in_chunks(some.as_bytes(), 8, &mut rows, &mut |_| {}).is_none());
         assert!(rows.file_ios.is_empty());
     }
 }

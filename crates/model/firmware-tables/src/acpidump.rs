@@ -1,4 +1,4 @@
-//! The text of `acpidump`: a line with the table's name and address, then lines of up to 16 bytes.
+//! Reads the output of `acpidump`: a line with the table's name and address, then lines of up to 16 bytes.
 
 use onoff_trace::Severity;
 use onoff_trace::firmware::{FirmwareFaultKind, FirmwareForm};
@@ -6,39 +6,39 @@ use onoff_trace::firmware::{FirmwareFaultKind, FirmwareForm};
 use super::gathering::Gathering;
 use super::tables;
 
-/// The tables that matter here.
-const NAMES: [&str; 3] = ["FPDT", "FBPT", "S3PT"];
+/// Signatures of the tables to read.
+const SIGNATURES: [&str; 3] = ["FPDT", "FBPT", "S3PT"];
 
-/// Most bytes of a table that are read from text: a line of it is some 70 characters long, and a file of it is held as a whole.
-const MAX_BYTES: usize = 64 << 20;
+/// Maximum size of a table. Text is about five times larger than the table and is kept in memory.
+const MAX_TABLE_SIZE: usize = 64 << 20;
 
-/// Whether a text holds such a table.
-pub(super) fn is_it(text: &str) -> bool {
-    text.lines().any(|line| title(line).is_some_and(|name| NAMES.contains(&name)))
+/// True if the text has one of the tables.
+pub(super) fn recognizes(text: &str) -> bool {
+    text.lines().any(|line| signature(line).is_some_and(|name| SIGNATURES.contains(&name)))
 }
 
-/// Adds the tables of `text`.
+/// Adds the tables in `text`.
 pub(super) fn add(name: &str, text: &str, gathering: &mut Gathering) {
-    gathering.input(name, FirmwareForm::Acpidump);
+    gathering.add_input(name, FirmwareForm::Acpidump);
     let mut table: Option<(String, Vec<u8>)> = None;
     for (number, line) in text.lines().enumerate() {
-        if let Some(signature) = title(line) {
+        if let Some(signature) = signature(line) {
             finish(&mut table, gathering);
-            if NAMES.contains(&signature) {
+            if SIGNATURES.contains(&signature) {
                 table = Some((format!("{name}, {signature}"), Vec::new()));
             }
             continue;
         }
         let Some((_, bytes)) = &mut table else { continue };
         match hexadecimal_line(line) {
-            Some((offset, more)) if offset == bytes.len() && bytes.len() < MAX_BYTES => bytes.extend(more),
+            Some((offset, more)) if offset == bytes.len() && bytes.len() < MAX_TABLE_SIZE => bytes.extend(more),
             None if line.trim().is_empty() => finish(&mut table, gathering),
             _ => {
                 gathering.fault(
                     FirmwareFaultKind::UnreadableText,
                     Severity::Error,
                     format!("{name}: line {}", number + 1),
-                    format!("not the line with byte {:#x} of the table; the table ends here", bytes.len()),
+                    format!("expected byte {:#x} of the table; the rest of the table was skipped", bytes.len()),
                     0,
                 );
                 finish(&mut table, gathering);
@@ -54,14 +54,14 @@ fn finish(table: &mut Option<(String, Vec<u8>)>, gathering: &mut Gathering) {
     }
 }
 
-/// `FPDT @ 0x00000000BDF4C000`: the name.
-fn title(line: &str) -> Option<&str> {
+/// Parses `FPDT @ 0x00000000BDF4C000` to the signature.
+fn signature(line: &str) -> Option<&str> {
     let (name, address) = line.split_once('@')?;
     let name = name.trim();
     (name.len() == 4 && super::text::number(address).is_some()).then_some(name)
 }
 
-/// `  0010: 43 54 4C ..  CTL ...`: the offset and the bytes. Two blanks end the bytes: what follows shows them as characters.
+/// Parses `  0010: 43 54 4C ..  CTL ...` to the offset and the bytes. Two spaces end the bytes; the characters follow.
 fn hexadecimal_line(line: &str) -> Option<(usize, Vec<u8>)> {
     let (offset, rest) = line.split_once(':')?;
     let offset = usize::from_str_radix(offset.trim(), 16).ok()?;
@@ -80,14 +80,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_with_their_characters_beside() {
+    fn parses_hexadecimal_lines() {
         let line = "    0030: 41 42 00 FF                                      AB..";
         assert_eq!(hexadecimal_line(line), Some((0x30, vec![0x41, 0x42, 0, 0xff])));
         let full = "  0000: 46 50 44 54 44 00 00 00 01 CE 49 4E 54 45 4C 20  FPDTD.....INTEL ";
         assert_eq!(hexadecimal_line(full).map(|(_, bytes)| bytes.len()), Some(16));
         assert_eq!(hexadecimal_line("rubbish: here"), None);
-        assert_eq!(title("FPDT @ 0x00000000BDF4C000"), Some("FPDT"));
-        assert_eq!(title("    FPDT @ 0xBDF4C000"), Some("FPDT"));
-        assert_eq!(title("mail@example.com"), None);
+        assert_eq!(signature("FPDT @ 0x00000000BDF4C000"), Some("FPDT"));
+        assert_eq!(signature("    FPDT @ 0xBDF4C000"), Some("FPDT"));
+        assert_eq!(signature("mail@example.com"), None);
     }
 }

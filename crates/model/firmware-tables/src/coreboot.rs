@@ -1,73 +1,71 @@
-//! coreboot's timestamps: the text of `cbmem -t` and `cbmem -T`, and the table itself as it lies in memory (`CBMEM_ID_TIMESTAMP`).
+//! Reads coreboot timestamps: the output of `cbmem -t` and `cbmem -T`, and the table in memory (`CBMEM_ID_TIMESTAMP`).
 //!
-//! A timestamp is a moment with a number. Numbers that belong together, such as the start and the end of romstage, make a measurement with
-//! a length; the others are points.
+//! A timestamp is a point in time with a number. Numbers that belong together, such as the start and end of romstage,
+//! form a measurement with a duration; the others are points.
 
 use onoff_trace::firmware::{FirmwareEdge, FirmwareEvent, FirmwareForm, FirmwareGuid, FirmwareWork};
 
 use super::gathering::{Boot, Gathering};
 
-/// The class that a measurement's start and end share: EDK II's of stretches between modules and inside one.
-const BETWEEN_MODULES: u16 = 0x50;
-const INSIDE_A_MODULE: u16 = 0x40;
+/// Classes for the begin and end of measurements, as in EDK II: cross-module and in-module work.
+const CROSS_MODULE_CLASS: u16 = 0x50;
+const IN_MODULE_CLASS: u16 = 0x40;
 
-/// Timestamps that end a stage or a step, each with the one that starts it and with its name (`timestamp_serialized.h`). Stages are
-/// between modules.
+/// Start and end timestamps of stages and steps, with names (`timestamp_serialized.h`). Stages are cross-module.
 const PAIRS: &[(u32, u32, &str, u16)] = &[
-    (11, 12, "bootblock", BETWEEN_MODULES),
-    (1, 4, "romstage", BETWEEN_MODULES),
-    (100, 101, "postcar", BETWEEN_MODULES),
-    (10, 99, "ramstage", BETWEEN_MODULES),
-    (2, 3, "RAM initialization", INSIDE_A_MODULE),
-    (5, 6, "verified boot", INSIDE_A_MODULE),
-    (8, 9, "load of ramstage", INSIDE_A_MODULE),
-    (13, 14, "load of romstage", INSIDE_A_MODULE),
-    (15, 16, "LZMA decompression", INSIDE_A_MODULE),
-    (17, 18, "LZ4 decompression", INSIDE_A_MODULE),
-    (30, 40, "device enumeration", INSIDE_A_MODULE),
-    (40, 50, "device configuration", INSIDE_A_MODULE),
-    (50, 60, "device enable", INSIDE_A_MODULE),
-    (60, 70, "device initialization", INSIDE_A_MODULE),
-    (65, 67, "option ROM", INSIDE_A_MODULE),
-    (90, 99, "load of the payload", INSIDE_A_MODULE),
-    (110, 111, "forced delay", INSIDE_A_MODULE),
-    (112, 113, "reading microcode", INSIDE_A_MODULE),
-    (114, 115, "event log", INSIDE_A_MODULE),
-    (501, 502, "load of verstage", INSIDE_A_MODULE),
-    (503, 504, "TPM initialization", INSIDE_A_MODULE),
-    (505, 506, "verifying the key block", INSIDE_A_MODULE),
-    (507, 510, "verifying the body", INSIDE_A_MODULE),
-    (511, 512, "TPM PCR extension", INSIDE_A_MODULE),
-    (513, 514, "locking the TPM", INSIDE_A_MODULE),
-    (515, 518, "embedded controller sync", INSIDE_A_MODULE),
-    (900, 901, "AmdInitReset", INSIDE_A_MODULE),
-    (902, 903, "AmdInitEarly", INSIDE_A_MODULE),
-    (904, 905, "AmdInitPost", INSIDE_A_MODULE),
-    (906, 907, "AmdInitEnv", INSIDE_A_MODULE),
-    (908, 909, "AmdInitMid", INSIDE_A_MODULE),
-    (910, 911, "AmdInitLate", INSIDE_A_MODULE),
-    (940, 941, "waiting for the ME", INSIDE_A_MODULE),
-    (942, 943, "end of POST to the ME", INSIDE_A_MODULE),
-    (948, 949, "CSE firmware sync", INSIDE_A_MODULE),
-    (950, 951, "FspMemoryInit", INSIDE_A_MODULE),
-    (952, 953, "FspTempRamExit", INSIDE_A_MODULE),
-    (954, 955, "FspSiliconInit", INSIDE_A_MODULE),
-    (956, 957, "FspNotify(AfterPciEnumeration)", INSIDE_A_MODULE),
-    (958, 959, "FspNotify(ReadyToBoot)", INSIDE_A_MODULE),
-    (960, 961, "FspNotify(EndOfFirmware)", INSIDE_A_MODULE),
-    (962, 963, "FspMultiPhaseSiInit", INSIDE_A_MODULE),
-    (99, 1101, "payload", BETWEEN_MODULES),
+    (11, 12, "bootblock", CROSS_MODULE_CLASS),
+    (1, 4, "romstage", CROSS_MODULE_CLASS),
+    (100, 101, "postcar", CROSS_MODULE_CLASS),
+    (10, 99, "ramstage", CROSS_MODULE_CLASS),
+    (2, 3, "RAM initialization", IN_MODULE_CLASS),
+    (5, 6, "verified boot", IN_MODULE_CLASS),
+    (8, 9, "load of ramstage", IN_MODULE_CLASS),
+    (13, 14, "load of romstage", IN_MODULE_CLASS),
+    (15, 16, "LZMA decompression", IN_MODULE_CLASS),
+    (17, 18, "LZ4 decompression", IN_MODULE_CLASS),
+    (30, 40, "device enumeration", IN_MODULE_CLASS),
+    (40, 50, "device configuration", IN_MODULE_CLASS),
+    (50, 60, "device enable", IN_MODULE_CLASS),
+    (60, 70, "device initialization", IN_MODULE_CLASS),
+    (65, 67, "option ROM", IN_MODULE_CLASS),
+    (90, 99, "load of the payload", IN_MODULE_CLASS),
+    (110, 111, "forced delay", IN_MODULE_CLASS),
+    (112, 113, "reading microcode", IN_MODULE_CLASS),
+    (114, 115, "event log", IN_MODULE_CLASS),
+    (501, 502, "load of verstage", IN_MODULE_CLASS),
+    (503, 504, "TPM initialization", IN_MODULE_CLASS),
+    (505, 506, "verifying the key block", IN_MODULE_CLASS),
+    (507, 510, "verifying the body", IN_MODULE_CLASS),
+    (511, 512, "TPM PCR extension", IN_MODULE_CLASS),
+    (513, 514, "locking the TPM", IN_MODULE_CLASS),
+    (515, 518, "embedded controller sync", IN_MODULE_CLASS),
+    (900, 901, "AmdInitReset", IN_MODULE_CLASS),
+    (902, 903, "AmdInitEarly", IN_MODULE_CLASS),
+    (904, 905, "AmdInitPost", IN_MODULE_CLASS),
+    (906, 907, "AmdInitEnv", IN_MODULE_CLASS),
+    (908, 909, "AmdInitMid", IN_MODULE_CLASS),
+    (910, 911, "AmdInitLate", IN_MODULE_CLASS),
+    (940, 941, "waiting for the ME", IN_MODULE_CLASS),
+    (942, 943, "end of POST to the ME", IN_MODULE_CLASS),
+    (948, 949, "CSE firmware sync", IN_MODULE_CLASS),
+    (950, 951, "FspMemoryInit", IN_MODULE_CLASS),
+    (952, 953, "FspTempRamExit", IN_MODULE_CLASS),
+    (954, 955, "FspSiliconInit", IN_MODULE_CLASS),
+    (956, 957, "FspNotify(AfterPciEnumeration)", IN_MODULE_CLASS),
+    (958, 959, "FspNotify(ReadyToBoot)", IN_MODULE_CLASS),
+    (960, 961, "FspNotify(EndOfFirmware)", IN_MODULE_CLASS),
+    (962, 963, "FspMultiPhaseSiInit", IN_MODULE_CLASS),
+    (99, 1101, "payload", CROSS_MODULE_CLASS),
 ];
 
-/// Bytes of the table's header, and of each timestamp.
-const HEADER: usize = 16;
-const ENTRY: usize = 12;
-/// No table holds more timestamps, none has a larger number, and no clock ticks faster, MHz.
+/// Size of the table's header and of an entry, bytes.
+const HEADER_SIZE: usize = 16;
+const ENTRY_SIZE: usize = 12;
+/// Limits of valid tables: number of timestamps, timestamp number, and clock frequency.
 const MAX_TIMESTAMPS: usize = 4096;
 const MAX_NUMBER: u32 = 2_000;
-const FASTEST_MHZ: u16 = 20_000;
+const MAX_MHZ: u16 = 20_000;
 
-/// A timestamp.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Timestamp {
     number: u32,
@@ -75,8 +73,8 @@ struct Timestamp {
     name: String,
 }
 
-/// Whether a text is that of `cbmem`: timestamps in the order of time, with the start and the end of a stage among them.
-pub(super) fn is_it(text: &str) -> bool {
+/// True for the output of `cbmem`: timestamps in time order, including the start and end of a stage.
+pub(super) fn recognizes(text: &str) -> bool {
     let mut row: Vec<Timestamp> = Vec::new();
     for line in text.lines().take(MAX_TIMESTAMPS) {
         match timestamp(line) {
@@ -84,7 +82,7 @@ pub(super) fn is_it(text: &str) -> bool {
             _ => row.clear(),
         }
         let has = |number| row.iter().any(|one| one.number == number);
-        let stages = PAIRS.iter().filter(|&&(.., class)| class == BETWEEN_MODULES);
+        let stages = PAIRS.iter().filter(|&&(.., class)| class == CROSS_MODULE_CLASS);
         if row.len() >= 3 && stages.into_iter().any(|&(start, end, ..)| has(start) && has(end)) {
             return true;
         }
@@ -92,72 +90,74 @@ pub(super) fn is_it(text: &str) -> bool {
     false
 }
 
-/// Adds the timestamps in the text of `cbmem`.
+/// Adds the timestamps in the output of `cbmem`.
 pub(super) fn add(name: &str, text: &str, gathering: &mut Gathering) {
-    gathering.input(name, FirmwareForm::Cbmem);
+    gathering.add_input(name, FirmwareForm::Cbmem);
     let found: Vec<Timestamp> = text.lines().filter_map(timestamp).take(MAX_TIMESTAMPS).collect();
-    gathering.boot(boot(name, &found));
+    gathering.add_boot(boot(name, &found));
 }
 
-/// A line of `cbmem -t`, as in `   2:before RAM initialization     46,334 (27,376)`, or of `cbmem -T`: number, time, difference and name between
-/// tabs. Times are in µs since the processor's clock started.
+/// Parses a line of `cbmem -t`, such as `   2:before RAM initialization     46,334 (27,376)`, or of `cbmem -T`: number,
+/// time, difference and name separated by tabs. Times are in µs since the processor's clock started.
 fn timestamp(line: &str) -> Option<Timestamp> {
-    let of = |number: &str, time: &str, name: &str| {
+    let parse = |number: &str, time: &str, name: &str| {
         let number: u32 = number.trim().parse().ok().filter(|&number| number <= MAX_NUMBER)?;
         let digits: String = time.trim().chars().filter(|&digit| digit != ',').collect();
         let micros: i64 = digits.parse().ok().filter(|&micros| micros >= 0)?;
         let name = name.trim();
         (!name.is_empty()).then(|| Timestamp { number, time_ns: micros.saturating_mul(1_000), name: name.to_owned() })
     };
-    // Logs are sent by mail: a reply has a mark before each line it quotes.
+    // Logs are quoted in mails, with a mark before each line.
     let line = line.trim_start_matches(['>', ' ']);
     let mut parts = line.split('\t');
     if let (Some(number), Some(time), Some(_), Some(name), None) =
         (parts.next(), parts.next(), parts.next(), parts.next(), parts.next())
     {
-        return of(number, time, name);
+        return parse(number, time, name);
     }
     let (number, rest) = line.split_once(':')?;
     let rest = match rest.trim_end().strip_suffix(')') {
         Some(rest) => rest.rsplit_once('(')?.0,
         None => rest,
     };
-    // At least two blanks keep name and time apart.
+    // Name and time are separated by at least two spaces.
     let (name, time) = rest.trim_end().rsplit_once("  ")?;
-    of(number, time, name)
+    parse(number, time, name)
 }
 
-/// The timestamps of a table's bytes; `None` for bytes that are no such table. It has no signature: every field must be one that a table
-/// can have.
+/// Parses the bytes of a table; `None` for other bytes. The table has no signature, so every field must be plausible.
 fn table(bytes: &[u8]) -> Option<Vec<Timestamp>> {
     let u64_at = |at: usize| Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
     let u32_at = |at: usize| Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
     let u16_at = |at: usize| Some(u16::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
     let base = u64_at(0)?;
-    let (room, mhz) = (usize::from(u16_at(8)?), u16_at(10)?);
+    let (capacity, mhz) = (usize::from(u16_at(8)?), u16_at(10)?);
     let count = usize::try_from(u32_at(12)?).ok()?;
-    let sound = (2..=room).contains(&count) && room <= MAX_TIMESTAMPS && (1..=FASTEST_MHZ).contains(&mhz);
-    if !sound || bytes.len() < HEADER + count * ENTRY || bytes.len() > (HEADER + room * ENTRY).next_multiple_of(4096) {
+    let is_plausible = (2..=capacity).contains(&count) && capacity <= MAX_TIMESTAMPS && (1..=MAX_MHZ).contains(&mhz);
+    if !is_plausible
+        || bytes.len() < HEADER_SIZE + count * ENTRY_SIZE
+        || bytes.len() > (HEADER_SIZE + capacity * ENTRY_SIZE).next_multiple_of(4096)
+    {
         return None;
     }
     let mut found = Vec::with_capacity(count);
-    for entry in bytes.get(HEADER..)?.chunks_exact(ENTRY).take(count) {
+    for entry in bytes.get(HEADER_SIZE..)?.chunks_exact(ENTRY_SIZE).take(count) {
         let number = u32::from_le_bytes(*entry.first_chunk()?);
         let stamp = i64::from_le_bytes(*entry.get(4..)?.first_chunk()?);
         let ticks = i128::from(base) + i128::from(stamp);
         let time_ns = i64::try_from(ticks * 1_000 / i128::from(mhz)).ok().filter(|&ns| ns >= 0);
         found.push(Timestamp { number, time_ns: time_ns.filter(|_| number <= MAX_NUMBER)?, name: String::new() });
     }
-    // A boot that takes a day is none.
-    let longest_ns = 86_400_000_000_000;
-    found.iter().all(|one| one.time_ns < longest_ns).then_some(found)
+    // A boot shorter than a day.
+    let max_ns = 86_400_000_000_000;
+    found.iter().all(|one| one.time_ns < max_ns).then_some(found)
 }
 
-/// Adds the timestamps of a table's bytes; whether they are one.
+/// Adds the timestamps of a table. Returns false if the bytes are not a table.
 pub(super) fn add_table(name: &str, bytes: &[u8], gathering: &mut Gathering) -> bool {
     let Some(found) = table(bytes) else { return false };
-    gathering.input(name, FirmwareForm::CbmemTable);
-    gathering.boot(boot(name, &found));
+    gathering.add_input(name, FirmwareForm::CbmemTable);
+    gathering.add_boot(boot(name, &found));
     true
 }
 
@@ -170,7 +170,7 @@ fn boot(name: &str, found: &[Timestamp]) -> Boot {
             class,
             time_ns,
             module: FirmwareGuid::default(),
-            // A step is the only thing with a name inside a stage.
+            // Inside a stage, only steps have names.
             module_name: if work == FirmwareWork::InModule { text.to_owned() } else { String::new() },
             caller: None,
             handle: None,
@@ -181,8 +181,8 @@ fn boot(name: &str, found: &[Timestamp]) -> Boot {
     for one in found {
         let mut in_pair = false;
         for &(start, end, text, class) in PAIRS {
-            let work = if class == BETWEEN_MODULES { FirmwareWork::CrossModule } else { FirmwareWork::InModule };
-            // A start whose end was never written is a point: the stage was left on another way.
+            let work = if class == CROSS_MODULE_CLASS { FirmwareWork::CrossModule } else { FirmwareWork::InModule };
+            // A start without an end is a point: the stage was left in another way.
             let has_other = |number| found.iter().any(|other| other.number == number);
             if one.number == end && has_other(start) {
                 in_pair = true;

@@ -1,5 +1,5 @@
-//! What EDK II's shell command `dp` prints: the phases and the lists of its summary, which hold lengths, and its raw trace (`dp -R`), which
-//! holds moments.
+//! Reads the output of EDK II's shell command `dp`: the summary, which has durations, and the raw trace (`dp -R`), which
+//! has times.
 //!
 //! ```text
 //! ==[ Major Phases ]========
@@ -10,8 +10,8 @@
 //!     1:                0          44B7C8          99A012                              PEIM                       PcdPeim
 //! ```
 //!
-//! The formats are those of `Dp.uni` in EDK II. Up to version 2.4 the raw trace counts ticks of a timer whose frequency the heading
-//! names; from 2.5 on it is read from the firmware's own table, in ns.
+//! The formats are those of `Dp.uni` in EDK II. Up to version 2.4 the raw trace has ticks of a timer whose frequency is
+//! in the heading; since 2.5 it is read from the firmware's own table, in ns.
 
 use onoff_trace::Severity;
 use onoff_trace::firmware::{
@@ -20,35 +20,35 @@ use onoff_trace::firmware::{
 
 use super::gathering::{Boot, Gathering};
 
-/// Rows that are kept, at most: firmware measures some ten thousand.
+/// Maximum number of rows; firmware has about ten thousand.
 const MAX_ROWS: usize = 1 << 18;
-const BETWEEN_MODULES: u16 = 0x50;
-const INSIDE_A_MODULE: u16 = 0x40;
-/// The phases in their order.
+const CROSS_MODULE_CLASS: u16 = 0x50;
+const IN_MODULE_CLASS: u16 = 0x40;
+/// The phases in order.
 const PHASES: [&str; 4] = ["SEC", "PEI", "DXE", "BDS"];
-/// Columns of a raw trace's token and module, with the blanks before them.
-const RAW_COLUMN: usize = 33;
-/// The version that reads the firmware's table, whose times are ns.
-const READS_TABLE: (u32, u32) = (2, 5);
+/// Width of the token and module columns of a raw trace, including leading spaces.
+const RAW_COLUMN_WIDTH: usize = 33;
+/// First version that reads the firmware's table, whose times are in ns.
+const FIRST_TABLE_VERSION: (u32, u32) = (2, 5);
 
-/// Whether a text is such an output: a phase's length or a raw row below one of its headings.
-pub(super) fn is_it(text: &str) -> bool {
+/// True if the text has a phase duration or a raw row below one of dp's headings.
+pub(super) fn recognizes(text: &str) -> bool {
     let mut section = Section::None;
     text.lines().any(|line| {
-        let line = plain(line);
+        let line = strip_escapes(line);
         if let Some(title) = heading(&line) {
             section = Section::of(title);
         }
         match section {
             Section::Phases => phase(&line).is_some(),
             Section::Raw => raw_row(&line).is_some(),
-            Section::Handles | Section::Peims | Section::General | Section::All => length(&line, section).is_some(),
+            Section::Handles | Section::Peims | Section::General | Section::All => duration(&line, section).is_some(),
             Section::None => false,
         }
     })
 }
 
-/// The part of the output that a line belongs to.
+/// Section of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Section {
     None,
@@ -74,14 +74,14 @@ impl Section {
     }
 }
 
-/// A line without the cursor movements that a shell writes to a serial port.
-fn plain(line: &str) -> String {
+/// Removes the cursor movements that a shell writes to a serial port.
+fn strip_escapes(line: &str) -> String {
     let mut text = String::with_capacity(line.len());
     let mut characters = line.chars();
     while let Some(character) = characters.next() {
         match character {
             '\u{1b}' => {
-                // `ESC [`, parameters, and a letter that ends it.
+                // `ESC [`, parameters, and a final letter.
                 if characters.next() == Some('[') {
                     characters.by_ref().find(char::is_ascii_alphabetic);
                 }
@@ -105,30 +105,30 @@ fn number(text: &str) -> Option<u64> {
     (!digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())).then(|| digits.parse().ok()).flatten()
 }
 
-/// A phase and its length, ns.
+/// Parses a phase and its duration, ns.
 fn phase(line: &str) -> Option<(&'static str, u64)> {
     let (name, rest) = line.trim().split_once(" Phase Duration:")?;
     let name = PHASES.into_iter().find(|phase| *phase == name.trim())?;
-    let (length, unit) = rest.trim().split_once(' ')?;
+    let (duration, unit) = rest.trim().split_once(' ')?;
     let ns = match unit.trim() {
         "(us)" => 1_000,
         "(ms)" => 1_000_000,
         _ => return None,
     };
-    Some((name, number(length)?.checked_mul(ns)?))
+    Some((name, number(duration)?.checked_mul(ns)?))
 }
 
-/// Kind of work, its class, and the name that is kept of a token.
+/// Decodes a token to the kind of work, its class, and the name to keep.
 fn work(token: &str) -> (FirmwareWork, u16, &str) {
     match token {
         "StartImage:" | "PEIM" => (FirmwareWork::EntryPoint, 1, ""),
         "LoadImage:" => (FirmwareWork::LoadImage, 3, ""),
         "DB:Start:" => (FirmwareWork::DriverStart, 5, ""),
-        // Names are cut to the width of their column.
+        // Names are truncated to the width of their column.
         "DB:Support:" | "DB:Support" => (FirmwareWork::DriverSupport, 7, ""),
         "DB:Stop:" => (FirmwareWork::DriverStop, 9, ""),
-        phase if PHASES.contains(&phase) => (FirmwareWork::CrossModule, BETWEEN_MODULES, phase),
-        token => (FirmwareWork::InModule, INSIDE_A_MODULE, token),
+        phase if PHASES.contains(&phase) => (FirmwareWork::CrossModule, CROSS_MODULE_CLASS, phase),
+        token => (FirmwareWork::InModule, IN_MODULE_CLASS, token),
     }
 }
 
@@ -136,7 +136,7 @@ fn work(token: &str) -> (FirmwareWork, u16, &str) {
 struct RawRow<'l> {
     handle: u64,
     start: u64,
-    /// Zero for work that did not end.
+    /// Zero if the work did not end.
     end: u64,
     token: &'l str,
     module: &'l str,
@@ -148,21 +148,21 @@ fn raw_row(line: &str) -> Option<RawRow<'_>> {
     let mut hexadecimal = || {
         let field = rest.trim_start();
         let (digits, after) = field.split_once(char::is_whitespace)?;
-        // The blank that ends a field is the first of the next column.
+        // The space after a field belongs to the next column.
         rest = field.get(digits.len()..).unwrap_or(after);
         u64::from_str_radix(digits, 16).ok()
     };
     let (handle, start, end) = (hexadecimal()?, hexadecimal()?, hexadecimal()?);
-    let whole = |text: &str| !text.trim().is_empty() && !text.trim().contains("  ");
-    let columns = rest.split_at_checked(RAW_COLUMN).filter(|(token, _)| whole(token));
+    let is_single_field = |text: &str| !text.trim().is_empty() && !text.trim().contains("  ");
+    let columns = rest.split_at_checked(RAW_COLUMN_WIDTH).filter(|(token, _)| is_single_field(token));
     let (token, module) = columns.or_else(|| rest.trim().split_once(char::is_whitespace))?;
-    // `dp -i` adds an identifier in a column of its own.
-    let module = module.get(..RAW_COLUMN).filter(|module| whole(module)).unwrap_or(module);
+    // `dp -i` adds an identifier column.
+    let module = module.get(..RAW_COLUMN_WIDTH).filter(|module| is_single_field(module)).unwrap_or(module);
     Some(RawRow { handle, start, end, token: token.trim(), module: module.trim() })
 }
 
-/// A row of one of the lists: module, name of the work, and length in ns.
-fn length(line: &str, section: Section) -> Option<FirmwareLength> {
+/// Parses a row of a list to module, name of the work, and duration in ns.
+fn duration(line: &str, section: Section) -> Option<FirmwareLength> {
     let (index, rest) = line.split_once(':')?;
     number(index.trim())?;
     let mut words: Vec<&str> = rest.split_whitespace().collect();
@@ -202,7 +202,7 @@ fn length(line: &str, section: Section) -> Option<FirmwareLength> {
     })
 }
 
-/// The unit of a raw trace's counts.
+/// The heading, which determines the unit of the raw trace's counts.
 #[derive(Clone, Copy, Debug, Default)]
 struct Heading {
     version: Option<(u32, u32)>,
@@ -211,7 +211,7 @@ struct Heading {
 }
 
 impl Heading {
-    fn see(&mut self, line: &str) {
+    fn parse_line(&mut self, line: &str) {
         if let Some(version) = line.trim().strip_prefix("DP Build Version:") {
             let parts = version.trim().split_once('.');
             self.version = parts.and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
@@ -222,32 +222,32 @@ impl Heading {
         }
     }
 
-    /// A count as ns; `None` where its unit is not known.
+    /// Converts a count to ns; `None` if its unit is unknown.
     fn ns(&self, count: u64) -> Option<u64> {
-        if self.version.is_some_and(|version| version >= READS_TABLE) {
+        if self.version.is_some_and(|version| version >= FIRST_TABLE_VERSION) {
             return Some(count);
         }
-        // A timer that counts down starts at a value that is not printed with the trace.
+        // A timer that counts down starts at a value that the trace lacks.
         let kilohertz = self.kilohertz.filter(|_| self.version.is_some() && !self.down)?;
         u64::try_from(u128::from(count) * 1_000_000 / u128::from(kilohertz)).ok()
     }
 }
 
-/// Adds what `text` says.
+/// Adds the data in `text`.
 pub(super) fn add(name: &str, text: &str, gathering: &mut Gathering) {
-    gathering.input(name, FirmwareForm::DpCommand);
-    let mut reading =
-        Reading { name, gathering, boot: Boot { from: name.to_owned(), ..Boot::default() }, rows: 0, unplaced: 0 };
+    gathering.add_input(name, FirmwareForm::DpCommand);
+    let mut reader =
+        DpReader { name, gathering, boot: Boot { from: name.to_owned(), ..Boot::default() }, rows: 0, unknown_unit: 0 };
     let mut section = Section::None;
     let mut heading = Heading::default();
     let mut phases: [Option<u64>; 4] = [None; 4];
     for line in text.lines() {
-        let line = plain(line);
+        let line = strip_escapes(line);
         if let Some(title) = self::heading(&line) {
             section = Section::of(title);
             continue;
         }
-        heading.see(&line);
+        heading.parse_line(&line);
         match section {
             Section::Phases => {
                 if let Some((phase, ns)) = phase(&line) {
@@ -256,31 +256,31 @@ pub(super) fn add(name: &str, text: &str, gathering: &mut Gathering) {
                 }
             }
             Section::Raw => {
-                if let Some(row) = raw_row(&line).filter(|_| reading.has_room()) {
-                    reading.raw(&row, &heading);
+                if let Some(row) = raw_row(&line).filter(|_| reader.has_room()) {
+                    reader.raw(&row, &heading);
                 }
             }
             Section::Handles | Section::Peims | Section::General | Section::All => {
-                if let Some(length) = length(&line, section).filter(|_| reading.has_room()) {
-                    reading.gathering.length(length);
+                if let Some(duration) = duration(&line, section).filter(|_| reader.has_room()) {
+                    reader.gathering.add_duration(duration);
                 }
             }
             Section::None => {}
         }
     }
-    reading.finish(phases);
+    reader.finish(phases);
 }
 
-struct Reading<'a> {
+struct DpReader<'a> {
     name: &'a str,
     gathering: &'a mut Gathering,
     boot: Boot,
     rows: usize,
-    /// Raw rows whose counts have no known unit.
-    unplaced: u64,
+    /// Number of raw rows without a known unit.
+    unknown_unit: u64,
 }
 
-impl Reading<'_> {
+impl DpReader<'_> {
     fn has_room(&mut self) -> bool {
         self.rows += 1;
         self.rows <= MAX_ROWS
@@ -288,14 +288,14 @@ impl Reading<'_> {
 
     fn raw(&mut self, row: &RawRow<'_>, heading: &Heading) {
         let (Some(start_ns), Some(end_ns)) = (heading.ns(row.start), heading.ns(row.end)) else {
-            self.unplaced += 1;
+            self.unknown_unit += 1;
             return;
         };
         let (work, class, text) = work(row.token);
         let edges = [(FirmwareEdge::Begin, start_ns), (FirmwareEdge::End, end_ns)];
         let ended = if row.end == 0 { 1 } else { 2 };
         for (edge, stored) in edges.into_iter().take(ended) {
-            let Some(time_ns) = self.gathering.time_ns(stored, "a measurement's time", self.name) else { return };
+            let Some(time_ns) = self.gathering.time_ns(stored, "the time of a measurement", self.name) else { return };
             self.boot.events.push(FirmwareEvent {
                 work,
                 edge,
@@ -314,39 +314,41 @@ impl Reading<'_> {
     fn finish(mut self, phases: [Option<u64>; 4]) {
         let measured = !self.boot.events.is_empty();
         if !measured {
-            self.place(phases);
+            self.place_phases(phases);
         }
-        // Rows come in the order of their starts, each with its end.
+        // Rows are in the order of their starts, each followed by its end.
         self.boot.events.sort_by_key(|event| event.time_ns);
-        if self.unplaced > 0 {
+        if self.unknown_unit > 0 {
             let text = format!(
-                "the unit of {} counts of the raw trace is not known: the text lacks dp's heading with its version and the timer's frequency; they are left out",
-                self.unplaced
+                "{} rows of the raw trace were skipped: the unit is unknown without dp's heading, which has its version and the timer frequency",
+                self.unknown_unit
             );
             self.gathering.fault(FirmwareFaultKind::LengthsOnly, Severity::Warning, self.name.to_owned(), text, 0);
         } else if !measured {
-            let text = "dp printed lengths and no moments: phases are shown one after the other from the reset; 'dp -R' prints the moments".to_owned();
+            let text = "dp printed durations without start times, so phases are shown one after another from the reset; use 'dp -R' to print times".to_owned();
             self.gathering.fault(FirmwareFaultKind::LengthsOnly, Severity::Notice, self.name.to_owned(), text, 0);
         }
         if self.rows > MAX_ROWS {
-            let text = format!("more than {MAX_ROWS} rows; {} are not read", self.rows - MAX_ROWS);
+            let text = format!("more than {MAX_ROWS} rows; {} were skipped", self.rows - MAX_ROWS);
             self.gathering.fault(FirmwareFaultKind::TooManyRecords, Severity::Error, self.name.to_owned(), text, 0);
         }
-        self.gathering.boot(self.boot);
+        self.gathering.add_boot(self.boot);
     }
 
-    /// The phases, one after the other: each starts where the one before it ends.
-    fn place(&mut self, phases: [Option<u64>; 4]) {
+    /// Adds the phases one after another, each starting at the end of the previous one.
+    fn place_phases(&mut self, phases: [Option<u64>; 4]) {
         let mut at = 0_u64;
-        for (phase, length) in PHASES.into_iter().zip(phases) {
-            let Some(length) = length else { continue };
-            let ends = [(FirmwareEdge::Begin, at), (FirmwareEdge::End, at.saturating_add(length))];
+        for (phase, duration) in PHASES.into_iter().zip(phases) {
+            let Some(duration) = duration else { continue };
+            let ends = [(FirmwareEdge::Begin, at), (FirmwareEdge::End, at.saturating_add(duration))];
             for (edge, stored) in ends {
-                let Some(time_ns) = self.gathering.time_ns(stored, "a phase's length", self.name) else { return };
+                let Some(time_ns) = self.gathering.time_ns(stored, "the duration of a phase", self.name) else {
+                    return;
+                };
                 self.boot.events.push(FirmwareEvent {
                     work: FirmwareWork::CrossModule,
                     edge,
-                    class: BETWEEN_MODULES,
+                    class: CROSS_MODULE_CLASS,
                     time_ns,
                     module: FirmwareGuid::default(),
                     module_name: String::new(),
@@ -356,7 +358,7 @@ impl Reading<'_> {
                     apic: 0,
                 });
             }
-            at = at.saturating_add(length);
+            at = at.saturating_add(duration);
         }
     }
 }
@@ -366,35 +368,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_of_each_list() {
-        let handle = length(
+    fn parses_rows_of_each_list() {
+        let handle = duration(
             "   12:  [ 5C]                         FAT File System      DB:Start:        1520",
             Section::Handles,
         );
         let handle = handle.unwrap();
         assert_eq!((handle.work, handle.module.as_str()), (FirmwareWork::DriverStart, "FAT File System"));
         assert_eq!(handle.duration_ns, 1_520_000);
-        let wide = length("  112:  [15C]   Usb Xhci Driver    StartImage:    7    3", Section::Handles).unwrap();
+        let wide = duration("  112:  [15C]   Usb Xhci Driver    StartImage:    7    3", Section::Handles).unwrap();
         assert_eq!((wide.module.as_str(), wide.duration_ns), ("Usb Xhci Driver", 7_000));
         let peim = "    3:    9B3ADA4F-AE56-4C24-8DEA-F03B7558AE50   PEIM         412";
-        assert_eq!(length(peim, Section::Peims).unwrap().module, "9B3ADA4F-AE56-4C24-8DEA-F03B7558AE50");
+        assert_eq!(duration(peim, Section::Peims).unwrap().module, "9B3ADA4F-AE56-4C24-8DEA-F03B7558AE50");
         let general =
-            length("   40:                  BdsDxe                     PlatformBoot       20311", Section::General);
+            duration("   40:                  BdsDxe                     PlatformBoot       20311", Section::General);
         let general = general.unwrap();
         assert_eq!((general.work, general.text.as_str()), (FirmwareWork::InModule, "PlatformBoot"));
         let all = "    9:   0x7E8C1018                              DiskIoDxe    StartImage:       88";
-        assert_eq!(length(all, Section::All).unwrap().module, "DiskIoDxe");
-        assert_eq!(length("    9: I 0x7E8C1018    DiskIoDxe    StartImage:       0", Section::All), None);
-        // Titles, rulers and totals are no rows.
+        assert_eq!(duration(all, Section::All).unwrap().module, "DiskIoDxe");
+        assert_eq!(duration("    9: I 0x7E8C1018    DiskIoDxe    StartImage:       0", Section::All), None);
+        // Titles, rulers and totals are not rows.
         for line in
             ["Index:  Handle     Driver Name     Description    Time(us)", "-------", "", "5:", "5: 7", "x: a b 7"]
         {
-            assert_eq!(length(line, Section::General), None, "{line}");
+            assert_eq!(duration(line, Section::General), None, "{line}");
         }
     }
 
     #[test]
-    fn raw_rows_keep_names_with_blanks() {
+    fn raw_rows_allow_spaces_in_names() {
         let token = format!("{:>33}", "DB:Start:");
         let module = format!("{:>33}", "FAT File System");
         let line =
@@ -402,7 +404,7 @@ mod tests {
         let row = raw_row(&line).unwrap();
         assert_eq!((row.handle, row.start, row.end), (0x7E8C_1018, 0x44B_7C8, 0x99A_012));
         assert_eq!((row.token, row.module), ("DB:Start:", "FAT File System"));
-        // With an identifier behind, and with the blanks squeezed by a terminal.
+        // With an identifier, and with spaces collapsed by a terminal.
         let row = raw_row(&format!("{line} {:5}", 42)).map(|row| (row.token.to_owned(), row.module.to_owned()));
         assert_eq!(row, Some(("DB:Start:".to_owned(), "FAT File System".to_owned())));
         let row = raw_row("7: 7E8C1018 44B7C8 99A012 PEIM PcdPeim").unwrap();
@@ -413,10 +415,10 @@ mod tests {
     }
 
     #[test]
-    fn counts_have_a_unit_or_none() {
+    fn converts_counts_with_known_unit() {
         let of = |lines: &[&str]| {
             let mut heading = Heading::default();
-            lines.iter().for_each(|line| heading.see(line));
+            lines.iter().for_each(|line| heading.parse_line(line));
             heading.ns(48_000)
         };
         let frequency = "System Performance Timer Frequency:      24,000 (KHz)";
@@ -429,9 +431,9 @@ mod tests {
     }
 
     #[test]
-    fn cursor_movements_are_no_text() {
-        assert_eq!(plain("\u{1b}[05;01H  SEC Phase\u{1b}[0m Duration:\r"), "  SEC Phase Duration:");
-        assert_eq!(plain("\u{1b}"), "");
+    fn removes_cursor_movements() {
+        assert_eq!(strip_escapes("\u{1b}[05;01H  SEC Phase\u{1b}[0m Duration:\r"), "  SEC Phase Duration:");
+        assert_eq!(strip_escapes("\u{1b}"), "");
         assert_eq!(heading("==[ Major Phases ]========"), Some("Major Phases"));
         assert_eq!(heading("==[ x ]=====x"), None);
         assert_eq!(phase("  PEI Phase Duration:       1234 (ms)"), Some(("PEI", 1_234_000_000)));

@@ -1,4 +1,4 @@
-//! The document that EDK II's Python tools write of these tables (`FpdtParserData`).
+//! Reads the XML document that EDK II's Python tools write of these tables (`FpdtParserData`).
 
 use onoff_firmware::{BasicBoot, Event, EventForm, MAX_RECORDS, S3Resume, S3Suspend, Uuid};
 use onoff_trace::Severity;
@@ -11,29 +11,29 @@ use quick_xml::events::{BytesStart, Event as Node};
 use super::gathering::{Boot, Gathering};
 use super::{tables, text};
 
-/// Whether a text is such a document.
-pub(super) fn is_it(text: &str) -> bool {
+/// True if the text is such a document.
+pub(super) fn recognizes(text: &str) -> bool {
     text.trim_start().starts_with('<') && (text.contains("<FpdtParserData") || text.contains("<Fbpt"))
 }
 
-/// A record while its element is open.
+/// A record whose element is open.
 #[derive(Debug)]
-struct Open {
-    /// The element's name: the record ends with it.
+struct OpenRecord {
+    /// Name of the element; its end tag ends the record.
     name: String,
     number: u16,
     bytes: u64,
-    /// Names and values of the elements inside.
+    /// Names and values of the child elements.
     fields: Vec<(String, String)>,
 }
 
-/// Most fields of a record: those that are known have at most six.
+/// Maximum number of fields per record; known records have at most six.
 const MAX_FIELDS: usize = 16;
 
-/// Adds what `document` tells.
+/// Adds the data in `document`.
 pub(super) fn add(name: &str, document: &str, gathering: &mut Gathering) {
-    gathering.input(name, FirmwareForm::Edk2Xml);
-    let mut reading = Reading {
+    gathering.add_input(name, FirmwareForm::Edk2Xml);
+    let mut collector = RecordCollector {
         name,
         boot: Boot { from: name.to_owned(), ..Boot::default() },
         counts: Vec::new(),
@@ -41,14 +41,14 @@ pub(super) fn add(name: &str, document: &str, gathering: &mut Gathering) {
         gathering,
     };
     let mut reader = Reader::from_str(document);
-    let mut open: Option<Open> = None;
+    let mut open: Option<OpenRecord> = None;
     loop {
         let place = reader.buffer_position();
         match reader.read_event() {
             Ok(Node::Start(element)) if open.is_none() => open = begin(&element, false),
             Ok(Node::Empty(element)) if open.is_none() => {
                 if let Some(record) = begin(&element, true) {
-                    reading.record(record, place);
+                    collector.record(record, place);
                 }
             }
             Ok(Node::Start(element) | Node::Empty(element)) => {
@@ -61,42 +61,42 @@ pub(super) fn add(name: &str, document: &str, gathering: &mut Gathering) {
                 }
             }
             Ok(Node::End(element)) => {
-                let ends = |record: &mut Open| record.name == element.name().as_ref();
+                let ends = |record: &mut OpenRecord| record.name == element.name().as_ref();
                 if let Some(record) = open.take_if(ends) {
-                    reading.record(record, place);
+                    collector.record(record, place);
                 }
             }
             Ok(Node::Eof) => break,
             Ok(_) => {}
             Err(error) => {
                 let left = (document.len() as u64).saturating_sub(place);
-                reading.gathering.fault(
+                collector.gathering.fault(
                     FirmwareFaultKind::UnreadableText,
                     Severity::Error,
                     tables::place(name, place),
-                    format!("{error}; {left} bytes are not read"),
+                    format!("{error}; {left} bytes were skipped"),
                     left,
                 );
                 break;
             }
         }
-        if reading.records >= MAX_RECORDS {
+        if collector.records >= MAX_RECORDS {
             let left = (document.len() as u64).saturating_sub(place);
-            reading.gathering.fault(
+            collector.gathering.fault(
                 FirmwareFaultKind::TooManyRecords,
                 Severity::Error,
                 tables::place(name, place),
-                format!("more than {MAX_RECORDS} records; {left} bytes are not read"),
+                format!("more than {MAX_RECORDS} records; {left} bytes were skipped"),
                 left,
             );
             break;
         }
     }
-    reading.finish();
+    collector.finish();
 }
 
-/// The record that an element begins; `None` for elements that are no record. An empty one has its fields as attributes.
-fn begin(element: &BytesStart<'_>, empty: bool) -> Option<Open> {
+/// Starts the record of an element; `None` for other elements. An empty element has its fields as attributes.
+fn begin(element: &BytesStart<'_>, empty: bool) -> Option<OpenRecord> {
     let number = text::number(&attribute(element, "PerformanceRecordType")?)?;
     let bytes = attribute(element, "RecordLength").and_then(|text| text::number(&text));
     let name = element.name().as_ref().to_owned();
@@ -104,7 +104,7 @@ fn begin(element: &BytesStart<'_>, empty: bool) -> Option<Open> {
     if empty {
         fields.push(("Element".to_owned(), name.clone()));
     }
-    Some(Open { name, number: u16::try_from(number).ok()?, bytes: bytes.unwrap_or(0), fields })
+    Some(OpenRecord { name, number: u16::try_from(number).ok()?, bytes: bytes.unwrap_or(0), fields })
 }
 
 fn attribute(element: &BytesStart<'_>, name: &str) -> Option<String> {
@@ -113,7 +113,7 @@ fn attribute(element: &BytesStart<'_>, name: &str) -> Option<String> {
     Some(quick_xml::escape::unescape(&raw).map(std::borrow::Cow::into_owned).unwrap_or(raw))
 }
 
-struct Reading<'a> {
+struct RecordCollector<'a> {
     name: &'a str,
     boot: Boot,
     counts: Vec<(u16, FirmwareRecordCount)>,
@@ -121,8 +121,8 @@ struct Reading<'a> {
     gathering: &'a mut Gathering,
 }
 
-impl Reading<'_> {
-    fn record(&mut self, record: Open, offset: u64) {
+impl RecordCollector<'_> {
+    fn record(&mut self, record: OpenRecord, offset: u64) {
         self.records += 1;
         let place = tables::place(self.name, offset);
         let element = record.name.as_str();
@@ -130,7 +130,7 @@ impl Reading<'_> {
             "FirmwareBasicBootPerformanceEvent" => self.basic_boot(&record, &place),
             "S3ResumeEvent" | "S3ResumePerformanceEvent" => self.resume(&record, &place),
             "S3SuspendEvent" | "S3SuspendPerformanceEvent" => self.suspend(&record, &place),
-            // What a pointer points at is in the document itself.
+            // The document contains the tables that pointers refer to.
             _ => match EventForm::of(record.number) {
                 Some(form) => self.event(form, &record, &place),
                 None => Some(()),
@@ -141,7 +141,7 @@ impl Reading<'_> {
                 FirmwareFaultKind::UnreadableText,
                 Severity::Error,
                 place,
-                format!("{element} lacks a field or has one that is no number; it is left out"),
+                format!("{element} was skipped: a field is missing or not a number"),
                 0,
             );
         }
@@ -160,7 +160,7 @@ impl Reading<'_> {
         count.bytes = count.bytes.saturating_add(record.bytes);
     }
 
-    fn basic_boot(&mut self, record: &Open, place: &str) -> Option<()> {
+    fn basic_boot(&mut self, record: &OpenRecord, place: &str) -> Option<()> {
         let times = BasicBoot {
             reset_end_ns: record.number_of("ResetEnd")?,
             loader_load_ns: record.number_of("OSLoaderLoadImageStart")?,
@@ -172,7 +172,7 @@ impl Reading<'_> {
         Some(())
     }
 
-    fn resume(&mut self, record: &Open, place: &str) -> Option<()> {
+    fn resume(&mut self, record: &OpenRecord, place: &str) -> Option<()> {
         let resume = S3Resume {
             count: u32::try_from(record.number_of("ResumeCount")?).ok()?,
             last_ns: record.number_of("FullResume")?,
@@ -180,20 +180,20 @@ impl Reading<'_> {
         };
         let last_ns = self.gathering.time_ns(resume.last_ns, "the last resume", place);
         let average_ns = self.gathering.time_ns(resume.average_ns, "the mean resume", place);
-        self.gathering.resume(FirmwareResume { count: resume.count.into(), last_ns, average_ns });
+        self.gathering.add_resume(FirmwareResume { count: resume.count.into(), last_ns, average_ns });
         Some(())
     }
 
-    fn suspend(&mut self, record: &Open, place: &str) -> Option<()> {
+    fn suspend(&mut self, record: &OpenRecord, place: &str) -> Option<()> {
         let suspend =
             S3Suspend { start_ns: record.number_of("SuspendStart")?, end_ns: record.number_of("SuspendEnd")? };
-        let start_ns = self.gathering.time_ns(suspend.start_ns, "the suspend's start", place)?;
-        let end_ns = self.gathering.time_ns(suspend.end_ns, "the suspend's end", place)?;
-        self.gathering.suspend(FirmwareSuspend { start_ns, end_ns });
+        let start_ns = self.gathering.time_ns(suspend.start_ns, "the suspend start", place)?;
+        let end_ns = self.gathering.time_ns(suspend.end_ns, "the suspend end", place)?;
+        self.gathering.add_suspend(FirmwareSuspend { start_ns, end_ns });
         Some(())
     }
 
-    fn event(&mut self, form: EventForm, record: &Open, place: &str) -> Option<()> {
+    fn event(&mut self, form: EventForm, record: &OpenRecord, place: &str) -> Option<()> {
         let guid = |name: &str| Uuid::parse_str(record.text_of(name)?).ok();
         let has_handle = matches!(form, EventForm::GuidQword | EventForm::GuidQwordString);
         let event = Event {
@@ -211,7 +211,7 @@ impl Reading<'_> {
     }
 
     fn finish(self) {
-        self.gathering.table(FirmwareTable {
+        self.gathering.add_table(FirmwareTable {
             signature: "FBPT".to_owned(),
             input: self.name.to_owned(),
             offset: 0,
@@ -221,11 +221,11 @@ impl Reading<'_> {
             records: self.counts.into_iter().map(|(_, count)| count).collect(),
             pointers: Vec::new(),
         });
-        self.gathering.boot(self.boot);
+        self.gathering.add_boot(self.boot);
     }
 }
 
-impl Open {
+impl OpenRecord {
     fn text_of(&self, name: &str) -> Option<&str> {
         let field = self.fields.iter().find(|(field, _)| field.eq_ignore_ascii_case(name))?;
         Some(&field.1)

@@ -1,4 +1,4 @@
-//! What the inputs told, brought together: one boot, whichever of them told most of it.
+//! Combines the data of all inputs into one boot.
 
 use onoff_trace::Severity;
 use onoff_trace::firmware::{
@@ -8,10 +8,10 @@ use onoff_trace::firmware::{
 
 use onoff_input::content_hash::sha256;
 
-/// Most faults that are kept one by one: a hostile input may have one in every byte.
+/// Maximum number of listed faults; a malicious input may have one per byte.
 const MAX_FAULTS: usize = 1000;
 
-/// A boot as one input tells it.
+/// A boot from one input.
 #[derive(Debug, Default)]
 pub(crate) struct Boot {
     pub(crate) from: String,
@@ -20,18 +20,18 @@ pub(crate) struct Boot {
 }
 
 impl Boot {
-    fn worth(&self) -> (bool, bool) {
+    fn completeness(&self) -> (bool, bool) {
         (!self.events.is_empty(), self.checkpoints.is_some())
     }
 }
 
-/// What has been found so far.
+/// Data collected from the inputs so far.
 #[derive(Debug, Default)]
 pub struct Gathering {
     inputs: Vec<FirmwareInput>,
     tables: Vec<FirmwareTable>,
     boots: Vec<Boot>,
-    /// Which boot of a serial log: 0 is the last, -1 the one before.
+    /// Boot of a serial log to use: 0 is the last, -1 the one before it.
     pub chosen_boot: i64,
     logged: Vec<FirmwareLoggedBoot>,
     lengths: Vec<FirmwareLength>,
@@ -43,43 +43,43 @@ pub struct Gathering {
 }
 
 impl Gathering {
-    pub(crate) fn input(&mut self, name: &str, form: FirmwareForm) {
+    pub(crate) fn add_input(&mut self, name: &str, form: FirmwareForm) {
         self.inputs.push(FirmwareInput { name: name.to_owned(), form, bytes: 0, sha256: String::new() });
     }
 
-    /// Says that the last input is a file that holds `bytes`.
-    pub(crate) fn holds(&mut self, bytes: &[u8]) {
+    /// Sets the content of the last input, a file.
+    pub(crate) fn set_content(&mut self, bytes: &[u8]) {
         if let Some(input) = self.inputs.last_mut() {
             input.bytes = bytes.len() as u64;
             input.sha256 = sha256(bytes, |_| ());
         }
     }
 
-    pub(crate) fn table(&mut self, table: FirmwareTable) {
+    pub(crate) fn add_table(&mut self, table: FirmwareTable) {
         self.tables.push(table);
     }
 
-    pub(crate) fn boot(&mut self, boot: Boot) {
-        if boot.worth() != (false, false) {
+    pub(crate) fn add_boot(&mut self, boot: Boot) {
+        if boot.completeness() != (false, false) {
             self.boots.push(boot);
         }
     }
 
-    /// Notes how long something took of which nothing says when it ran.
-    pub(crate) fn length(&mut self, length: FirmwareLength) {
-        self.lengths.push(length);
+    /// Adds a duration without a known start time.
+    pub(crate) fn add_duration(&mut self, duration: FirmwareLength) {
+        self.lengths.push(duration);
     }
 
-    /// Notes a boot of a serial log.
-    pub(crate) fn logged(&mut self, boot: FirmwareLoggedBoot) {
+    /// Adds a boot of a serial log.
+    pub(crate) fn add_logged_boot(&mut self, boot: FirmwareLoggedBoot) {
         self.logged.push(boot);
     }
 
-    pub(crate) fn resume(&mut self, resume: FirmwareResume) {
+    pub(crate) fn add_resume(&mut self, resume: FirmwareResume) {
         self.resume.get_or_insert(resume);
     }
 
-    pub(crate) fn suspend(&mut self, suspend: FirmwareSuspend) {
+    pub(crate) fn add_suspend(&mut self, suspend: FirmwareSuspend) {
         self.suspend.get_or_insert(suspend);
     }
 
@@ -99,7 +99,7 @@ impl Gathering {
         self.faults.push(FirmwareFault { kind, severity, place, text, skipped_bytes });
     }
 
-    /// A time as the model counts it. One beyond 292 years is a fault and no time.
+    /// Converts a time to the model's type. A time beyond 292 years is a fault, and gives `None`.
     pub(crate) fn time_ns(&mut self, stored: u64, what: &str, place: &str) -> Option<i64> {
         let time_ns = i64::try_from(stored).ok();
         if time_ns.is_none() {
@@ -107,7 +107,7 @@ impl Gathering {
                 FirmwareFaultKind::ImpossibleTime,
                 Severity::Warning,
                 place.to_owned(),
-                format!("{what} is {stored}, longer than a computer can run; it is left out"),
+                format!("{what} is implausible and was skipped: {stored} ns"),
                 0,
             );
         }
@@ -115,9 +115,9 @@ impl Gathering {
     }
 
     pub fn finish(mut self) -> FirmwareRecording {
-        // The first of those that tell most: what only repeats it comes later in no order that matters.
-        let best = (0..self.boots.len()).rev().max_by_key(|&at| self.boots[at].worth());
-        let mut chosen = best.map(|at| self.boots.remove(at)).unwrap_or_default();
+        // Use the first of the most complete boots.
+        let most_complete = (0..self.boots.len()).rev().max_by_key(|&at| self.boots[at].completeness());
+        let mut chosen = most_complete.map(|at| self.boots.remove(at)).unwrap_or_default();
         for other in std::mem::take(&mut self.boots) {
             match (chosen.checkpoints, other.checkpoints) {
                 (None, Some(times)) => chosen.checkpoints = Some(times),
@@ -125,7 +125,7 @@ impl Gathering {
                     FirmwareFaultKind::SeveralBoots,
                     Severity::Warning,
                     other.from,
-                    format!("is of another boot than {}; it was left out", chosen.from),
+                    format!("skipped: belongs to another boot than {}", chosen.from),
                     0,
                 ),
                 _ => {}
@@ -136,7 +136,7 @@ impl Gathering {
                 kind: FirmwareFaultKind::TooManyRecords,
                 severity: Severity::Error,
                 place: String::new(),
-                text: format!("{} more faults, not listed", self.more_faults),
+                text: format!("{} more faults are not listed", self.more_faults),
                 skipped_bytes: self.more_skipped_bytes,
             });
         }

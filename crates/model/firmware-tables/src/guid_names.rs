@@ -1,4 +1,4 @@
-//! Names for GUIDs, from whatever list of them a firmware's engineer has at hand.
+//! Parses lists of GUID names.
 
 use std::collections::BTreeMap;
 
@@ -7,20 +7,20 @@ use onoff_trace::firmware::FirmwareGuid;
 use super::text;
 use onoff_input::error::Error;
 
-/// GUIDs and their names.
 pub type GuidNames = BTreeMap<FirmwareGuid, String>;
 
-/// Reads a list of GUIDs: lines `GUID name` or `name = GUID` (such as a build's `Guid.xref`), module files (`.inf`, `FILE_GUID` and
-/// `BASE_NAME`), package files (`.dec`, `gName = { 0x.., .. }`) and flash files (`.fdf`, `FILE .. = GUID` and `UI = "name"`).
+/// Parses a list of GUID names: lines `GUID name` or `name = GUID` (such as a build's `Guid.xref`), module files
+/// (`.inf`, `FILE_GUID` and `BASE_NAME`), package files (`.dec`, `gName = { 0x.., .. }`) and flash files (`.fdf`, `FILE
+/// .. = GUID` and `UI = "name"`).
 ///
 /// # Errors
-/// A list that names no GUID at all; `name` stands in the message.
+/// The list has no GUID name. `name` is used in the message.
 pub fn parse_guid_names(name: &str, bytes: &[u8]) -> Result<GuidNames, Error> {
-    let found = parse(&text::decoded(bytes));
+    let found = parse(&text::decode(bytes));
     if found.is_empty() {
         return Err(Error::Schema {
             path: name.into(),
-            reason: "names no GUID; a line is 'GUID name', or the file a .inf, .dec or .fdf".to_owned(),
+            reason: "no GUID names found; expected lines 'GUID name', or a .inf, .dec or .fdf file".to_owned(),
         });
     }
     Ok(found)
@@ -30,7 +30,7 @@ fn parse(list: &str) -> GuidNames {
     let mut names = GuidNames::new();
     let mut base_name = None;
     let mut file_guid = None;
-    // The file of a flash description whose name is still to come.
+    // GUID of the current file in a flash description, until its name follows.
     let mut flash_file = None;
     for line in list.lines() {
         let line = line.split_once('#').map_or(line, |(before, _)| before).trim();
@@ -58,12 +58,12 @@ fn parse(list: &str) -> GuidNames {
                 }
                 continue;
             }
-            if let Some(guid) = structure(value) {
+            if let Some(guid) = parse_structure(value) {
                 insert(&mut names, guid, key);
                 continue;
             }
         }
-        if let Some((guid, name)) = plain(line) {
+        if let Some((guid, name)) = parse_line(line) {
             insert(&mut names, guid, &name);
         }
     }
@@ -80,12 +80,12 @@ fn insert(names: &mut GuidNames, guid: FirmwareGuid, name: &str) {
     }
 }
 
-/// `GUID name`, `name GUID`, `name = GUID`, `GUID,name`.
-fn plain(line: &str) -> Option<(FirmwareGuid, String)> {
-    let separates = |letter: char| letter.is_whitespace() || matches!(letter, '=' | ',' | ';' | '"');
+/// Parses `GUID name`, `name GUID`, `name = GUID`, or `GUID,name`.
+fn parse_line(line: &str) -> Option<(FirmwareGuid, String)> {
+    let is_separator = |letter: char| letter.is_whitespace() || matches!(letter, '=' | ',' | ';' | '"');
     let mut guid = None;
     let mut name = Vec::new();
-    for word in line.split(separates).filter(|word| !word.is_empty()) {
+    for word in line.split(is_separator).filter(|word| !word.is_empty()) {
         match FirmwareGuid::parse(word) {
             Some(found) if guid.is_none() => guid = Some(found),
             _ => name.push(word),
@@ -94,8 +94,8 @@ fn plain(line: &str) -> Option<(FirmwareGuid, String)> {
     Some((guid?, name.join(" ")))
 }
 
-/// `{ 0x9b3ada4f, 0xae56, 0x4c24, { 0x8d, 0xea, 0xf0, 0x3b, 0x75, 0x58, 0xae, 0x50 }}`.
-fn structure(value: &str) -> Option<FirmwareGuid> {
+/// Parses `{ 0x9b3ada4f, 0xae56, 0x4c24, { 0x8d, 0xea, 0xf0, 0x3b, 0x75, 0x58, 0xae, 0x50 }}`.
+fn parse_structure(value: &str) -> Option<FirmwareGuid> {
     if !value.starts_with('{') {
         return None;
     }
@@ -103,7 +103,7 @@ fn structure(value: &str) -> Option<FirmwareGuid> {
         .split(|letter: char| letter.is_whitespace() || matches!(letter, '{' | '}' | ','))
         .filter(|word| !word.is_empty())
         .map(text::number);
-    let mut next = |most: u64| numbers.next().flatten().filter(|&number| number <= most);
+    let mut next = |max: u64| numbers.next().flatten().filter(|&number| number <= max);
     let mut guid = [0; 16];
     guid[..4].copy_from_slice(&u32::try_from(next(u32::MAX.into())?).ok()?.to_be_bytes());
     guid[4..6].copy_from_slice(&u16::try_from(next(u16::MAX.into())?).ok()?.to_be_bytes());
@@ -125,12 +125,12 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_list() {
+    fn parses_every_list_format() {
         for list in [
             format!("{GUID} PcdPeim"),
             format!("# a comment\n{GUID}, \"PcdPeim\"\n"),
             format!("PcdPeim = {GUID}"),
-            format!("[Defines]\n  BASE_NAME = PcdPeim\n  FILE_GUID = {GUID} # its own\n"),
+            format!("[Defines]\n  BASE_NAME = PcdPeim\n  FILE_GUID = {GUID} # comment\n"),
             format!("[Defines]\n  FILE_GUID = {GUID}\n  BASE_NAME = PcdPeim\n"),
             "[Guids]\n PcdPeim = { 0x9b3ada4f, 0xae56, 0x4c24, { 0x8d, 0xea, 0xf0, 0x3b, 0x75, 0x58, 0xae, 0x50 }}"
                 .to_owned(),
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_nothing_is_left_out() {
+    fn ignores_lines_without_guid_or_name() {
         assert_eq!(
             parse("no guid here\nname = { 0x1, 0x2 }\nx = { 0x1ffffffff, 1, 1, 1,1,1,1,1,1,1,1 }\n"),
             GuidNames::new()

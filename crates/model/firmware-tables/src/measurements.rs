@@ -1,4 +1,4 @@
-//! What firmware measured, as a table of the model.
+//! Converts firmware measurements to a table of the model.
 
 use onoff_trace::firmware::{FirmwareGuid, FirmwareRecording};
 use onoff_trace::{FirmwareMeasurement, FirmwareMeasurements, StringId, StringPool};

@@ -1,14 +1,14 @@
-//! What the numbers of EDK II's measurements stand for (`PerformanceLib.h`).
+//! Decodes the progress ids of EDK II measurements (`PerformanceLib.h`).
 
 use onoff_trace::firmware::{FirmwareEdge, FirmwareWork};
 
-/// Work, edge, and the number that begin and end share.
-pub(super) fn meaning(progress: u16) -> (FirmwareWork, FirmwareEdge, u16) {
+/// Work, edge, and the class that begin and end share.
+pub(super) fn decode(progress: u16) -> (FirmwareWork, FirmwareEdge, u16) {
     use FirmwareEdge::{Begin, End, Point};
     if progress == 0 {
         return (FirmwareWork::Point, Point, 0);
     }
-    // Below 0x10 begins are odd and ends follow them; above, a begin's low digit is 0.
+    // Below 0x10 begins are odd and the end is the next number; above, a begin has the low digit 0.
     let (class, edge) = match progress {
         0..0x10 => ((progress - 1) / 2 * 2 + 1, if progress % 2 == 1 { Begin } else { End }),
         _ => (progress & !0xf, if progress & 0xf == 0 { Begin } else { End }),
@@ -35,7 +35,7 @@ mod tests {
     use FirmwareEdge::{Begin, End, Point};
 
     #[test]
-    fn begins_and_ends_share_a_class() {
+    fn begin_and_end_share_a_class() {
         for (progress, work, edge, class) in [
             (0, FirmwareWork::Point, Point, 0),
             (1, FirmwareWork::EntryPoint, Begin, 1),
@@ -48,7 +48,7 @@ mod tests {
             (0x63, FirmwareWork::Other, End, 0x60),
             (u16::MAX, FirmwareWork::Other, End, 0xfff0),
         ] {
-            assert_eq!(meaning(progress), (work, edge, class), "{progress:#x}");
+            assert_eq!(decode(progress), (work, edge, class), "{progress:#x}");
         }
     }
 }

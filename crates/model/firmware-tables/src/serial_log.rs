@@ -1,4 +1,4 @@
-//! The lines in which firmware writes the five times to a serial port, in every form that EDK II and firmware built on it has:
+//! Reads the five boot times from the serial log of firmware based on EDK II. Formats:
 //!
 //! ```text
 //! FPDT: Boot Performance - ResetEnd                = 21000000          FirmwarePerformanceDxe
@@ -6,7 +6,7 @@
 //! UefiPerfRecord->UefiFBBPDataRecord.ResetEnd                = 0000000021000000
 //! ```
 //!
-//! What stands before the name, such as a stamp of the terminal program, does not matter.
+//! Text before the name, such as a timestamp of the terminal program, is ignored.
 
 use onoff_firmware::BasicBoot;
 use onoff_trace::Severity;
@@ -15,16 +15,16 @@ use onoff_trace::firmware::{FirmwareFaultKind, FirmwareForm, FirmwareLoggedBoot,
 use super::gathering::{Boot, Gathering};
 use super::{tables, text};
 
-/// The five times of a boot, compared without case.
+/// The five times of a boot; compared case-insensitively.
 const BOOT: [&str; 5] =
     ["ResetEnd", "OsLoaderLoadImageStart", "OsLoaderStartImageStart", "ExitBootServicesEntry", "ExitBootServicesExit"];
 const RESUME: [&str; 3] = ["ResumeCount", "FullResume", "AverageResume"];
 const SUSPEND: [&str; 2] = ["SuspendStart", "SuspendEnd"];
-/// Boots of one log that are kept, at most.
+/// Maximum number of boots per log.
 const MAX_BOOTS: usize = 10_000;
 
-/// Whether a text holds such lines.
-pub(super) fn is_it(text: &str) -> bool {
+/// True if the text has such lines.
+pub(super) fn recognizes(text: &str) -> bool {
     text.lines().any(|line| {
         [&BOOT[..], &RESUME, &SUSPEND]
             .into_iter()
@@ -32,7 +32,7 @@ pub(super) fn is_it(text: &str) -> bool {
     })
 }
 
-/// Which of `names` a line gives a value, and the value as written.
+/// The index in `names` of the name that a line assigns, and the value as written.
 fn assignment<'l>(line: &'l str, names: &[&str]) -> Option<(usize, &'l str)> {
     let (before, value) = line.split_once('=')?;
     let before = before.trim_end();
@@ -44,74 +44,74 @@ fn assignment<'l>(line: &'l str, names: &[&str]) -> Option<(usize, &'l str)> {
     Some((at, value.split_whitespace().next().unwrap_or_default()))
 }
 
-/// A boot as the log tells it so far.
+/// A boot in the log.
 #[derive(Clone, Debug, Default)]
-struct Logged {
+struct LoggedTimes {
     line: u64,
     times: [Option<u64>; 5],
 }
 
-/// Adds the chosen boot, and the last suspend and resume of `log`.
+/// Adds the chosen boot, and the last suspend and resume.
 pub(super) fn add(name: &str, log: &str, gathering: &mut Gathering) {
-    gathering.input(name, FirmwareForm::SerialLog);
-    // A log runs over restarts. A name that comes again begins the next boot.
-    let mut boots: Vec<Logged> = Vec::new();
-    let mut more_boots = 0_u64;
+    gathering.add_input(name, FirmwareForm::SerialLog);
+    // A log may cover several boots. A repeated name starts the next boot.
+    let mut boots: Vec<LoggedTimes> = Vec::new();
+    let mut dropped_boots = 0_u64;
     let mut resume: [Option<u64>; 3] = [None; 3];
     let mut suspend: [Option<u64>; 2] = [None; 2];
     for (line, number) in log.lines().zip(1_u64..) {
-        let mut take = |names: &[&str]| {
+        let mut parse = |names: &[&str]| {
             let (at, digits) = assignment(line, names)?;
             let value = text::number(digits);
             if value.is_none() {
                 let place = format!("{name}: line {number}");
-                let text = format!("'{digits}' is no number");
+                let text = format!("invalid number '{digits}'");
                 gathering.fault(FirmwareFaultKind::UnreadableText, Severity::Error, place, text, 0);
             }
             Some((at, value?))
         };
-        if let Some((at, value)) = take(&BOOT) {
+        if let Some((at, value)) = parse(&BOOT) {
             if boots.last().is_none_or(|boot| boot.times[at].is_some()) {
                 if boots.len() == MAX_BOOTS {
                     boots.remove(0);
-                    more_boots += 1;
+                    dropped_boots += 1;
                 }
-                boots.push(Logged { line: number, ..Logged::default() });
+                boots.push(LoggedTimes { line: number, ..LoggedTimes::default() });
             }
             if let Some(boot) = boots.last_mut() {
                 boot.times[at] = Some(value);
             }
-        } else if let Some((at, value)) = take(&RESUME) {
+        } else if let Some((at, value)) = parse(&RESUME) {
             if resume[at].is_some() {
                 resume.fill(None);
             }
             resume[at] = Some(value);
-        } else if let Some((at, value)) = take(&SUSPEND) {
+        } else if let Some((at, value)) = parse(&SUSPEND) {
             if suspend[at].is_some() {
                 suspend.fill(None);
             }
             suspend[at] = Some(value);
         }
     }
-    add_boots(name, &boots, more_boots, gathering);
+    add_boots(name, &boots, dropped_boots, gathering);
     if let Some(count) = resume[0] {
         let last_ns = resume[1].and_then(|ns| gathering.time_ns(ns, "the last resume", name));
         let average_ns = resume[2].and_then(|ns| gathering.time_ns(ns, "the mean resume", name));
-        gathering.resume(FirmwareResume { count, last_ns, average_ns });
+        gathering.add_resume(FirmwareResume { count, last_ns, average_ns });
     }
     if let [Some(start), Some(end)] = suspend {
-        let start_ns = gathering.time_ns(start, "the suspend's start", name);
-        let end_ns = gathering.time_ns(end, "the suspend's end", name);
+        let start_ns = gathering.time_ns(start, "the suspend start", name);
+        let end_ns = gathering.time_ns(end, "the suspend end", name);
         if let (Some(start_ns), Some(end_ns)) = (start_ns, end_ns) {
-            gathering.suspend(FirmwareSuspend { start_ns, end_ns });
+            gathering.add_suspend(FirmwareSuspend { start_ns, end_ns });
         }
     }
 }
 
-fn add_boots(name: &str, boots: &[Logged], more_boots: u64, gathering: &mut Gathering) {
+fn add_boots(name: &str, boots: &[LoggedTimes], dropped_boots: u64, gathering: &mut Gathering) {
     if boots.len() > 1 && gathering.chosen_boot == 0 {
-        let held = boots.len() as u64 + more_boots;
-        let text = format!("the log holds {held} boots; the last is shown, and --boot -1 shows the one before");
+        let count = boots.len() as u64 + dropped_boots;
+        let text = format!("the log has {count} boots; the last one is used. Use --boot -1 for the one before it");
         gathering.fault(FirmwareFaultKind::SeveralBoots, Severity::Notice, name.to_owned(), text, 0);
     }
     for (boot, back) in boots.iter().zip((0..boots.len() as i64).rev()) {
@@ -126,10 +126,10 @@ fn add_boots(name: &str, boots: &[Logged], more_boots: u64, gathering: &mut Gath
         let read = -back == gathering.chosen_boot;
         if boots.len() > 1 {
             let input = name.to_owned();
-            gathering.logged(FirmwareLoggedBoot { number: -back, input, line: boot.line, read, checkpoints });
+            gathering.add_logged_boot(FirmwareLoggedBoot { number: -back, input, line: boot.line, read, checkpoints });
         }
         if read {
-            gathering.boot(Boot { from: name.to_owned(), checkpoints: Some(checkpoints), events: Vec::new() });
+            gathering.add_boot(Boot { from: name.to_owned(), checkpoints: Some(checkpoints), events: Vec::new() });
         }
     }
 }
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_form_of_a_line() {
+    fn parses_every_line_format() {
         for line in [
             "FPDT: Boot Performance - ResetEnd                = 21000000",
             "FPDT: ResetEnd                = 21000000",

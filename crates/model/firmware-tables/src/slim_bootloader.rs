@@ -1,4 +1,4 @@
-//! What Slim Bootloader prints for `perf`, and in its serial log where that is built in:
+//! Reads the table that Slim Bootloader prints for `perf`, and in its serial log if enabled:
 //!
 //! ```text
 //!  Id   | Time (ms)  | Delta (ms) | Description
@@ -7,34 +7,33 @@
 //!  1010 |       9 ms |       7 ms | Stage1A entry point
 //! ```
 //!
-//! A row is a moment: what its description names was done by then. The first digit of its number is the stage.
+//! A row is a point in time at which the described step was done. The first digit of its number is the stage.
 
 use onoff_trace::firmware::{FirmwareEdge, FirmwareEvent, FirmwareForm, FirmwareGuid, FirmwareWork};
 
 use super::gathering::{Boot, Gathering};
 
-/// Titles of the columns: older versions print no line before them.
-const COLUMNS: &str = "| Delta (ms) |";
-/// Rows of a table, at most: a number has four digits.
+/// Part of the column header; older versions print no line above it.
+const COLUMN_HEADER: &str = "| Delta (ms) |";
+/// Maximum number of rows; a number has four digits.
 const MAX_ROWS: usize = 1 << 16;
-const BETWEEN_MODULES: u16 = 0x50;
-const INSIDE_A_MODULE: u16 = 0x40;
+const CROSS_MODULE_CLASS: u16 = 0x50;
+const IN_MODULE_CLASS: u16 = 0x40;
 
-/// A row.
 struct Row<'t> {
     number: u16,
     time_ns: i64,
     name: &'t str,
 }
 
-/// Whether a text holds such a table.
-pub(super) fn is_it(text: &str) -> bool {
-    text.contains(COLUMNS) && text.lines().any(|line| row(line).is_some())
+/// True if the text has such a table.
+pub(super) fn recognizes(text: &str) -> bool {
+    text.contains(COLUMN_HEADER) && text.lines().any(|line| row(line).is_some())
 }
 
 fn row(line: &str) -> Option<Row<'_>> {
     let mut cells = line.split('|').map(str::trim);
-    // A serial log may have a stamp of its own before the row.
+    // A serial log may have a timestamp before the row.
     let number = cells.next()?.rsplit(char::is_whitespace).next()?;
     let time = cells.next()?.strip_suffix("ms")?.trim();
     let difference = cells.next()?.strip_suffix("ms")?.trim();
@@ -45,7 +44,7 @@ fn row(line: &str) -> Option<Row<'_>> {
     (!name.is_empty()).then_some(Row { number, time_ns: milliseconds.saturating_mul(1_000_000), name })
 }
 
-/// The stage of a number.
+/// The stage of a row number.
 fn stage(number: u16) -> &'static str {
     match number >> 12 {
         1 => "Stage1A",
@@ -55,10 +54,10 @@ fn stage(number: u16) -> &'static str {
     }
 }
 
-/// Adds the last table of `text`: a log runs over restarts, and each boot writes its own.
+/// Adds the last table in `text`; a log may cover several boots with one table each.
 pub(super) fn add(name: &str, text: &str, gathering: &mut Gathering) {
-    gathering.input(name, FirmwareForm::SlimBootloader);
-    let last = text.rfind(COLUMNS).and_then(|at| text.get(at..)).unwrap_or_default();
+    gathering.add_input(name, FirmwareForm::SlimBootloader);
+    let last = text.rfind(COLUMN_HEADER).and_then(|at| text.get(at..)).unwrap_or_default();
     let rows: Vec<Row<'_>> = last.lines().filter_map(row).take(MAX_ROWS).collect();
     let mut events = Vec::new();
     let mut measure = |work, class, (start_ns, end_ns): (i64, i64), text: &str| {
@@ -69,7 +68,7 @@ pub(super) fn add(name: &str, text: &str, gathering: &mut Gathering) {
                 class,
                 time_ns,
                 module: FirmwareGuid::default(),
-                // A step is the only thing with a name inside a stage.
+                // Inside a stage, only steps have names.
                 module_name: if work == FirmwareWork::InModule { text.to_owned() } else { String::new() },
                 caller: None,
                 handle: None,
@@ -78,18 +77,18 @@ pub(super) fn add(name: &str, text: &str, gathering: &mut Gathering) {
             });
         }
     };
-    // A stage reaches from the row before its first, where the stage before it ended, to its last.
+    // A stage extends from the end of the previous stage, the row before its first, to its last row.
     let mut from_ns = 0;
     for stage_rows in rows.chunk_by(|one, other| stage(one.number) == stage(other.number)) {
         if let [first, .., last] | [first @ last] = stage_rows {
-            measure(FirmwareWork::CrossModule, BETWEEN_MODULES, (from_ns, last.time_ns), stage(first.number));
+            measure(FirmwareWork::CrossModule, CROSS_MODULE_CLASS, (from_ns, last.time_ns), stage(first.number));
             from_ns = last.time_ns;
         }
     }
     let mut before_ns = 0;
     for row in &rows {
-        measure(FirmwareWork::InModule, INSIDE_A_MODULE, (before_ns, row.time_ns), row.name);
+        measure(FirmwareWork::InModule, IN_MODULE_CLASS, (before_ns, row.time_ns), row.name);
         before_ns = row.time_ns;
     }
-    gathering.boot(Boot { from: name.to_owned(), checkpoints: None, events });
+    gathering.add_boot(Boot { from: name.to_owned(), checkpoints: None, events });
 }

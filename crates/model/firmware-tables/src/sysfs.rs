@@ -1,4 +1,4 @@
-//! What Linux shows below `/sys/firmware/acpi/fpdt`: a file of one decimal number for each value of the basic records
+//! Reads `/sys/firmware/acpi/fpdt` of Linux: one file with a decimal number for each value of the basic records
 //! (`Documentation/ABI/testing/sysfs-firmware-acpi`).
 
 use onoff_firmware::BasicBoot;
@@ -8,7 +8,7 @@ use onoff_trace::firmware::{FirmwareFaultKind, FirmwareForm, FirmwareResume, Fir
 use super::gathering::{Boot, Gathering};
 use super::{tables, text};
 
-/// Every file, with its folder.
+/// All files, with their directory.
 const FILES: [(&str, &str); 10] = [
     ("boot", "firmware_start_ns"),
     ("boot", "bootloader_load_ns"),
@@ -22,51 +22,51 @@ const FILES: [(&str, &str); 10] = [
     ("resume", "resume_avg_ns"),
 ];
 
-/// The files of one machine, as far as they have been met.
+/// The values of one machine read so far.
 #[derive(Debug, Default)]
 pub struct Files {
-    folder: String,
+    directory: String,
     values: [Option<u64>; 10],
 }
 
 impl Files {
-    /// Which of the files `path`, written with slashes, is.
+    /// The index of the file `path`, which is written with slashes.
     pub fn which(path: &str) -> Option<usize> {
-        let (folder, file) = path.rsplit_once('/')?;
-        let folder = folder.rsplit('/').next()?;
-        FILES.iter().position(|&known| known == (folder, file))
+        let (directory, file) = path.rsplit_once('/')?;
+        let directory = directory.rsplit('/').next()?;
+        FILES.iter().position(|&known| known == (directory, file))
     }
 
-    /// Takes the value of file number `which`. A file that was met already belongs to another machine.
+    /// Adds the value of file number `which`. A file in another directory starts another machine.
     pub fn take(&mut self, which: usize, path: &str, bytes: &[u8], gathering: &mut Gathering) {
-        let text = text::decoded(bytes);
+        let text = text::decode(bytes);
         let Some(value) = text::number(&text) else {
             gathering.fault(
                 FirmwareFaultKind::UnreadableText,
                 Severity::Error,
                 path.to_owned(),
-                "holds no decimal number".to_owned(),
+                "not a decimal number".to_owned(),
                 0,
             );
             return;
         };
-        let folder = path.rsplitn(3, '/').nth(2).unwrap_or_default();
-        if folder != self.folder {
+        let directory = path.rsplitn(3, '/').nth(2).unwrap_or_default();
+        if directory != self.directory {
             std::mem::take(self).finish(gathering);
-            self.folder = folder.to_owned();
+            self.directory = directory.to_owned();
         }
         if let Some(slot) = self.values.get_mut(which) {
             *slot = Some(value);
         }
     }
 
-    /// Adds what was met.
+    /// Adds the values.
     pub fn finish(self, gathering: &mut Gathering) {
         if self.values.iter().all(Option::is_none) {
             return;
         }
-        let name = if self.folder.is_empty() { "." } else { &self.folder };
-        gathering.input(name, FirmwareForm::Sysfs);
+        let name = if self.directory.is_empty() { "." } else { &self.directory };
+        gathering.add_input(name, FirmwareForm::Sysfs);
         let [start, load, launch, begin, end, suspended, asleep, count, last, average] = self.values;
         if load.or(launch).or(begin).or(end).or(start).is_some() {
             let times = BasicBoot {
@@ -80,18 +80,18 @@ impl Files {
             if start.is_none() {
                 checkpoints.reset_end_ns = None;
             }
-            gathering.boot(Boot { from: name.to_owned(), checkpoints: Some(checkpoints), events: Vec::new() });
+            gathering.add_boot(Boot { from: name.to_owned(), checkpoints: Some(checkpoints), events: Vec::new() });
         }
         if let Some(count) = count {
             let last_ns = last.and_then(|ns| gathering.time_ns(ns, "the last resume", name));
             let average_ns = average.and_then(|ns| gathering.time_ns(ns, "the mean resume", name));
-            gathering.resume(FirmwareResume { count, last_ns, average_ns });
+            gathering.add_resume(FirmwareResume { count, last_ns, average_ns });
         }
         if let (Some(start), Some(end)) = (suspended, asleep) {
-            let start_ns = gathering.time_ns(start, "the suspend's start", name);
-            let end_ns = gathering.time_ns(end, "the suspend's end", name);
+            let start_ns = gathering.time_ns(start, "the suspend start", name);
+            let end_ns = gathering.time_ns(end, "the suspend end", name);
             if let (Some(start_ns), Some(end_ns)) = (start_ns, end_ns) {
-                gathering.suspend(FirmwareSuspend { start_ns, end_ns });
+                gathering.add_suspend(FirmwareSuspend { start_ns, end_ns });
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The bytes of tables.
+//! Reads binary firmware tables.
 
 use onoff_firmware::{BasicBoot, Content, Event, EventForm, Issue, IssueKind, Record, Signature, Table, read};
 use onoff_trace::Severity;
@@ -8,7 +8,7 @@ use onoff_trace::firmware::{
 };
 
 use super::gathering::{Boot, Gathering};
-use super::progress::meaning;
+use super::progress::decode;
 
 /// Adds the tables in `bytes`.
 pub(super) fn add(name: &str, bytes: &[u8], gathering: &mut Gathering) {
@@ -25,7 +25,7 @@ fn add_table(name: &str, table: Table, gathering: &mut Gathering) {
     for issue in &table.issues {
         add_issue(name, issue, gathering);
     }
-    gathering.table(describe(name, &table));
+    gathering.add_table(describe(name, &table));
     let mut boot = Boot { from: name.to_owned(), ..Boot::default() };
     for record in table.records {
         let place = place(name, record.offset);
@@ -37,7 +37,7 @@ fn add_table(name: &str, table: Table, gathering: &mut Gathering) {
                         FirmwareFaultKind::SeveralBoots,
                         Severity::Warning,
                         place,
-                        "a second record of a boot, with other times; it is left out".to_owned(),
+                        "a second boot record with different times was skipped".to_owned(),
                         0,
                     );
                 } else {
@@ -48,27 +48,27 @@ fn add_table(name: &str, table: Table, gathering: &mut Gathering) {
             Content::S3Resume(resume) => {
                 let last_ns = gathering.time_ns(resume.last_ns, "the last resume", &place);
                 let average_ns = gathering.time_ns(resume.average_ns, "the mean resume", &place);
-                gathering.resume(FirmwareResume { count: resume.count.into(), last_ns, average_ns });
+                gathering.add_resume(FirmwareResume { count: resume.count.into(), last_ns, average_ns });
             }
             Content::S3Suspend(suspend) => {
-                let start_ns = gathering.time_ns(suspend.start_ns, "the suspend's start", &place);
-                let end_ns = gathering.time_ns(suspend.end_ns, "the suspend's end", &place);
+                let start_ns = gathering.time_ns(suspend.start_ns, "the suspend start", &place);
+                let end_ns = gathering.time_ns(suspend.end_ns, "the suspend end", &place);
                 if let (Some(start_ns), Some(end_ns)) = (start_ns, end_ns) {
-                    gathering.suspend(FirmwareSuspend { start_ns, end_ns });
+                    gathering.add_suspend(FirmwareSuspend { start_ns, end_ns });
                 }
             }
-            // Listed with the table; their bytes have no public meaning.
+            // Counted with the table; their content is not publicly documented.
             Content::Pointer { .. } | Content::Other(_) => {}
         }
     }
-    gathering.boot(boot);
+    gathering.add_boot(boot);
 }
 
 pub(super) fn checkpoints(times: BasicBoot, place: &str, gathering: &mut Gathering) -> FirmwareCheckpoints {
     let stored = [
         ("the end of reset", times.reset_end_ns),
-        ("the loader's load", times.loader_load_ns),
-        ("the loader's start", times.loader_start_ns),
+        ("the loader load", times.loader_load_ns),
+        ("the loader start", times.loader_start_ns),
         ("the call of ExitBootServices", times.exit_begin_ns),
         ("the return of ExitBootServices", times.exit_end_ns),
     ];
@@ -79,13 +79,13 @@ pub(super) fn checkpoints(times: BasicBoot, place: &str, gathering: &mut Gatheri
 }
 
 pub(super) fn model_event(event: Event, place: &str, gathering: &mut Gathering) -> Option<FirmwareEvent> {
-    let (work, edge, class) = meaning(event.progress);
+    let (work, edge, class) = decode(event.progress);
     let guid = |guid: onoff_firmware::Uuid| FirmwareGuid(guid.into_bytes());
     Some(FirmwareEvent {
         work,
         edge,
         class,
-        time_ns: gathering.time_ns(event.time_ns, "a measurement's time", place)?,
+        time_ns: gathering.time_ns(event.time_ns, "the time of a measurement", place)?,
         module: guid(event.guid),
         module_name: String::new(),
         caller: event.second_guid.map(guid),
@@ -179,12 +179,12 @@ fn add_issue(name: &str, issue: &Issue, gathering: &mut Gathering) {
         IssueKind::BytesOutsideTables => Kind::BytesOutsideTables,
         _ => Kind::TooManyRecords,
     };
-    // Up to one header's bytes are stepped over and reading went on; more is what the table lost.
-    let (severity, then) = match issue.skipped_bytes {
+    // Up to the size of a header is skipped to resynchronize; more means that part of the table is lost.
+    let (severity, consequence) = match issue.skipped_bytes {
         0 => (Severity::Warning, String::new()),
-        1..=4 => (Severity::Warning, format!("; reading went on {} bytes later", issue.skipped_bytes)),
-        bytes => (Severity::Error, format!("; {bytes} bytes are not read")),
+        1..=4 => (Severity::Warning, format!("; {} bytes were skipped", issue.skipped_bytes)),
+        bytes => (Severity::Error, format!("; {bytes} bytes were skipped")),
     };
-    let text = format!("{}{then}", issue.kind);
+    let text = format!("{}{consequence}", issue.kind);
     gathering.fault(kind, severity, place(name, issue.offset), text, issue.skipped_bytes);
 }

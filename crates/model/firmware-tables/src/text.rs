@@ -1,9 +1,9 @@
-//! Text files as they come: UTF-8, or UTF-16 where a Windows shell wrote them.
+//! Decodes text files: UTF-8, or UTF-16 as written by a Windows shell.
 
 use std::borrow::Cow;
 
-/// The text; what is no character becomes a replacement character.
-pub(super) fn decoded(bytes: &[u8]) -> Cow<'_, str> {
+/// Decodes bytes to text; invalid characters become replacement characters.
+pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
     let units = |rest: &[u8], number: fn([u8; 2]) -> u16| {
         let units = rest.as_chunks::<2>().0.iter().map(|&pair| number(pair));
         Cow::Owned(char::decode_utf16(units).map(|found| found.unwrap_or(char::REPLACEMENT_CHARACTER)).collect())
@@ -16,12 +16,12 @@ pub(super) fn decoded(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// Whether bytes may be text at all: no zeros at their beginning, unless they say that they are UTF-16.
+/// True if bytes may be text: no zeros at the beginning, unless there is a UTF-16 byte order mark.
 pub(super) fn may_be_text(bytes: &[u8]) -> bool {
     matches!(bytes, [0xff, 0xfe, ..] | [0xfe, 0xff, ..]) || !bytes.iter().take(4096).any(|&byte| byte == 0)
 }
 
-/// A number in decimal, or in hexadecimal after `0x`.
+/// Parses a decimal number, or a hexadecimal one with the prefix `0x`.
 pub(super) fn number(text: &str) -> Option<u64> {
     let text = text.trim();
     match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
@@ -39,17 +39,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_way_of_writing_text() {
-        assert_eq!(decoded(b"FPDT"), "FPDT");
-        assert_eq!(decoded(b"\xef\xbb\xbfFPDT"), "FPDT");
-        assert_eq!(decoded(b"\xff\xfeF\0P\0\x3f"), "FP");
-        assert_eq!(decoded(b"\xfe\xff\0F\0P"), "FP");
+    fn decodes_every_encoding() {
+        assert_eq!(decode(b"FPDT"), "FPDT");
+        assert_eq!(decode(b"\xef\xbb\xbfFPDT"), "FPDT");
+        assert_eq!(decode(b"\xff\xfeF\0P\0\x3f"), "FP");
+        assert_eq!(decode(b"\xfe\xff\0F\0P"), "FP");
         assert!(may_be_text(b"\xff\xfeF\0"));
         assert!(!may_be_text(b"F\0P"));
     }
 
     #[test]
-    fn numbers_and_what_is_none() {
+    fn parses_numbers() {
         assert_eq!(number(" 42\n"), Some(42));
         assert_eq!(number("0x2A"), Some(42));
         for text in ["", "-1", "+1", "0x", "0x+1", "1.5", "99999999999999999999"] {

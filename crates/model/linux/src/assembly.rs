@@ -1,4 +1,4 @@
-//! The builder into which every part's reader puts its rows.
+//! Collects the rows of every part of a recording and builds the [`Trace`] from them.
 
 use hashbrown::HashMap;
 use onoff_trace::{
@@ -14,54 +14,49 @@ use super::network;
 use super::processes::ProcessTracker;
 
 counters! {
-    NOT_KEPT = "stacks_beyond_memory", Error, [Stacks],
-        "call stacks that did not fit in memory were left out";
+    STACKS_DROPPED = "stacks_beyond_memory", Error, [Stacks],
+        "call stacks that did not fit in memory were dropped";
 }
 
-/// The start of a unit by `systemd-analyze critical-chain`, until all parts are read: only then is known when user space began, and whether
-/// another part has it too.
+/// The start of a unit from `systemd-analyze critical-chain`. Kept until all parts are read: only then is it known when
+/// user space began and whether another part has the same start.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ChainStart {
     pub(super) unit: StringId,
-    /// When it began, ns since the start of user space.
+    /// ns since the start of user space.
     pub(super) begin_ns: i64,
-    /// When it was over, ns since the start of user space.
     pub(super) end_ns: i64,
 }
 
-/// Everything known so far of a recording that is being read. Times of rows are on the axis.
+/// The rows read so far. All times are on the axis.
 #[derive(Debug)]
 pub(super) struct Assembly {
-    /// Which tables are asked for: nobody looks at the others.
+    /// Tables that the caller requested; readers skip the rest.
     pub(super) wanted: Tables,
-    /// The unit that `default.target` is a name of; empty where no part tells.
+    /// The unit that `default.target` is an alias of; empty if unknown.
     pub(super) default_target: String,
-    /// Every text.
     pub(super) texts: StringPool,
-    /// What was gone on without.
     pub(super) losses: Losses,
-    /// The machine.
     pub(super) system: SystemConfiguration,
-    /// Who is who.
     pub(super) processes: ProcessTracker,
     pub(super) context_switches: Batches<ContextSwitches>,
     pub(super) ready_threads: Batches<ReadyThreads>,
     pub(super) interrupts: Batches<Interrupts>,
     pub(super) disk_ios: Vec<DiskIo>,
     pub(super) file_ios: Vec<FileIo>,
-    /// Device numbers, major and minor, of the disks, in the order of the numbers given to them.
+    /// Major and minor numbers of the disks; the index is the disk number.
     disks: Vec<(u32, u32)>,
-    /// Counts of the records of every part, when they are asked for.
+    /// Record counts of every part, if requested.
     pub(super) inventory: Inventory,
     pub(super) events_lost: u64,
     pub(super) service_transitions: Vec<ServiceTransition>,
     pub(super) service_dependencies: Vec<ServiceDependency>,
     pub(super) service_processes: Vec<ServiceProcess>,
-    /// How long the starts of units took by `systemd-analyze blame`, ns.
+    /// Start durations from `systemd-analyze blame`, ns.
     pub(super) blamed: HashMap<StringId, i64>,
-    /// Units by their descriptions; `None` where several have the same.
+    /// Units by description; `None` if several units share it.
     descriptions: HashMap<String, Option<String>>,
-    /// Starts by `systemd-analyze critical-chain`.
+    /// Starts from `systemd-analyze critical-chain`.
     pub(super) chain: Vec<ChainStart>,
     pub(super) device_operations: Vec<DeviceOperation>,
     pub(super) milestones: Vec<Milestone>,
@@ -71,15 +66,15 @@ pub(super) struct Assembly {
     pub(super) call_graph_functions: Vec<CallGraphFunction>,
     pub(super) stacks: Vec<Stack>,
     pub(super) stack_pool: StackPool,
-    /// The kernel's functions that stacks hold.
+    /// Kernel functions that occur in stacks.
     pub(super) methods: Vec<Method>,
-    /// Whose code stacks may hold.
+    /// Images whose code may occur in stacks.
     pub(super) images: Vec<Image>,
     pub(super) firmware_measurements: FirmwareMeasurements,
-    /// Lines of logs, each with its only field.
+    /// Log lines, each with its single field.
     pub(super) log_lines: Vec<(Event, EventField)>,
     last_ns: i64,
-    /// The first event of a trace.
+    /// Time of the first trace event.
     pub(super) trace_begin_ns: Option<i64>,
 }
 
@@ -123,13 +118,12 @@ impl Assembly {
         }
     }
 
-    /// The id of `text`.
     pub(super) fn text(&mut self, text: &str) -> StringId {
         self.texts.intern(text)
     }
 
-    /// Notes how a unit is described.
-    pub(super) fn describe(&mut self, unit: &str, description: &str) {
+    /// Records a unit's description.
+    pub(super) fn add_description(&mut self, unit: &str, description: &str) {
         if !description.is_empty() && description != unit {
             let known = self.descriptions.entry(description.to_owned()).or_insert_with(|| Some(unit.to_owned()));
             if known.as_deref() != Some(unit) {
@@ -138,28 +132,26 @@ impl Assembly {
         }
     }
 
-    /// The only unit that is described so.
-    pub(super) fn described(&self, description: &str) -> Option<&str> {
+    /// The only unit with this description.
+    pub(super) fn unit_with_description(&self, description: &str) -> Option<&str> {
         self.descriptions.get(description)?.as_deref()
     }
 
-    /// Whether anybody wants `table`.
     pub(super) fn wants(&self, table: TableName) -> bool {
         self.wanted.contains(table)
     }
 
-    /// The recording reaches `time_ns`. Readers call this for what they read, rows or not.
+    /// Extends the recording to `time_ns`. Readers call this for every time they read, even if it gives no row.
     pub(super) fn reaches(&mut self, time_ns: i64) {
         self.last_ns = self.last_ns.max(time_ns);
     }
 
-    /// Time of the last milestone called `name`.
     pub(super) fn last_time_of(&self, name: &str) -> Option<i64> {
         let name = self.texts.find(name)?;
         self.milestones.iter().filter(|row| row.name == name).map(|row| row.time_ns).max()
     }
 
-    /// Number of the disk with these major and minor numbers.
+    /// The disk number for these major and minor numbers.
     pub(super) fn disk(&mut self, device: (u32, u32)) -> u32 {
         const MAX_DISKS: usize = 4096;
         let known = self.disks.iter().position(|&disk| disk == device);
@@ -172,7 +164,8 @@ impl Assembly {
         u32::try_from(number).unwrap_or(u32::MAX)
     }
 
-    /// Adds a milestone without a process; `event` names the record, e.g. `systemd manager property FinishTimestampMonotonic`.
+    /// Adds a milestone without a process. `event` names the source record, e.g. `systemd manager property
+    /// FinishTimestampMonotonic`.
     pub(super) fn milestone(&mut self, time_ns: i64, name: &str, detail: &str, value: Option<i64>, event: &str) {
         let row = Milestone {
             time_ns,
@@ -186,17 +179,17 @@ impl Assembly {
         self.milestones.push(row);
     }
 
-    /// Notes what a line of `sender`, empty for the kernel, says of a network interface.
+    /// Adds a milestone if a line of `sender` (empty for the kernel) reports a state change of a network interface.
     pub(super) fn network_line(&mut self, time_ns: i64, sender: &str, text: &str, event: &str) {
         if let Some((interface, step)) = network::step(sender, text) {
             self.milestone(time_ns, milestone::NETWORK_STEP, &format!("{interface} {step}"), None, event);
         }
     }
 
-    /// Where the recording begins. A trace of a computer that had been running begins late on the axis; with what tells of its
-    /// boot, the recording begins there.
+    /// Start of the recording. A trace of a running computer starts late on the axis, but the recording starts at 0 if
+    /// it also has data about that computer's boot.
     fn begin_ns(&self) -> i64 {
-        // The tracer is on within this time of the kernel's start, ns, when it records a boot.
+        // When the tracer records a boot, it starts within this time of the kernel's start.
         const AT_BOOT_NS: i64 = 10_000_000_000;
         let Some(begin_ns) = self.trace_begin_ns.filter(|&begin_ns| begin_ns > AT_BOOT_NS) else { return 0 };
         let others = self.milestones.iter().map(|row| row.time_ns);
@@ -205,8 +198,8 @@ impl Assembly {
         if others.into_iter().any(|time_ns| time_ns < begin_ns) { 0 } else { begin_ns }
     }
 
-    /// Puts what was read into `trace`; what several parts say of the same units has been made one account before
-    /// ([`unit_account`](super::unit_account)).
+    /// Moves the rows into `trace`. [`unit_reconciliation`](super::unit_reconciliation) has already merged the rows
+    /// that several parts have of the same units.
     pub(super) fn finish(mut self, trace: &mut Trace) {
         let start_ns = self.begin_ns();
         self.milestones.sort_by_key(|row| row.time_ns);
@@ -229,7 +222,7 @@ impl Assembly {
         self.file_ios.sort_by_key(|row| row.start_ns);
         trace.file_ios = self.file_ios.into_iter().collect();
         if wants(TableName::Inventory) {
-            trace.inventory = Some(counted(self.inventory));
+            trace.inventory = Some(with_provider_counts(self.inventory));
         }
         if wants(TableName::ServiceTransitions) {
             trace.service_transitions = self.service_transitions.into_iter().collect();
@@ -255,11 +248,11 @@ impl Assembly {
         if wants(TableName::PowerRequests) {
             trace.power_requests = self.power_requests.into_iter().collect();
         }
-        // Rows of one graph stay in their order.
+        // Stable sort: rows of one graph keep their order.
         self.call_graph_functions.sort_by_key(|row| (row.start_ns, row.tid));
         trace.call_graph_functions = self.call_graph_functions.into_iter().collect();
         if wants(TableName::Stacks) {
-            trace.losses.add(&NOT_KEPT, self.stack_pool.refused());
+            trace.losses.add(&STACKS_DROPPED, self.stack_pool.refused());
             self.stacks.sort_by_key(|row| row.time_ns);
             trace.stacks = std::iter::once(self.stacks.into_iter().collect()).collect();
             trace.stack_pool = self.stack_pool;
@@ -304,8 +297,8 @@ impl Assembly {
     }
 }
 
-/// The counts by provider, most first, and those by kind too.
-fn counted(mut inventory: Inventory) -> Inventory {
+/// Adds the counts by provider and sorts all counts in descending order.
+fn with_provider_counts(mut inventory: Inventory) -> Inventory {
     let mut providers: Vec<ProviderCount> = Vec::new();
     for kind in &inventory.kinds {
         match providers.iter_mut().find(|of| of.name == kind.provider) {

@@ -1,18 +1,18 @@
-//! The clocks of a Linux recording, and how their times come onto the axis, which is `CLOCK_MONOTONIC`.
+//! Converts the clocks of a Linux recording to the axis, which is `CLOCK_MONOTONIC`.
 //!
-//! Nothing is assumed: a clock is converted by pairs of times, one of it and one of the axis, that the recording holds of the
-//! same moment. What was done is told in [`Trace::clock_conversions`](onoff_trace::Trace::clock_conversions).
+//! Nothing is assumed: a clock is converted by pairs of times (one of that clock, one on the axis) that the recording
+//! has of the same moment. [`Trace::clock_conversions`](onoff_trace::Trace::clock_conversions) lists the conversions.
 
 use onoff_trace::ClockConversion;
 
-/// A clock that stamps times in some part of a recording.
+/// A clock used for timestamps in some part of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum SourceClock {
-    /// The tracer's, whichever was set.
+    /// The tracer's clock, whichever was configured.
     Trace,
     /// The kernel log's (`sched_clock`).
     KernelLog,
-    /// `CLOCK_BOOTTIME`: goes on while the machine sleeps.
+    /// `CLOCK_BOOTTIME`: also counts while the machine sleeps.
     BootTime,
     /// `CLOCK_REALTIME`, since 1970-01-01 UTC.
     RealTime,
@@ -31,17 +31,17 @@ impl SourceClock {
     }
 }
 
-/// The same moment by two clocks.
+/// One moment on two clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Pair {
     from_ns: i64,
     offset_ns: i64,
 }
 
-/// How good a kind of pair is; the better replaces the worse.
+/// Quality of a kind of pair, worst first. The best kind available is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Evidence {
-    /// The later of two ends of a delay: the smallest delay counts.
+    /// When a message was sent and received: the pair with the smallest delay counts.
     Receipt,
     /// Two records of the same step, microseconds to milliseconds apart.
     SameStep,
@@ -49,19 +49,20 @@ pub(super) enum Evidence {
     Reading,
 }
 
-/// Pairs as they are found, of all clocks.
+/// All pairs found so far, for all clocks.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Pairs {
+pub(super) struct ClockPairs {
     found: Vec<(SourceClock, Evidence, &'static str, Vec<Pair>)>,
-    /// Clocks that are another clock; `None` for the axis itself.
+    /// Clocks identical to another clock; `None` for the axis itself.
     same: Vec<(SourceClock, Option<SourceClock>)>,
 }
 
-/// More pairs of one kind than are of use.
+/// Maximum number of pairs of one kind.
 const MAX_PAIRS: usize = 100_000;
 
-impl Pairs {
-    /// `from_ns` by `clock` is `axis_ns` on the axis; `how` says what was compared, e.g. `initcalls in trace and log`.
+impl ClockPairs {
+    /// Adds a pair: `from_ns` on `clock` is `axis_ns` on the axis. `how` names what was compared, e.g. `initcalls in
+    /// trace and log`.
     pub(super) fn add(
         &mut self,
         clock: SourceClock,
@@ -80,28 +81,28 @@ impl Pairs {
         }
     }
 
-    /// What to add to the times of `clock`, by the first pair found.
+    /// Offset to add to the times of `clock`, from the first pair found.
     pub(super) fn first_offset_ns(&self, clock: SourceClock) -> Option<i64> {
         let (.., pairs) = self.found.iter().find(|(of, ..)| *of == clock)?;
         Some(pairs.first()?.offset_ns)
     }
 
-    /// `clock` is the axis.
-    pub(super) fn is_axis(&mut self, clock: SourceClock) {
+    /// Records that `clock` is the axis itself.
+    pub(super) fn set_axis(&mut self, clock: SourceClock) {
         self.same.push((clock, None));
     }
 
-    /// `clock` is the same as `other`.
-    pub(super) fn is_same(&mut self, clock: SourceClock, other: SourceClock) {
+    /// Records that `clock` is identical to `other`.
+    pub(super) fn set_same(&mut self, clock: SourceClock, other: SourceClock) {
         self.same.push((clock, Some(other)));
     }
 
-    /// Whether anything is known of `clock`.
-    pub(super) fn knows(&self, clock: SourceClock) -> bool {
+    /// True if `clock` has a pair or is identical to another clock.
+    pub(super) fn has(&self, clock: SourceClock) -> bool {
         self.found.iter().any(|(of, ..)| *of == clock) || self.same.iter().any(|(of, _)| *of == clock)
     }
 
-    /// The conversions that the pairs give: of each clock by its best kind of evidence.
+    /// Builds the conversions, each from the best kind of evidence for its clock.
     pub(super) fn finish(mut self) -> Clocks {
         let mut clocks = Clocks { same: std::mem::take(&mut self.same), ..Clocks::default() };
         for clock in SourceClock::ALL {
@@ -118,16 +119,15 @@ impl Pairs {
     }
 }
 
-/// How one clock's times come onto the axis.
 #[derive(Clone, Debug)]
 struct Conversion {
     how: &'static str,
     pairs: u64,
-    /// Smoothed, by time.
+    /// Smoothed offsets, sorted by time.
     steps: Vec<Pair>,
 }
 
-/// How many neighbors the offset at a pair is the median of: one record that came late does not count.
+/// Window of the median filter over offsets: a single late record has no effect.
 const NEIGHBORS: usize = 9;
 
 impl Conversion {
@@ -152,7 +152,7 @@ impl Conversion {
         Self { how, pairs: count, steps }
     }
 
-    /// The offset of the pair that is nearest.
+    /// The offset of the nearest pair.
     fn offset_ns(&self, from_ns: i64) -> Option<i64> {
         let behind = self.steps.partition_point(|pair| pair.from_ns <= from_ns);
         let before = behind.checked_sub(1).and_then(|at| self.steps.get(at));
@@ -174,7 +174,6 @@ impl Conversion {
     }
 }
 
-/// What is known of the clocks of a recording.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Clocks {
     conversions: Vec<(SourceClock, Conversion)>,
@@ -182,7 +181,7 @@ pub(super) struct Clocks {
 }
 
 impl Clocks {
-    /// A time of `clock` on the axis; `None` when the recording holds no pair of it.
+    /// Converts a time of `clock` to the axis; `None` if the recording has no pair for it.
     pub(super) fn axis_ns(&self, clock: SourceClock, from_ns: i64) -> Option<i64> {
         let clock = match self.same.iter().find(|(of, _)| *of == clock) {
             Some((_, None)) => return Some(from_ns),
@@ -192,8 +191,8 @@ impl Clocks {
         from_ns.checked_add(self.conversion(clock)?.offset_ns(from_ns)?)
     }
 
-    /// How long the machine slept between two times of the axis, which stands meanwhile; `None` when the recording does not
-    /// hold both clocks before and after.
+    /// How long the machine slept between two times on the axis, which stops during sleep. `None` if the recording does
+    /// not have both clocks before and after.
     pub(super) fn slept_ns(&self, from_ns: i64, until_ns: i64) -> Option<i64> {
         let steps = &self.conversion(SourceClock::BootTime)?.steps;
         let axis = |pair: &&Pair| pair.from_ns.saturating_add(pair.offset_ns);
@@ -202,7 +201,8 @@ impl Clocks {
         before.offset_ns.checked_sub(after.offset_ns)
     }
 
-    /// As [`Clocks::axis_ns`], and the time itself where the clock cannot be converted: for clocks that begin with the axis.
+    /// Like [`Clocks::axis_ns`], but returns the time unchanged if the clock cannot be converted. For clocks that start
+    /// together with the axis.
     pub(super) fn axis_or_same_ns(&self, clock: SourceClock, from_ns: i64) -> i64 {
         self.axis_ns(clock, from_ns).unwrap_or(from_ns)
     }
@@ -211,19 +211,19 @@ impl Clocks {
         self.conversions.iter().find(|(of, _)| *of == clock).map(|(_, conversion)| conversion)
     }
 
-    /// Offset of `clock` at its first pair.
+    /// Offset of `clock` at its first pair, ns.
     pub(super) fn first_offset_ns(&self, clock: SourceClock) -> Option<i64> {
         Some(self.conversion(clock)?.steps.first()?.offset_ns)
     }
 
-    /// What was done, for the reports.
+    /// The conversions, for the reports.
     pub(super) fn summary(&self) -> Vec<ClockConversion> {
         let same = self.same.iter().map(|(clock, other)| ClockConversion {
             from: clock.as_str(),
             how: match other {
-                None => "it is the axis",
-                Some(SourceClock::BootTime) => "it is CLOCK_BOOTTIME",
-                Some(_) => "it is the kernel log's clock",
+                None => "is the axis",
+                Some(SourceClock::BootTime) => "is CLOCK_BOOTTIME",
+                Some(_) => "is the kernel log's clock",
             },
             ..ClockConversion::default()
         });
@@ -237,13 +237,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_pair_decides_and_one_late_record_does_not_count() {
-        let mut pairs = Pairs::default();
+    fn uses_nearest_pair_and_ignores_one_late_record() {
+        let mut pairs = ClockPairs::default();
         for step in 0..20 {
             let late = if step == 10 { 5_000 } else { 0 };
             pairs.add(SourceClock::KernelLog, Evidence::SameStep, "steps", step * 100, step * 100 + 40 + late);
         }
-        // The receipt is no match for it.
+        // Ignored: a receipt is weaker evidence.
         pairs.add(SourceClock::KernelLog, Evidence::Receipt, "receipt", 0, 9);
         for (from, axis) in [(0, 1), (1000, 501)] {
             pairs.add(SourceClock::BootTime, Evidence::Reading, "r", from, axis);
@@ -259,8 +259,8 @@ mod tests {
     }
 
     #[test]
-    fn of_receipts_the_quickest_counts() {
-        let mut pairs = Pairs::default();
+    fn uses_receipt_with_smallest_delay() {
+        let mut pairs = ClockPairs::default();
         for (from, axis) in [(0, 900), (500, 560), (700, 790)] {
             pairs.add(SourceClock::KernelLog, Evidence::Receipt, "r", from, axis);
         }

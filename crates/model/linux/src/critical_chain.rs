@@ -1,4 +1,4 @@
-//! `systemd-analyze critical-chain`: of the units that the start waited for, when each was started and who waited for whom.
+//! Reads `systemd-analyze critical-chain`: when each unit on the critical chain started and which unit it waited for.
 //!
 //! ```text
 //! graphical.target @18.622s
@@ -6,65 +6,63 @@
 //!   └─NetworkManager-wait-online.service @6.301s +6.186s
 //! ```
 //!
-//! Times count from the start of user space. `+` is how long the start took, and `@` is then its begin; without `+` it is when the unit
-//! was active. A unit comes after the one below it. Source: systemd-analyze(1); what `@` is in each case, from the program's output
-//! and the units' properties.
+//! Times count from the start of user space. `+` is the duration of the start, and `@` is then its begin; without `+`,
+//! `@` is the time at which the unit became active. A unit starts after the unit below it. Sources: systemd-analyze(1);
+//! the meaning of `@` is derived from the tool's output and the units' properties.
 
 use onoff_trace::{DependencyKind, StringId, counters, milestone};
 
 use super::assembly::{Assembly, ChainStart};
-use super::kernel_line::uncolored;
+use super::duration::duration_ns;
+use super::kernel_log_line::strip_colors;
 use super::parts::Part;
-use super::time_span::time_span_ns;
 use super::unit_dependencies::UnitDependencies;
 use super::unit_names::is_unit;
 use super::unit_rows;
 
-/// What rows name as their record.
 pub(super) const EVENT: &str = "systemd-analyze critical-chain";
 
-/// Units that are kept, at most.
-const MAX: usize = 100_000;
-/// Levels of the tree that are followed, at most.
+const MAX_UNITS: usize = 100_000;
+/// Maximum depth of the tree.
 const MAX_DEPTH: usize = 1_000;
-/// Lines that are looked at to recognize the tree.
-const LOOKED_AT: usize = 12;
+/// Number of lines inspected to recognize the tree.
+const SNIFF_LINES: usize = 12;
 
 counters! {
     UNREADABLE = "critical_chain_lines_unreadable", Notice, [ServiceTransitions],
-        "lines of systemd-analyze critical-chain that are no unit with its times, or too many, were left out";
+        "lines of systemd-analyze critical-chain were skipped: not a unit with its times, or too many lines";
     BEGIN_UNKNOWN = "user_space_begin_unknown", Warning, [Milestones],
-        "nothing says when user space began: times count from there, and firmware, loader, kernel and initial file system are not known. Add what 'systemd-analyze time' prints";
+        "the start of user space was not recorded: times count from there, and firmware, loader, kernel and initramfs times are unknown. Add the output of 'systemd-analyze time'";
 }
 
-/// A line's unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Entry<'t> {
     depth: usize,
     unit: &'t str,
-    /// Since the start of user space, ns; `None` for a unit that is not started yet.
+    /// ns since the start of user space; `None` if the unit has not started.
     at_ns: Option<i64>,
-    /// How long the start took, ns.
+    /// Duration of the start, ns.
     took_ns: Option<i64>,
 }
 
-/// Whether a text is such a tree.
+/// True if the text is a tree with a timed root and a unit below it.
 pub(super) fn recognizes(text: &str) -> bool {
-    let plain = uncolored(text.get(..text.len().min(4096)).unwrap_or_default());
-    let mut entries = plain.lines().take(LOOKED_AT).filter_map(entry);
-    // The first unit is not below any, and what follows is below it.
+    let plain = strip_colors(text.get(..text.len().min(4096)).unwrap_or_default());
+    let mut entries = plain.lines().take(SNIFF_LINES).filter_map(entry);
+    // The first unit is the root, and the next one is its child.
     let Some(root) = entries.next().filter(|root| root.depth == 0 && root.at_ns.is_some()) else { return false };
-    let explained = || text.contains("is printed after the \"+\" character");
-    entries.next().map_or_else(explained, |next| next.depth == root.depth + 1)
+    let has_legend = || text.contains("is printed after the \"+\" character");
+    entries.next().map_or_else(has_legend, |next| next.depth == root.depth + 1)
 }
 
 fn entry(line: &str) -> Option<Entry<'_>> {
     let line = line.trim_end();
-    // Branches are drawn, or written with `|`, `-` and a grave accent; a level is two characters wide.
-    let mut drawn = 0;
+    // Branches use box-drawing characters, or `|`, `-` and a grave accent; a level is two characters wide.
+    let mut prefix_len = 0;
     let at = line.char_indices().find_map(|(at, character)| {
-        let branch = matches!(character, ' ' | '│' | '├' | '└' | '─' | '|' | '`') || character == '-' && drawn % 2 == 1;
-        drawn += usize::from(branch);
+        let branch =
+            matches!(character, ' ' | '│' | '├' | '└' | '─' | '|' | '`') || character == '-' && prefix_len % 2 == 1;
+        prefix_len += usize::from(branch);
         (!branch).then_some(at)
     })?;
     let rest = line.get(at..)?;
@@ -72,28 +70,28 @@ fn entry(line: &str) -> Option<Entry<'_>> {
     if !is_unit(unit) {
         return None;
     }
-    let mut entry = Entry { depth: drawn / 2, unit, at_ns: None, took_ns: None };
+    let mut entry = Entry { depth: prefix_len / 2, unit, at_ns: None, took_ns: None };
     if let Some(times) = times {
         let (at, took) = times.split_once(" +").map_or((times, None), |(at, took)| (at, Some(took)));
-        entry.at_ns = Some(time_span_ns(at)?);
+        entry.at_ns = Some(duration_ns(at)?);
         if let Some(took) = took {
-            entry.took_ns = Some(time_span_ns(took)?);
+            entry.took_ns = Some(duration_ns(took)?);
         }
     }
     Some(entry)
 }
 
-/// Keeps the starts of a tree until all parts are read, and adds who comes after whom.
+/// Adds the ordering dependencies and collects the starts; [`add_missing_starts`] uses them once all parts are read.
 pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {
     let text = String::from_utf8_lossy(part.bytes);
-    let text = uncolored(&text);
+    let text = strip_colors(&text);
     let mut dependencies = UnitDependencies::default();
     let mut above: Vec<&str> = Vec::new();
     for (number, line) in (1_u64..).zip(text.lines()) {
         if line.trim().is_empty() || line.starts_with("The time ") {
             continue;
         }
-        let room = assembly.chain.len() < MAX;
+        let room = assembly.chain.len() < MAX_UNITS;
         let entry = entry(line).filter(|entry| room && entry.depth <= above.len() && entry.depth < MAX_DEPTH);
         let Some(entry) = entry else {
             assembly.losses.add_at(&UNREADABLE, || format!("{}, line {number}", part.name));
@@ -113,8 +111,8 @@ pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {
     dependencies.finish(assembly);
 }
 
-/// Adds the starts that no other part tells.
-pub(super) fn settle(assembly: &mut Assembly) {
+/// Adds the starts that no other part has.
+pub(super) fn add_missing_starts(assembly: &mut Assembly) {
     let chain = std::mem::take(&mut assembly.chain);
     if chain.is_empty() {
         return;
@@ -153,10 +151,10 @@ mod tests {
             let part = Part { kind, name: "chain.txt", bytes: text.as_bytes() };
             match kind {
                 PartKind::CriticalChain => read(&part, &mut assembly),
-                _ => super::super::startup_lengths::read(&part, &mut assembly),
+                _ => super::super::startup_times::read(&part, &mut assembly),
             }
         }
-        crate::unit_account::settled(assembly)
+        crate::unit_reconciliation::reconciled_trace(assembly)
     }
 
     fn rows(trace: &Trace) -> Vec<(&str, i64, i64)> {
@@ -166,9 +164,9 @@ mod tests {
     }
 
     #[test]
-    fn units_start_when_the_tree_says_and_after_whom_is_below() {
+    fn reads_starts_and_ordering() {
         let trace = trace(&[
-            (PartKind::StartupLengths, "Startup finished in 2s (kernel) + 19s (userspace) = 21s\n"),
+            (PartKind::StartupTimes, "Startup finished in 2s (kernel) + 19s (userspace) = 21s\n"),
             (PartKind::CriticalChain, TREE),
         ]);
         let expected = [
@@ -198,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn alone_it_counts_from_user_space_and_says_so() {
+    fn reports_missing_user_space_start() {
         let trace = trace(&[(PartKind::CriticalChain, TREE)]);
         assert_eq!(rows(&trace).last(), Some(&("multi-user.target", 18_622, 18_622)));
         let lost: Vec<&str> = trace.losses.iter().map(|loss| loss.counter).collect();
@@ -206,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_tree_is_one() {
+    fn recognizes_only_trees() {
         assert!(recognizes(TREE));
         assert!(recognizes("graphical.target @5s\n`-multi-user.target @5s\n  `-a.service @1s +4s\n"));
         for other in [
@@ -231,7 +229,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_text_is_read_or_refused(text: String, branch in "[ │├└─|`-]{0,8}", times in "[@+ 0-9a-z.]{0,20}") {
+        fn accepts_any_text(text: String, branch in "[ │├└─|`-]{0,8}", times in "[@+ 0-9a-z.]{0,20}") {
             let text = format!("a.target @1s\n{branch}b.service {times}\n{text}");
             recognizes(&text);
             trace(&[(PartKind::CriticalChain, &text)]);

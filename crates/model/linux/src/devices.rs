@@ -1,8 +1,8 @@
-//! Rows of work on devices and drivers, whichever part tells of it.
+//! Builds rows of work on devices and drivers for several readers.
 
 use onoff_trace::{DeviceOperation, DeviceOperationKind, DevicePhase, StringId};
 
-/// A row that begins at `start_ns` in thread `tid`: an initialization function, a module, or the probe by a driver.
+/// Builds a row that starts at `start_ns` in thread `tid`: an initialization function, a module load, or a probe.
 pub(super) const fn operation(
     kind: DeviceOperationKind,
     start_ns: i64,

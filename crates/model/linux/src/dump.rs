@@ -1,17 +1,15 @@
-//! Reads `systemd-analyze dump`: which units depend on which. Its times are wall-clock seconds and are not used.
+//! Reads unit dependencies from `systemd-analyze dump`. Its times are wall-clock seconds and are not used.
 
 use onoff_trace::DependencyKind;
 
 use super::assembly::Assembly;
-use super::clocks::{Clocks, Pairs};
+use super::clocks::{ClockPairs, Clocks};
 use super::parts::Part;
 use super::unit_dependencies::UnitDependencies;
 use super::unit_names::is_unit;
 
-/// Adds the pairs of times that the part holds.
-pub(super) fn clock_pairs(_part: &Part<'_>, _pairs: &mut Pairs) {}
+pub(super) fn clock_pairs(_part: &Part<'_>, _pairs: &mut ClockPairs) {}
 
-/// Adds the part's rows.
 pub(super) fn read(part: &Part<'_>, _clocks: &Clocks, assembly: &mut Assembly) {
     let text = String::from_utf8_lossy(part.bytes);
     let mut dependencies = UnitDependencies::default();
@@ -31,7 +29,7 @@ pub(super) fn read(part: &Part<'_>, _clocks: &Clocks, assembly: &mut Assembly) {
             continue;
         };
         if key == "Description" {
-            assembly.describe(unit, value);
+            assembly.add_description(unit, value);
             continue;
         }
         let name = value.split_ascii_whitespace().next().unwrap_or("");
@@ -46,14 +44,14 @@ pub(super) fn read(part: &Part<'_>, _clocks: &Clocks, assembly: &mut Assembly) {
             "PartOf" => DependencyKind::PartOf,
             "Wants" => DependencyKind::Wants,
             "Before" => {
-                dependencies.before(unit, name.to_owned());
+                dependencies.add_before(unit, name.to_owned());
                 continue;
             }
             "Alias" => {
                 if name == "default.target" && assembly.default_target.is_empty() {
                     assembly.default_target = unit.to_owned();
                 }
-                dependencies.alias(name.to_owned(), unit);
+                dependencies.add_alias(name.to_owned(), unit);
                 continue;
             }
             _ => continue,
@@ -72,11 +70,11 @@ mod tests {
         let mut assembly = Assembly::new(Tables::all());
         let part = Part { kind: super::super::parts::PartKind::Dump, name: "dump", bytes: text };
         read(&part, &Clocks::default(), &mut assembly);
-        crate::unit_account::settled(assembly)
+        crate::unit_reconciliation::reconciled_trace(assembly)
     }
 
     #[test]
-    fn dependencies_are_those_of_the_units() {
+    fn reads_dependencies_and_aliases() {
         let trace = read_dump(
             b"Manager: systemd 252\n-> Unit a.service:\n\tAlias: b.service\n\tDescription: After: none\n\
               \tRequires: c.mount (origin-file)\n\tBefore: d.target (origin-default)\n\
@@ -101,7 +99,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_bytes_are_read(bytes: Vec<u8>) {
+        fn accepts_any_bytes(bytes: Vec<u8>) {
             read_dump(&bytes);
         }
     }

@@ -1,4 +1,5 @@
-//! The tracer's events and the lines of the logs one by one, each with its fields named: as many as are counted of the recording.
+//! Streams the events of a trace and the log lines one by one, with named fields. The stream has exactly the records
+//! that the inventory counts.
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
@@ -8,45 +9,45 @@ use onoff_trace::{DescribedEvent, Directory, EventOrigin, Field, FieldValue, Los
 
 use super::assembly::Assembly;
 use super::clocks::{Clocks, SourceClock};
-use super::ftrace::files::{Chosen, chosen, count};
+use super::ftrace::selection::{SelectedTraces, count_losses, select_traces};
 use super::ftrace::trace_file::TraceFile;
 use super::log_lines::{self, LogLine};
-use super::{OneBoot, ftrace, kernel_messages, pairs_of_rows};
+use super::{BootInputs, ftrace, kernel_messages, pairs_of_rows};
 use onoff_input::error::Error;
 use onoff_input::event_filter::{EventFilter, StreamEnd};
 use onoff_input::opened::Files;
 use onoff_input::options::Options;
 use onoff_input::sniff::RecordingKind;
 
-/// The name under which the tracer's events are counted and chosen.
+/// Provider name of trace events in counts and filters.
 pub(super) const PROVIDER: &str = "ftrace";
 
 /// The traces and logs of a recording as a stream of events.
 #[derive(Debug)]
 pub struct LinuxEventStream<'f> {
-    traces: Chosen<'f>,
-    /// By time.
+    traces: SelectedTraces<'f>,
+    /// Sorted by time.
     lines: Vec<LogLine>,
-    /// What listing them lost.
+    /// Losses while listing the lines.
     losses: Losses,
     clocks: Clocks,
     header: StreamHeader,
 }
 
 impl<'f> LinuxEventStream<'f> {
-    /// Opens the stream of a recording whose files are open. Of a journal it is the boot that `options` choose, as for any other answer.
+    /// Opens the stream. If a journal has several boots, `options` choose one, as for the tables.
     ///
     /// # Errors
-    /// Files that are no recording of this kind, hold neither a trace nor a log, or a trace that is damaged beyond use.
+    /// Files that are not a Linux recording or have neither a trace nor a log, or a trace that is damaged beyond use.
     pub fn open(files: &'f Files, options: &Options) -> Result<Self, Error> {
         files.must_be(RecordingKind::Linux)?;
-        let OneBoot { parts, journals, boots, mut pairs, .. } = OneBoot::of(files, options)?;
-        let traces = chosen(&parts, &mut pairs)?;
+        let BootInputs { parts, journals, boots, mut pairs, .. } = BootInputs::of(files, options)?;
+        let traces = select_traces(&parts, &mut pairs)?;
         let messages = kernel_messages(&parts, &journals, boots.boot());
-        // What the tables' clocks are compared by: a line has one time, whoever shows it.
-        let mut compared = Assembly::new(COMPARED);
-        ftrace::read(&traces, &pairs.clone().finish(), &mut compared);
-        pairs_of_rows(&messages, &compared, &mut pairs);
+        // Convert clocks exactly as the tables do, so that a line has the same time everywhere.
+        let mut clock_rows = Assembly::new(CLOCK_TABLES);
+        ftrace::read(&traces, &pairs.clone().finish(), &mut clock_rows);
+        pairs_of_rows(&messages, &clock_rows, &mut pairs);
         let clocks = pairs.finish();
         let mut losses = Losses::new();
         let lines = log_lines::lines(&messages, (&journals, boots.boot()), &clocks, &mut losses);
@@ -62,13 +63,13 @@ impl<'f> LinuxEventStream<'f> {
         Ok(Self { traces, lines, losses, clocks, header })
     }
 
-    /// What is known before the first event.
+    /// Known before the first event.
     #[must_use]
     pub fn header(&self) -> &StreamHeader {
         &self.header
     }
 
-    /// Gives every event that `filter` chooses to `visit`, in the order of time, until it breaks.
+    /// Passes every event that matches `filter` to `visit`, in time order, until `visit` breaks.
     pub fn for_each<B>(
         self,
         filter: &EventFilter,
@@ -80,7 +81,7 @@ impl<'f> LinuxEventStream<'f> {
         let mut shown = 0;
         let mut outcome = ControlFlow::Continue(());
         let mut directory = Directory::new();
-        let mut lines = self.lines.iter().filter(|line| is_chosen_line(line, filter)).peekable();
+        let mut lines = self.lines.iter().filter(|line| line_matches(line, filter)).peekable();
         for trace in &self.traces.traces {
             let lost = trace.events(|event| {
                 if outcome.is_break() {
@@ -95,16 +96,16 @@ impl<'f> LinuxEventStream<'f> {
                     && outcome.is_continue()
                 {
                     shown += 1;
-                    outcome = visit(&self.described_line(line, &directory, &fields_of_line(line)));
+                    outcome = visit(&self.describe_line(line, &directory, &fields_of_line(line)));
                 }
-                if outcome.is_break() || !is_chosen(&event, time_ns, filter) {
+                if outcome.is_break() || !event_matches(&event, time_ns, filter) {
                     return;
                 }
                 shown += 1;
                 let fields = fields(&event);
-                outcome = visit(&self.described(&event, time_ns, &fields, &directory));
+                outcome = visit(&self.describe(&event, time_ns, &fields, &directory));
             });
-            count(trace.name(), &lost, &mut losses);
+            count_losses(trace.name(), &lost, &mut losses);
             if outcome.is_break() {
                 break;
             }
@@ -113,12 +114,12 @@ impl<'f> LinuxEventStream<'f> {
             && let Some(line) = lines.next()
         {
             shown += 1;
-            outcome = visit(&self.described_line(line, &directory, &fields_of_line(line)));
+            outcome = visit(&self.describe_line(line, &directory, &fields_of_line(line)));
         }
         StreamEnd { outcome, shown, losses }
     }
 
-    fn described_line<'e>(
+    fn describe_line<'e>(
         &self,
         line: &'e LogLine,
         directory: &'e Directory,
@@ -141,7 +142,7 @@ impl<'f> LinuxEventStream<'f> {
         self.header.start_unix_ns.and_then(|start| start.checked_add(time_ns))
     }
 
-    fn described<'e>(
+    fn describe<'e>(
         &self,
         event: &Event<'e>,
         time_ns: i64,
@@ -163,8 +164,8 @@ impl<'f> LinuxEventStream<'f> {
     }
 }
 
-/// The tables by whose rows the clocks of a trace and of logs are compared.
-const COMPARED: Tables = Tables::of(&[
+/// Tables whose rows are used to compare the clocks of traces and logs.
+const CLOCK_TABLES: Tables = Tables::of(&[
     TableName::DeviceOperations,
     TableName::PowerRequests,
     TableName::Activities,
@@ -172,7 +173,7 @@ const COMPARED: Tables = Tables::of(&[
     TableName::Notifications,
 ]);
 
-fn is_chosen_line(line: &LogLine, filter: &EventFilter) -> bool {
+fn line_matches(line: &LogLine, filter: &EventFilter) -> bool {
     let EventFilter { providers, events, processes, from_ns, until_ns } = filter;
     let any = |patterns: &[onoff_trace::Pattern], name: &str| {
         patterns.is_empty() || patterns.iter().any(|pattern| pattern.matches(name))
@@ -189,20 +190,20 @@ fn fields_of_line(line: &LogLine) -> [Field<'_>; 1] {
     [Field { name: Cow::Borrowed(log_lines::TEXT), value: FieldValue::Text(Cow::Borrowed(&line.text)) }]
 }
 
-fn is_chosen(event: &Event<'_>, time_ns: i64, filter: &EventFilter) -> bool {
+fn event_matches(event: &Event<'_>, time_ns: i64, filter: &EventFilter) -> bool {
     let EventFilter { providers, events, processes, from_ns, until_ns } = filter;
     from_ns.is_none_or(|from| time_ns >= from)
         && until_ns.is_none_or(|until| time_ns < until)
         && (providers.is_empty() || providers.iter().any(|pattern| pattern.matches(PROVIDER)))
         && (events.is_empty() || events.iter().any(|pattern| pattern.matches(event.name)))
         && (processes.is_empty() || {
-            let is_about =
+            let names_process =
                 |pid: u32, task: &str| processes.iter().any(|pattern| pattern.is_number(pid) || pattern.matches(task));
-            is_about(event.pid, event.task)
+            names_process(event.pid, event.task)
                 || match Kind::of(event) {
-                    Some(Kind::Switch { next_task, next_pid, .. }) => is_about(next_pid, next_task),
-                    Some(Kind::Waking { task, pid, .. }) => is_about(pid, task),
-                    Some(Kind::Fork { child_task, child_pid, .. }) => is_about(child_pid, child_task),
+                    Some(Kind::Switch { next_task, next_pid, .. }) => names_process(next_pid, next_task),
+                    Some(Kind::Waking { task, pid, .. }) => names_process(pid, task),
+                    Some(Kind::Fork { child_task, child_pid, .. }) => names_process(child_pid, child_task),
                     _ => false,
                 }
         })
@@ -215,7 +216,7 @@ fn fields<'e>(event: &Event<'e>) -> Vec<Field<'e>> {
             .map(|(name, value)| Field {
                 name: Cow::Borrowed(name),
                 value: match value {
-                    RecordValue::Number(number) => worded(event, name, number),
+                    RecordValue::Number(number) => symbolic(event, name, number),
                     RecordValue::Text(text) => FieldValue::Text(Cow::Borrowed(text.trim_end())),
                     RecordValue::Bytes(bytes) => FieldValue::Text(Cow::Owned(hexadecimal(bytes))),
                 },
@@ -225,8 +226,8 @@ fn fields<'e>(event: &Event<'e>) -> Vec<Field<'e>> {
     }
 }
 
-/// A number as the kernel's own text has it, where that is no number.
-fn worded<'e>(event: &Event<'e>, name: &str, number: i64) -> FieldValue<'e> {
+/// The symbolic form of a number, where the kernel's own text has one.
+fn symbolic<'e>(event: &Event<'e>, name: &str, number: i64) -> FieldValue<'e> {
     if name == "prev_state"
         && let Some(Kind::Switch { previous_state, .. }) = Kind::of(event)
     {
@@ -250,9 +251,10 @@ fn hexadecimal(bytes: &[u8]) -> String {
     text
 }
 
-/// `key=value key=value`; a value may hold spaces and ends where the next key begins. Text without keys is one field.
+/// Splits `key=value key=value`. A value may contain spaces and ends where the next key begins. Text without keys is a
+/// single field.
 fn fields_of_text(text: &str) -> Vec<Field<'_>> {
-    let mut begins: Vec<(usize, usize)> = Vec::new();
+    let mut keys: Vec<(usize, usize)> = Vec::new();
     let mut at = 0;
     for word in text.split(' ') {
         let is_key =
@@ -260,17 +262,16 @@ fn fields_of_text(text: &str) -> Vec<Field<'_>> {
         if let Some((key, _)) = word.split_once('=')
             && is_key(key)
         {
-            begins.push((at, at + key.len()));
+            keys.push((at, at + key.len()));
         }
         at += word.len() + 1;
     }
     let whole = || Field { name: Cow::Borrowed("text"), value: FieldValue::Text(Cow::Borrowed(text)) };
-    if begins.first().is_none_or(|(first, _)| *first > 0) {
+    if keys.first().is_none_or(|(first, _)| *first > 0) {
         return if text.is_empty() { Vec::new() } else { vec![whole()] };
     }
-    let ends = begins.iter().skip(1).map(|(begin, _)| begin - 1).chain([text.len()]);
-    begins
-        .iter()
+    let ends = keys.iter().skip(1).map(|(begin, _)| begin - 1).chain([text.len()]);
+    keys.iter()
         .zip(ends)
         .filter_map(|(&(begin, equals), end)| {
             let value = text.get(equals + 1..end)?;
@@ -291,7 +292,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lines_keys_are_fields_whatever_their_values_hold() {
+    fn splits_text_into_fields() {
         let named = |text: &'static str| -> Vec<(String, FieldValue<'static>)> {
             fields_of_text(text).into_iter().map(|field| (field.name.into_owned(), field.value)).collect()
         };

@@ -1,25 +1,26 @@
-//! What lies before the kernel's first moment: the loader's two EFI variables and the firmware's own tables.
+//! Reads the times before the kernel's start: the loader's two EFI variables and the firmware's performance tables.
 
 use onoff_trace::{TableName, counters, milestone};
 
 use super::assembly::Assembly;
 use super::parts::{Part, PartKind};
-use onoff_firmware_tables::{measurements, of_parts};
+use onoff_firmware_tables::{measurements, read_parts};
 
 counters! {
     UNREADABLE = "loader_times_unreadable", Warning, [Milestones],
-        "an EFI variable of the loader's times holds no number; the firmware's and the loader's share are not known from it";
+        "an EFI variable with the loader's times is not a number, so firmware and loader times are unknown";
     FAULTS = "firmware_table_faults", Warning, [Milestones],
-        "the firmware performance tables contradict themselves in places; `onoff firmware` lists them";
+        "the firmware performance tables have contradictory values; 'onoff firmware' lists them";
 }
 
 const NS_PER_US: i64 = 1000;
 
-/// Adds the milestones of firmware and loader, unless another part has told them. Where there are both, the firmware's table
-/// counts: it knows when the firmware handed over, the loader's variables only when the loader was done (systemd does the same).
+/// Adds the milestones of firmware and loader unless another part has them. If both sources exist, the firmware's table
+/// wins, as in systemd: it has the time of the handover, the loader's variables only the time at which the loader was
+/// done.
 pub(super) fn read(parts: &[Part<'_>], assembly: &mut Assembly) {
     let tables = parts.iter().filter(|part| part.kind == PartKind::FirmwareTable).map(|part| (part.name, part.bytes));
-    let firmware = of_parts(tables);
+    let firmware = read_parts(tables);
     assembly.losses.add(&FAULTS, firmware.faults.len() as u64);
     if assembly.wants(TableName::FirmwareMeasurements) {
         assembly.firmware_measurements = measurements(&firmware, &mut assembly.texts);
@@ -30,7 +31,7 @@ pub(super) fn read(parts: &[Part<'_>], assembly: &mut Assembly) {
         if let (Some(start), Some(end)) = (times.loader_start_ns, times.exit_end_ns)
             && (0..=end).contains(&start)
         {
-            before_kernel(start, end, event, assembly);
+            add_phases(start, end, event, assembly);
         }
         for (name, value) in [
             (milestone::FIRMWARE_RESET_END, times.reset_end_ns),
@@ -60,7 +61,7 @@ pub(super) fn read(parts: &[Part<'_>], assembly: &mut Assembly) {
         && (0..=exec).contains(&init)
     {
         let event = "EFI variables LoaderTimeInitUSec and LoaderTimeExecUSec";
-        before_kernel(init, exec, event, assembly);
+        add_phases(init, exec, event, assembly);
     }
     let last_wake = assembly.last_time_of(milestone::WAKE).unwrap_or(0);
     let resume = firmware.resume.filter(|resume| resume.count > 0);
@@ -70,15 +71,15 @@ pub(super) fn read(parts: &[Part<'_>], assembly: &mut Assembly) {
         (milestone::FIRMWARE_RESUME_TIME, resume.and_then(|resume| resume.last_ns)),
         (milestone::FIRMWARE_RESUME_AVERAGE, resume.and_then(|resume| resume.average_ns)),
     ] {
-        // A table that was never filled holds zeros.
+        // An unused table is all zeros.
         if let Some(value) = value.filter(|&value| value > 0) {
             assembly.milestone(last_wake, name, "", Some(value), event);
         }
     }
 }
 
-/// The firmware ran for `init_ns` and handed over to the loader, which handed over to the kernel at `exec_ns`.
-fn before_kernel(init_ns: i64, exec_ns: i64, event: &str, assembly: &mut Assembly) {
+/// Adds the phases before the kernel: firmware for `init_ns`, then the loader until `exec_ns`.
+fn add_phases(init_ns: i64, exec_ns: i64, event: &str, assembly: &mut Assembly) {
     if assembly.last_time_of(milestone::FIRMWARE).is_some() {
         return;
     }
@@ -87,7 +88,8 @@ fn before_kernel(init_ns: i64, exec_ns: i64, event: &str, assembly: &mut Assembl
     assembly.milestone(-loader_ns, milestone::BOOT_MANAGER, "", Some(loader_ns), event);
 }
 
-/// The variable's value: four bytes of attributes, then digits in UTF-16, ended by zero (Boot Loader Interface).
+/// Parses the variable: four bytes of attributes, then decimal digits in UTF-16 with a terminating zero (Boot Loader
+/// Interface).
 fn microseconds(bytes: &[u8]) -> Option<i64> {
     let (_, text) = bytes.split_first_chunk::<4>()?;
     let mut digits = String::new();
@@ -108,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_loaders_time_is_digits_behind_attributes() {
+    fn parses_loader_time() {
         let of = |text: &str| {
             let mut bytes = vec![6, 0, 0, 0];
             bytes.extend(text.encode_utf16().flat_map(u16::to_le_bytes));

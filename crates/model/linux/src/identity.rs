@@ -1,35 +1,36 @@
-//! Which computer and which boot a part of a Linux recording is of, as far as its beginning says, and whether two parts can be of one recording.
+//! Determines which computer and boot a part of a Linux recording belongs to, and whether two parts can be from the
+//! same recording.
 //!
-//! Parts of one boot are one recording, and so are the journals of one machine, which hold several boots. What is compared are facts that
-//! parts have of themselves: names of computers, ids of machines and boots, the kernel's version, the hardware, and the times of the lines
-//! or units that two parts of a kind both hold. Where these are silent the relation is not known.
+//! Parts of one boot form one recording, and so do the journals of one machine, which may have several boots. The
+//! comparison uses facts in the parts themselves: host names, machine and boot ids, the kernel version, the hardware,
+//! and the times of lines or units that two parts of a kind share. Without such facts the relation is unknown.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use onoff_journal::JournalFile;
 
-use super::clocks::{Pairs, SourceClock};
+use super::clocks::{ClockPairs, SourceClock};
 use super::journal::{Entry, JournalFaults};
 use super::journal_files::Journals;
-use super::kernel_line::{self, Stamp};
 use super::kernel_log::Messages;
+use super::kernel_log_line::{self, Stamp};
 use super::parts::{Part, PartKind};
 
-/// Bytes of a part's beginning that are looked at.
+/// Number of bytes inspected at the start of a part.
 pub const IDENTITY_BYTES: usize = 1 << 20;
 
-/// Names, ids and versions of one part that are kept.
+/// Maximum number of names, ids and versions per part.
 const MAX_FACTS: usize = 64;
 
-/// Marks of one part that are kept, about.
+/// Approximate number of marks kept per part.
 const MAX_MARKS: usize = 256;
-/// Marks by which parts are found, at most.
+/// Maximum number of marks used as keys.
 const MAX_KEYS: usize = 64;
 
-/// How far the kernel's starts by two parts of one boot may be apart, s: times have whole seconds.
+/// Tolerance between the kernel start times of two parts of one boot, s. Times may be in whole seconds.
 const SAME_START_S: i64 = 3;
 
-/// Whether two parts are of one recording.
+/// Whether two parts belong to one recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
     Same,
@@ -37,35 +38,36 @@ pub enum Relation {
     Unknown,
 }
 
-/// What one part says.
+/// Facts that identify the computer and boot of one part.
 #[derive(Clone, Debug, Default)]
 pub struct PartIdentity {
-    /// Whether it is a recording by itself.
+    /// True if the part is a recording by itself.
     pub stands_alone: bool,
-    holds_boots: bool,
+    is_journal: bool,
     hosts: Vec<String>,
     machine: u128,
     boots: Vec<u128>,
-    /// What kernels of a single boot call themselves, and the release alone.
+    /// The kernel's version line, for parts of a single boot, and its release.
     kernel: String,
     release: String,
     hardware: String,
     marks: Option<Marks>,
-    /// When the kernel started by the wall clock, s since 1970, and by which kind of part.
+    /// Kernel start by the wall clock, s since 1970, and its source.
     start: Option<(StartSource, i64)>,
 }
 
-/// Where the start of a kernel is known from: only two of a kind are compared, as the wall clock may have been set in between.
+/// Source of a kernel start time. Only times of the same source are compared, because the wall clock may have been set
+/// in between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StartSource {
     KernelLog,
-    /// Dates of a kernel's log, in an unknown time zone.
+    /// Dates in a kernel log, in an unknown time zone.
     Dates,
     Manager,
     Readings,
 }
 
-/// What marks a boot. Only marks of one kind are compared.
+/// What the marks of a boot are made of. Only marks of the same kind are compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum MarkKind {
     #[default]
@@ -74,11 +76,12 @@ enum MarkKind {
     Manager,
 }
 
-/// Lines with their times, or units with theirs: to the microsecond, so that two boots do not have them in common.
+/// Hashed lines or units with their times. Times are exact to the microsecond, so two boots have almost no marks in
+/// common.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Marks {
     of: MarkKind,
-    /// Hashes and times, by hash; of many only those with hashes up to `until`.
+    /// Hashes and times, sorted by hash; of many only those with a hash up to `until`.
     found: Vec<(u64, i64)>,
     until: u64,
     range: (i64, i64),
@@ -95,7 +98,7 @@ impl Marks {
         Some(Self { of, found, until, range })
     }
 
-    /// Of the marks that fall into the time of both, whether at least half of the fewer are shared.
+    /// `Same` if at least half of the marks within the common time range are shared.
     fn relation(&self, other: &Self) -> Relation {
         if self.of != other.of {
             return Relation::Unknown;
@@ -116,10 +119,10 @@ impl Marks {
 }
 
 impl PartIdentity {
-    /// What `part` says; its bytes may be the beginning only.
+    /// Extracts the identity. `part.bytes` may be just the beginning of the file.
     pub fn of(part: &Part<'_>) -> Self {
         let stands_alone = part.kind.stands_alone();
-        let mut identity = Self { stands_alone, holds_boots: part.kind.is_journal(), ..Self::default() };
+        let mut identity = Self { stands_alone, is_journal: part.kind.is_journal(), ..Self::default() };
         let head = part.bytes.get(..IDENTITY_BYTES).unwrap_or(part.bytes);
         let part = Part { bytes: head, ..*part };
         match part.kind {
@@ -127,7 +130,7 @@ impl PartIdentity {
             PartKind::Units => identity.units(head),
             PartKind::Manager => {
                 let text = String::from_utf8_lossy(head);
-                identity.start = start_of_manager(&text).map(|start| (StartSource::Manager, start));
+                identity.start = start_from_manager(&text).map(|start| (StartSource::Manager, start));
                 let marks = text.lines().filter(|line| line.contains("TimestampMonotonic=")).filter_map(|line| {
                     let time: i64 = line.split_once('=')?.1.parse().ok().filter(|&time| time > 0)?;
                     Some((time, hash(&line)))
@@ -135,7 +138,7 @@ impl PartIdentity {
                 identity.marks = Marks::of(MarkKind::Manager, marks);
             }
             PartKind::ClockReadings => {
-                let mut pairs = Pairs::default();
+                let mut pairs = ClockPairs::default();
                 String::from_utf8_lossy(head).lines().for_each(|line| {
                     super::ftrace::clock_readings(line, &mut pairs);
                 });
@@ -161,19 +164,19 @@ impl PartIdentity {
         identity
     }
 
-    /// Of a report that holds outputs of one computer.
+    /// Identity of a report that contains command outputs of one computer.
     pub fn of_report() -> Self {
         Self { stands_alone: true, ..Self::default() }
     }
 
-    /// When the kernel started, s since 1970, as far as its log or the service manager says.
+    /// Kernel start, s since 1970, from its log or the service manager.
     pub(crate) fn start_s(&self) -> Option<i64> {
         self.start.map(|(_, start)| start)
     }
 
     fn add_host(&mut self, name: &str) {
-        /// Names that a computer has before it knows its own: the kernel's, systemd's and those of images and installers.
-        const UNNAMED: [&str; 11] = [
+        /// Host names used before the real one is set: those of the kernel, systemd, images and installers.
+        const DEFAULT_HOST_NAMES: [&str; 11] = [
             "",
             "-",
             "(none)",
@@ -187,7 +190,7 @@ impl PartIdentity {
             "ubuntu",
         ];
         let name = name.split('.').next().unwrap_or_default().to_lowercase();
-        if !UNNAMED.contains(&name.as_str()) && self.hosts.len() < MAX_FACTS && !self.hosts.contains(&name) {
+        if !DEFAULT_HOST_NAMES.contains(&name.as_str()) && self.hosts.len() < MAX_FACTS && !self.hosts.contains(&name) {
             self.hosts.push(name);
         }
     }
@@ -205,13 +208,13 @@ impl PartIdentity {
             } else if let Some((_, name)) = text.split_once("ostname set to <") {
                 self.add_host(name.split('>').next().unwrap_or_default());
             } else if self.start.is_none() {
-                self.start = start_of_clock(text, message.time_ns).map(|start| (StartSource::KernelLog, start));
+                self.start = start_from_message(text, message.time_ns).map(|start| (StartSource::KernelLog, start));
             }
         }
-        // Dates are rounded to whole seconds and count from the first line: they mark nothing.
+        // Dates are in whole seconds and count from the first line, so they are not usable as marks.
         if messages.has_dates() {
             let text = String::from_utf8_lossy(part.bytes);
-            let first = text.lines().find_map(|line| match kernel_line::line(line)?.stamp {
+            let first = text.lines().find_map(|line| match kernel_log_line::line(line)?.stamp {
                 Stamp::Wall(ns) => Some(ns),
                 Stamp::Log(_) => None,
             });
@@ -239,7 +242,7 @@ impl PartIdentity {
                 if self.machine == 0 {
                     self.machine = entry.machine;
                 }
-                // Those of a text are numbers of ours.
+                // Boot ids of a text journal are synthetic.
                 let is_new = !entry.is_text && entry.boot != 0 && !self.boots.contains(&entry.boot);
                 if is_new && self.boots.len() < MAX_FACTS {
                     self.boots.push(entry.boot);
@@ -248,7 +251,6 @@ impl PartIdentity {
         }
     }
 
-    /// Whether the two are of one recording.
     pub fn relation(&self, other: &Self) -> Relation {
         let differ = |mine: &str, others: &str| !mine.is_empty() && !others.is_empty() && mine != others;
         let shared_host = self.hosts.iter().any(|host| other.hosts.contains(host));
@@ -283,14 +285,15 @@ impl PartIdentity {
         if machines == Some(true) || shared_host {
             return Relation::Same;
         }
-        // Ids of boots tell journals apart where nothing says whose they are.
-        if self.holds_boots && other.holds_boots && !self.boots.is_empty() && !other.boots.is_empty() {
+        // Boot ids distinguish journals if there is no machine id.
+        if self.is_journal && other.is_journal && !self.boots.is_empty() && !other.boots.is_empty() {
             return Relation::Different;
         }
         Relation::Unknown
     }
 
-    /// Whether the two are known to be of two boots if they share no [key](PartIdentity::keys): logs of the same time without a common line.
+    /// True if the two are from different boots unless they share a [key](PartIdentity::keys): logs of the same time
+    /// without a common line.
     pub fn is_apart_unless_shared(&self, other: &Self) -> bool {
         match (&self.marks, &other.marks) {
             (Some(mine), Some(others)) => {
@@ -303,8 +306,8 @@ impl PartIdentity {
         }
     }
 
-    /// What parts of one recording may have in common, hashed: any two of which [`PartIdentity::relation`] says that they are the same share one,
-    /// but for those whose starts are close.
+    /// Hashed facts that parts of one recording have in common. Any two parts that [`PartIdentity::relation`] calls the
+    /// same share a key, except parts matched by close start times.
     pub fn keys(&self) -> impl Iterator<Item = u64> {
         let hosts = self.hosts.iter().map(|host| hash(&("host", host)));
         let boots = self.boots.iter().map(|boot| hash(&("boot", boot)));
@@ -313,13 +316,13 @@ impl PartIdentity {
         hosts.chain(boots).chain(machine).chain(marks)
     }
 
-    /// How much it says: parts that say more are put together first. Journals come after what is of one boot.
+    /// Lower ranks identify better and are grouped first. Journals come after parts of a single boot.
     pub fn rank(&self) -> u8 {
         match self {
             Self { marks: Some(Marks { of: MarkKind::Lines, .. }), .. } => 0,
             Self { kernel, .. } if !kernel.is_empty() => 1,
             Self { marks: Some(_), .. } => 2,
-            Self { holds_boots: true, .. } => 3,
+            Self { is_journal: true, .. } => 3,
             Self { hosts, start, .. } if !hosts.is_empty() || start.is_some() => 4,
             Self { stands_alone: true, .. } => 5,
             _ => 6,
@@ -333,9 +336,9 @@ fn hash(value: &impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// When the kernel started, s since 1970, by a message that has a time of the wall clock: `audit: … audit(1795216507.028:1): …`,
-/// `rtc_cmos 00:03: setting system clock to 2026-11-20T23:15:12 UTC (1795216512)`.
-fn start_of_clock(text: &str, time_ns: i64) -> Option<i64> {
+/// Kernel start, s since 1970, from a message with a wall-clock time: `audit: … audit(1795216507.028:1): …`, `rtc_cmos
+/// 00:03: setting system clock to 2026-11-20T23:15:12 UTC (1795216512)`.
+fn start_from_message(text: &str, time_ns: i64) -> Option<i64> {
     let seconds = if let Some((_, after)) = text.split_once("setting system clock to ") {
         after.rsplit_once('(')?.1.trim_end_matches(')')
     } else {
@@ -345,7 +348,7 @@ fn start_of_clock(text: &str, time_ns: i64) -> Option<i64> {
 }
 
 /// `KernelTimestamp=Fri 2026-11-20 23:15:07 UTC`
-fn start_of_manager(text: &str) -> Option<i64> {
+fn start_from_manager(text: &str) -> Option<i64> {
     let date = text.lines().find_map(|line| line.strip_prefix("KernelTimestamp="))?;
     super::journal_text::utc_us(date).map(|us| us / 1_000_000)
 }
@@ -367,17 +370,17 @@ mod tests {
     }
 
     #[test]
-    fn kernel_logs_of_one_boot_share_lines_and_those_of_two_do_not() {
-        // Collected while running and at the end, when the first lines were gone.
+    fn kernel_logs_of_one_boot_share_lines() {
+        // One log was collected while running, the other at the end, when the first lines were gone.
         assert_eq!(log(1..400, 1).relation(&log(200..900, 1)), Relation::Same);
         assert_eq!(log(1..4000, 1).relation(&log(3000..9000, 1)), Relation::Same);
         assert_eq!(log(1..400, 1).relation(&log(1..400, 2)), Relation::Different);
-        // Parts of one log, one after the other, or of two boots: nothing says which.
+        // They could be two sections of one log or two boots.
         assert_eq!(log(1..100, 1).relation(&log(200..300, 1)), Relation::Unknown);
     }
 
     #[test]
-    fn the_first_lines_of_a_kernel_that_counts_in_ticks_are_no_evidence() {
+    fn ignores_shared_lines_with_tick_times() {
         let text = |boot: u32| {
             let ticks =
                 "[    0.000000] Linux version 3.10\n[    0.004000] Calibrating delay loop\n[    0.008000] pid_max\n";
@@ -388,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn names_versions_and_hardware_tell_computers_apart() {
+    fn distinguishes_computers_by_name_version_and_hardware() {
         let log = |version: &str, more: &str| {
             identity(PartKind::KernelLog, &format!("[    0.000000] Linux version {version}\n[    0.000000] {more}\n"))
         };
@@ -409,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn journals_of_one_machine_are_together_whatever_boots_they_hold() {
+    fn groups_journals_by_machine() {
         let journal = |machine: u32, boot: u32| {
             let machine = if machine == 0 { String::new() } else { format!("_MACHINE_ID={machine:032x}\n") };
             identity(
@@ -425,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn units_of_one_boot_have_the_same_times() {
+    fn compares_unit_times() {
         let units = |boot: u64| {
             let unit = |number: u64| {
                 format!("Id=u{number}.service\nInactiveExitTimestampMonotonic={}\n\n", number * 1000 + boot)
@@ -446,13 +449,13 @@ mod tests {
         };
         let log = "[    0.000000] Linux version 6\n[    5.048414] rtc_cmos 00:03: setting system clock to 2026-11-20T23:15:12 UTC (1795216512)\n";
         assert_eq!(identity(PartKind::KernelLog, log).relation(&manager(7)), Relation::Same);
-        // A real-time clock may be wrong until the manager's time is known.
+        // The sources differ, and a real-time clock may be wrong.
         assert_eq!(identity(PartKind::KernelLog, log).relation(&manager(40)), Relation::Unknown);
     }
 
     proptest::proptest! {
         #[test]
-        fn any_bytes_have_an_identity(bytes: Vec<u8>, text in "[a-zA-Z0-9=()<>:. \\[\\]\n-]{0,200}") {
+        fn accepts_any_bytes(bytes: Vec<u8>, text in "[a-zA-Z0-9=()<>:. \\[\\]\n-]{0,200}") {
             for kind in [PartKind::KernelLog, PartKind::Units, PartKind::Manager, PartKind::Journal, PartKind::JournalText, PartKind::JournalExport, PartKind::Uname, PartKind::ClockReadings] {
                 for bytes in [&bytes[..], text.as_bytes()] {
                     let identity = PartIdentity::of(&Part { kind, name: "x", bytes });

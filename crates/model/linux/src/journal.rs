@@ -1,40 +1,40 @@
-//! The journal: its entries, and which boots they are of.
+//! Journal entries, the fields that are used, and the problems found while reading journals.
 
 use std::borrow::Cow;
 
 use onoff_trace::{Losses, counters};
 
-/// Longest lag, µs, between a message and its arrival in the journal for which its sender's wall clock is believed:
-/// 10 min. While a system starts, messages wait for journald; a larger lag is a wall clock that was set meanwhile.
+/// Maximum plausible lag, µs, between the sending of a message and its arrival in the journal: 10 min. While a system
+/// starts, messages wait for journald; a larger lag means that the wall clock was set in between.
 const MAX_LAG_US: i64 = 600_000_000;
 
 counters! {
     UNREADABLE = "journal_entries_unreadable", Warning, [ServiceTransitions, Milestones],
-        "Lines of the journal that are no entry; what they say is missing.";
+        "unreadable journal lines were skipped";
     WHOLE_SECONDS = "journal_times_whole_seconds", Warning, [ServiceTransitions, Milestones],
-        "The log has whole seconds only, so lengths are right to a second. For more, take `journalctl -o short-monotonic` or `-o export`.";
+        "the log has whole seconds only, so durations are accurate to one second; use 'journalctl -o short-monotonic' or '-o export'";
     START_UNKNOWN = "journal_kernel_start_unknown", Warning, [ServiceTransitions, Milestones],
-        "Boots in a log whose times do not say when the kernel started: they count from the log's first line. Take `journalctl -o short-monotonic` or `-o export`.";
-    CUT_OFF = "journal_cut_off", Warning, [ServiceTransitions, Milestones],
-        "The journal ends within an entry; export it again with `journalctl -o export`.";
+        "boots in a log without the kernel's start time: times count from the first line of the log; use 'journalctl -o short-monotonic' or '-o export'";
+    TRUNCATED = "journal_cut_off", Warning, [ServiceTransitions, Milestones],
+        "the journal ends within an entry; export it again with 'journalctl -o export'";
     NOT_CLOSED = "journal_files_not_closed", Notice, [],
-        "journal files that their writer did not close: the machine was running, or lost its power";
+        "journal files were not closed: the machine was running or lost power";
     DAMAGED = "journal_files_damaged", Warning, [ServiceTransitions, Milestones],
-        "journal files that are cut or whose list of entries is damaged; entries were looked for object by object";
+        "journal files are truncated or have a damaged entry list; entries were recovered by scanning all objects";
     ENTRIES_MISSING = "journal_entries_missing", Warning, [ServiceTransitions, Milestones],
-        "entries of damaged journal files that could not be read";
+        "entries of damaged journal files were skipped";
     FIELDS_MISSING = "journal_fields_missing", Warning, [ServiceTransitions, Milestones],
-        "fields of journal entries that could not be read or were too large";
+        "unreadable or oversized fields of journal entries were skipped";
 }
 
-/// What was wrong with a journal.
+/// Problems found in a journal.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct JournalFaults {
     pub unreadable: u64,
-    pub cut_off: u64,
-    /// Whether times of a text are whole seconds.
+    pub truncated: u64,
+    /// True if a text journal has whole seconds only.
     pub whole_seconds: bool,
-    /// Boots of a text whose kernel's start is not known.
+    /// Boots of a text journal without a kernel start time.
     pub starts_unknown: u64,
     pub binary: BinaryFaults,
 }
@@ -42,25 +42,24 @@ pub(crate) struct JournalFaults {
 impl JournalFaults {
     pub fn count(&self, losses: &mut Losses) {
         losses.add(&UNREADABLE, self.unreadable);
-        losses.add(&CUT_OFF, self.cut_off);
+        losses.add(&TRUNCATED, self.truncated);
         losses.add(&WHOLE_SECONDS, self.whole_seconds.into());
         losses.add(&START_UNKNOWN, self.starts_unknown);
         self.binary.count(losses);
     }
 }
 
-/// What was wrong with binary files.
+/// Problems found in binary journal files.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BinaryFaults {
-    /// Files that their writer did not close.
     pub not_closed: u64,
-    /// Files that are cut or damaged.
+    /// Truncated or damaged files.
     pub damaged: u64,
-    /// Entries that could not be read.
+    /// Unreadable entries.
     pub entries: u64,
-    /// Fields that could not be read.
+    /// Unreadable fields.
     pub fields: u64,
-    /// Where the first damage is.
+    /// Location of the first damage.
     pub first: String,
 }
 
@@ -78,34 +77,34 @@ impl BinaryFaults {
     }
 }
 
-/// One entry: the fields that are of use here.
+/// One entry, with the fields that are used.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Entry<'a> {
-    /// How many fields were set.
+    /// Number of fields set.
     pub fields: u32,
-    /// A line of text, whose fields were not kept: the unit shows in the message only.
+    /// From a text journal, which has no fields: the unit appears only in the message.
     pub is_text: bool,
-    /// The line has no time but the wall clock's: its times since the kernel's start are inferred, to the resolution of the text, and a
-    /// kernel message has the time at which the log got it.
+    /// The only time is the wall clock's: times since the kernel's start are inferred, with the resolution of the text,
+    /// and kernel messages have the time at which the log received them.
     pub by_wall_clock: bool,
-    /// Id of the boot; 0 for none.
+    /// Boot id; 0 if missing.
     pub boot: u128,
-    /// When journald got it, µs since 1970.
+    /// When journald received it, µs since 1970.
     pub realtime_us: Option<i64>,
-    /// When journald got it, µs since the kernel's start.
+    /// When journald received it, µs since the kernel's start.
     pub monotonic_us: Option<i64>,
     /// When it was sent, µs since 1970.
     pub source_realtime_us: Option<i64>,
-    /// When it was sent, µs since the kernel's start; of a kernel message by the kernel log's clock.
+    /// When it was sent, µs since the kernel's start; for kernel messages by the kernel log's clock.
     pub source_monotonic_us: Option<i64>,
-    /// What kind of message it is; 0 for none.
+    /// Message id, which identifies the kind of message; 0 if missing.
     pub message_id: u128,
     pub message: Cow<'a, str>,
-    /// Unit that the message is about.
+    /// Unit the message is about.
     pub unit: Cow<'a, str>,
-    /// Unit of a user's service manager that the message is about.
+    /// Unit of a user's service manager the message is about.
     pub user_unit: Cow<'a, str>,
-    /// Unit that the sender belongs to.
+    /// Unit of the sender.
     pub sender_unit: Cow<'a, str>,
     pub job: Option<u64>,
     pub job_kind: Cow<'a, str>,
@@ -115,54 +114,52 @@ pub(crate) struct Entry<'a> {
     pub comm: Cow<'a, str>,
     pub executable: Cow<'a, str>,
     pub command_line: Cow<'a, str>,
-    /// The name under which the sender logs.
+    /// Syslog identifier of the sender.
     pub identifier: Cow<'a, str>,
-    /// How it came to the journal: `kernel`, `journal`, `syslog`, `stdout`…
+    /// Transport: `kernel`, `journal`, `syslog`, `stdout`…
     pub transport: Cow<'a, str>,
-    /// Id and name of the machine that sent it.
+    /// Id and name of the machine.
     pub machine: u128,
     pub host: Cow<'a, str>,
-    /// Start of the system: the kernel's, the initial file system's and user space's part, µs.
+    /// Startup durations: kernel, initramfs and user space, µs.
     pub kernel_us: Option<i64>,
     pub initrd_us: Option<i64>,
     pub user_space_us: Option<i64>,
 }
 
 impl<'a> Entry<'a> {
-    /// Whether any field was set.
     pub fn has_fields(&self) -> bool {
         self.fields > 0
     }
 
-    /// Whether it is a message of the kernel's log.
     pub fn is_kernel(&self) -> bool {
         self.transport == "kernel"
     }
 
-    /// Whether the system's service manager sent it, through the journal or, while that does not run, the kernel's log.
+    /// True if the system's service manager sent it, through the journal or, before journald runs, the kernel log.
     pub fn is_service_manager(&self) -> bool {
         if self.is_kernel() { self.identifier == "systemd" } else { self.pid == Some(1) }
     }
 
-    /// When it was sent, ns since the kernel's start: the sender's own monotonic time, which of a kernel message is that of
-    /// the kernel log's clock; else its wall clock by the pair of clocks that journald took when it got the message; else
-    /// when journald got it.
+    /// When it was sent, ns since the kernel's start. Uses the sender's monotonic time (for kernel messages by the
+    /// kernel log's clock); else its wall clock, converted with the two clocks that journald read on receipt; else the
+    /// time of receipt.
     pub fn time_ns(&self) -> Option<i64> {
         if let Some(us) = self.source_monotonic_us {
             return us.checked_mul(1_000);
         }
-        let got = self.monotonic_us?;
+        let received = self.monotonic_us?;
         let lag = self
             .realtime_us
             .zip(self.source_realtime_us)
-            .and_then(|(got, sent)| got.checked_sub(sent))
+            .and_then(|(received, sent)| received.checked_sub(sent))
             .filter(|lag| (0..=MAX_LAG_US).contains(lag))
             .unwrap_or(0);
-        got.checked_sub(lag)?.checked_mul(1_000)
+        received.checked_sub(lag)?.checked_mul(1_000)
     }
 
-    /// Whether a field of this name would be kept: most are not, and need not be read as text.
-    pub fn is_of_use(name: &[u8]) -> bool {
+    /// True for fields that are kept. Most are not, and need not be decoded.
+    pub fn is_relevant(name: &[u8]) -> bool {
         matches!(name, b"MESSAGE_ID" | b"MESSAGE" | b"UNIT" | b"USER_UNIT" | b"JOB_ID" | b"JOB_TYPE" | b"JOB_RESULT")
             || matches!(name, b"_SYSTEMD_UNIT" | b"_PID" | b"_UID" | b"_COMM" | b"_EXE" | b"_CMDLINE" | b"_TRANSPORT")
             || matches!(
@@ -177,7 +174,7 @@ impl<'a> Entry<'a> {
             || matches!(name, b"_SOURCE_REALTIME_TIMESTAMP" | b"_SOURCE_MONOTONIC_TIMESTAMP")
     }
 
-    /// Sets a field; of a name that comes twice the first counts.
+    /// Sets a field. If a name occurs twice, the first value counts.
     pub fn set(&mut self, name: &[u8], value: Cow<'a, str>) {
         self.fields = self.fields.saturating_add(1);
         let text = |place: &mut Cow<'a, str>, value: Cow<'a, str>| {
@@ -216,12 +213,12 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// A time or length, µs; what does not fit into a time is none.
+/// A time or duration, µs; `None` if it does not fit.
 fn number(text: &str) -> Option<i64> {
     text.parse().ok().filter(|&us: &i64| us >= 0)
 }
 
-/// A 128-bit id as 32 hexadecimal digits, with or without hyphens; 0 when it is none.
+/// Parses a 128-bit id of 32 hexadecimal digits, with or without hyphens; 0 if invalid.
 pub(crate) fn id(text: &str) -> u128 {
     let mut value = 0_u128;
     let mut digits = 0;
@@ -238,7 +235,7 @@ pub(crate) fn id(text: &str) -> u128 {
     if digits == 32 { value } else { 0 }
 }
 
-/// Sent by the service manager when every job of the start is done.
+/// Sent by the service manager when all startup jobs are done.
 pub(crate) const STARTUP_FINISHED: u128 = 0xb07a_249c_d024_414a_82dd_00cd_1813_78ff;
 /// Sent by journald when it stops.
 pub(crate) const JOURNAL_STOPPED: u128 = 0xd93f_b3c9_c24d_451a_97ce_a615_ce59_c00b;
@@ -262,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn both_formats_say_the_same() {
+    fn export_and_json_give_the_same_entries() {
         let mut export = b"__MONOTONIC_TIMESTAMP=30\nUNIT=a.service\nMESSAGE\n".to_vec();
         export.extend(5_u64.to_le_bytes());
         export.extend(b"x\n\ny=\n\n__MONOTONIC_TIMESTAMP=40\nMESSAGE=z\n\n");
@@ -278,14 +275,14 @@ mod tests {
         ];
         let (found, faults) = read(&export);
         assert_eq!(found, expected);
-        assert_eq!((faults.unreadable, faults.cut_off), (0, 0));
+        assert_eq!((faults.unreadable, faults.truncated), (0, 0));
         let (found, faults) = read(json.as_bytes());
         assert_eq!(found, expected);
-        assert_eq!((faults.unreadable, faults.cut_off), (0, 0));
+        assert_eq!((faults.unreadable, faults.truncated), (0, 0));
     }
 
     #[test]
-    fn a_message_has_the_time_of_its_sender() {
+    fn uses_the_senders_time() {
         let at = |fields: &[(&'static str, &'static str)]| {
             let mut entry = Entry::default();
             for (name, value) in fields {
@@ -293,28 +290,28 @@ mod tests {
             }
             entry.time_ns()
         };
-        let got = [("__REALTIME_TIMESTAMP", "1000900"), ("__MONOTONIC_TIMESTAMP", "900")];
-        assert_eq!(at(&got), Some(900_000));
-        let sent = [got[0], got[1], ("_SOURCE_REALTIME_TIMESTAMP", "1000600")];
+        let received = [("__REALTIME_TIMESTAMP", "1000900"), ("__MONOTONIC_TIMESTAMP", "900")];
+        assert_eq!(at(&received), Some(900_000));
+        let sent = [received[0], received[1], ("_SOURCE_REALTIME_TIMESTAMP", "1000600")];
         assert_eq!(at(&sent), Some(600_000));
-        // A wall clock ahead of journald's was set back in between.
-        let later = [got[0], got[1], ("_SOURCE_REALTIME_TIMESTAMP", "2000600")];
+        // The wall clock was set back in between.
+        let later = [received[0], received[1], ("_SOURCE_REALTIME_TIMESTAMP", "2000600")];
         assert_eq!(at(&later), Some(900_000));
-        let kernel = [got[0], got[1], ("_SOURCE_MONOTONIC_TIMESTAMP", "500"), ("_TRANSPORT", "kernel")];
+        let kernel = [received[0], received[1], ("_SOURCE_MONOTONIC_TIMESTAMP", "500"), ("_TRANSPORT", "kernel")];
         assert_eq!(at(&kernel), Some(500_000));
     }
 
     #[test]
-    fn what_is_cut_off_is_counted() {
+    fn counts_truncated_entries() {
         let (found, faults) = read(b"MESSAGE=a\n\nMESSAGE\n\x09\0\0\0\0\0\0\0ab");
-        assert_eq!((found.len(), faults.cut_off), (1, 1));
+        assert_eq!((found.len(), faults.truncated), (1, 1));
         let (found, faults) = read(b"{\"MESSAGE\":\"a\"}\n{\"MESSAGE\":");
         assert_eq!((found.len(), faults.unreadable), (1, 1));
     }
 
     proptest::proptest! {
         #[test]
-        fn any_bytes_are_read_or_refused(bytes: Vec<u8>) {
+        fn accepts_any_bytes(bytes: Vec<u8>) {
             let _ = read(&bytes);
             let mut export = b"MESSAGE\n".to_vec();
             export.extend(&bytes);

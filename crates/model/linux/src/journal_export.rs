@@ -1,4 +1,5 @@
-//! The journal export format: entries as lines `NAME=value`, or `NAME`, a length and bytes; an empty line ends an entry.
+//! Reads the journal export format: entries are lines `NAME=value`, or `NAME` followed by a length and bytes; an empty
+//! line ends an entry.
 //!
 //! Source: "Journal Export Formats", systemd's documentation.
 
@@ -6,18 +7,18 @@ use std::borrow::Cow;
 
 use super::journal::{Entry, JournalFaults};
 
-/// Calls `take` with every entry of `bytes`, in their order.
-pub(crate) fn entries<'a>(bytes: &'a [u8], faults: &mut JournalFaults, mut take: impl FnMut(&Entry<'a>)) {
+/// Passes every entry of `bytes` to `visit`, in file order.
+pub(crate) fn entries<'a>(bytes: &'a [u8], faults: &mut JournalFaults, mut visit: impl FnMut(&Entry<'a>)) {
     let mut entry = Entry::default();
     let mut rest = bytes;
     loop {
         let Some(end) = memchr::memchr(b'\n', rest) else {
-            // A last line without its end belongs to an entry that was cut off.
+            // An unterminated last line belongs to a truncated entry.
             if !rest.is_empty() || entry.has_fields() {
-                faults.cut_off += 1;
+                faults.truncated += 1;
             }
             if entry.has_fields() {
-                take(&entry);
+                visit(&entry);
             }
             return;
         };
@@ -25,7 +26,7 @@ pub(crate) fn entries<'a>(bytes: &'a [u8], faults: &mut JournalFaults, mut take:
         rest = after.get(1..).unwrap_or_default();
         if line.is_empty() {
             if entry.has_fields() {
-                take(&entry);
+                visit(&entry);
                 entry = Entry::default();
             }
             if rest.is_empty() {
@@ -40,9 +41,9 @@ pub(crate) fn entries<'a>(bytes: &'a [u8], faults: &mut JournalFaults, mut take:
             }
             None => {
                 let Some((value, after)) = sized(rest) else {
-                    faults.cut_off += 1;
+                    faults.truncated += 1;
                     if entry.has_fields() {
-                        take(&entry);
+                        visit(&entry);
                     }
                     return;
                 };
@@ -51,13 +52,13 @@ pub(crate) fn entries<'a>(bytes: &'a [u8], faults: &mut JournalFaults, mut take:
             }
         }
         if rest.is_empty() && entry.has_fields() {
-            take(&entry);
+            visit(&entry);
             return;
         }
     }
 }
 
-/// A value that is preceded by its length and followed by a line end, and what comes after.
+/// Reads a value preceded by its length and followed by a newline. Returns the value and the rest.
 fn sized(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, after) = bytes.split_first_chunk::<8>()?;
     let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;

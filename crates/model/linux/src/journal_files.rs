@@ -1,4 +1,4 @@
-//! The journals of a recording, whatever form they are in: entries one after the other, with what was wrong.
+//! Reads the journals of a recording in any supported format, entry by entry.
 
 use std::borrow::Cow;
 
@@ -14,44 +14,40 @@ const TABLES: &[TableName] = &[TableName::ServiceTransitions, TableName::Milesto
 
 counters! {
     UNREADABLE_FILES = "journal_files_unreadable", Warning, TABLES,
-        "journal files were left out because they are damaged beyond use or of a newer form";
-    TEXTS = "journal_texts_left_out", Notice, [],
-        "journals as text were left out: the recording holds a journal with more exact times";
+        "unreadable journal files were skipped: damaged beyond use, or of a newer format";
+    TEXTS_SKIPPED = "journal_texts_left_out", Notice, [],
+        "text journals were skipped because the recording has a journal with more precise times";
 }
 
-/// One journal: the binary files of a recording together, or one file of any other form.
+/// One journal: all binary files of a recording, or one file of another format.
 #[derive(Debug)]
 pub(crate) enum Journal<'f> {
-    /// Binary files and their names; they hold one journal in pieces.
+    /// Binary files, which together form one journal, and their names.
     Binary(Vec<JournalFile<'f>>, Vec<&'f str>),
     /// `journalctl -o export`.
     Export(&'f [u8]),
-    /// `journalctl -o json` and its kin.
+    /// `journalctl -o json` and its variants.
     Json(&'f [u8]),
     /// `journalctl -o verbose`.
     Verbose(&'f [u8]),
-    /// `journalctl -o short` and its kin, and files of syslog daemons; the number of the file.
+    /// `journalctl -o short` and its variants, and files of syslog daemons, with the number of the file.
     Text(&'f [u8], usize),
 }
 
-/// The journals of a recording.
 #[derive(Debug, Default)]
 pub(crate) struct Journals<'f> {
     journals: Vec<Journal<'f>>,
-    texts_left_out: u64,
+    texts_skipped: u64,
     unreadable: u64,
     first_unreadable: Option<String>,
 }
 
 impl<'f> Journals<'f> {
-    /// The journals among `parts`.
-    ///
-    /// # Errors
-    /// A binary file that cannot be read and is the only one; of several it is left out.
+    /// Opens the journals among `parts`.
     pub(crate) fn of(parts: &[Part<'f>]) -> Result<Self, Error> {
         let mut found = Self::default();
         let (mut files, mut names) = (Vec::new(), Vec::new());
-        let mut refused = None;
+        let mut first_error = None;
         for part in parts {
             match part.kind {
                 PartKind::Journal => match JournalFile::open(part.bytes) {
@@ -63,7 +59,7 @@ impl<'f> Journals<'f> {
                         let error = Error::Journal { name: part.name.to_owned(), source };
                         found.unreadable += 1;
                         found.first_unreadable.get_or_insert_with(|| error.to_string());
-                        refused = refused.or(Some(error));
+                        first_error = first_error.or(Some(error));
                     }
                 },
                 PartKind::JournalExport => found.journals.push(Journal::Export(part.bytes)),
@@ -79,8 +75,9 @@ impl<'f> Journals<'f> {
         if !files.is_empty() {
             found.journals.insert(0, Journal::Binary(files, names));
         }
-        // Lines have no ids of boots: next to a journal with fields they would be another boot each. A syslog daemon's file has the time at
-        // which the daemon read a message: next to the journal's own times it is a second account of the same boot, and a worse one.
+        // Lines have no boot ids: next to a journal with fields each would count as another boot. A syslog daemon's
+        // file has the time at which the daemon read a message: next to the journal's own times it is a less precise
+        // duplicate of the same boot.
         let is_text = |journal: &Journal<'_>| matches!(journal, Journal::Text(..));
         let is_by_wall_clock =
             |journal: &Journal<'_>| matches!(journal, Journal::Text(bytes, _) if journal_text::is_by_wall_clock(bytes));
@@ -88,28 +85,26 @@ impl<'f> Journals<'f> {
             if !found.journals.iter().all(is_worse) {
                 let all = found.journals.len();
                 found.journals.retain(|journal| !is_worse(journal));
-                found.texts_left_out += (all - found.journals.len()) as u64;
+                found.texts_skipped += (all - found.journals.len()) as u64;
             }
         }
-        match refused {
+        match first_error {
             Some(error) if parts.len() == 1 => Err(error),
             _ => Ok(found),
         }
     }
 
-    /// Whether there are none.
     pub(crate) fn is_empty(&self) -> bool {
         self.journals.is_empty()
     }
 
-    /// Each journal.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Journal<'f>> {
         self.journals.iter()
     }
 
-    /// Counts the files that are left out.
+    /// Adds the counts of skipped files.
     pub(crate) fn count_losses(&self, losses: &mut Losses) {
-        losses.add(&TEXTS, self.texts_left_out);
+        losses.add(&TEXTS_SKIPPED, self.texts_skipped);
         losses.add(&UNREADABLE_FILES, self.unreadable);
         if let Some(first) = &self.first_unreadable {
             losses.place(&UNREADABLE_FILES, || first.clone());
@@ -118,9 +113,9 @@ impl<'f> Journals<'f> {
 }
 
 impl<'f> Journal<'f> {
-    /// Calls `take` with every entry of `boot`, or of all boots, in the journal's order. Entries without an id of a boot belong
-    /// to a journal that was filtered, which is of one boot.
-    pub(crate) fn entries(&self, boot: Option<u128>, faults: &mut JournalFaults, mut take: impl FnMut(&Entry<'_>)) {
+    /// Passes every entry of `boot`, or of all boots, to `visit`, in journal order. Entries without a boot id come from
+    /// a filtered journal, which has one boot.
+    pub(crate) fn entries(&self, boot: Option<u128>, faults: &mut JournalFaults, mut visit: impl FnMut(&Entry<'_>)) {
         match self {
             Self::Binary(files, names) => {
                 let losses = onoff_journal::read(files, |raw| {
@@ -134,11 +129,11 @@ impl<'f> Journal<'f> {
                         ..Entry::default()
                     };
                     for field in raw.fields() {
-                        if Entry::is_of_use(&field.name) {
+                        if Entry::is_relevant(&field.name) {
                             entry.set(&field.name, text(field.value));
                         }
                     }
-                    take(&entry);
+                    visit(&entry);
                 });
                 faults.binary.not_closed += losses.not_closed;
                 faults.binary.damaged += losses.lists_damaged.max(losses.truncated);
@@ -151,18 +146,18 @@ impl<'f> Journal<'f> {
                     faults.binary.first = format!("{name}, byte offset {:#x}", place.offset);
                 }
             }
-            Self::Export(bytes) => journal_export::entries(bytes, faults, only(boot, take)),
-            Self::Json(bytes) => journal_json::entries(bytes, faults, only(boot, take)),
-            Self::Verbose(bytes) => journal_verbose::entries(bytes, faults, only(boot, take)),
-            Self::Text(bytes, number) => journal_text::entries(bytes, *number, faults, only(boot, take)),
+            Self::Export(bytes) => journal_export::entries(bytes, faults, filter_boot(boot, visit)),
+            Self::Json(bytes) => journal_json::entries(bytes, faults, filter_boot(boot, visit)),
+            Self::Verbose(bytes) => journal_verbose::entries(bytes, faults, filter_boot(boot, visit)),
+            Self::Text(bytes, number) => journal_text::entries(bytes, *number, faults, filter_boot(boot, visit)),
         }
     }
 }
 
-fn only(boot: Option<u128>, mut take: impl FnMut(&Entry<'_>)) -> impl FnMut(&Entry<'_>) {
+fn filter_boot(boot: Option<u128>, mut visit: impl FnMut(&Entry<'_>)) -> impl FnMut(&Entry<'_>) {
     move |entry| {
         if boot.is_none_or(|boot| boot == entry.boot) {
-            take(entry);
+            visit(entry);
         }
     }
 }
@@ -185,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_binary_journal_says_what_its_export_says() {
+    fn binary_journal_equals_its_export() {
         let made = JournalEntry {
             sequence_number: 1,
             realtime_us: 1_700_000_000_000_000,
@@ -217,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn one_damaged_file_of_several_is_left_out_and_named() {
+    fn skips_and_names_damaged_file() {
         let good =
             JournalMaker::default().file(&[JournalEntry { boot: 1, sequence_number: 1, ..JournalEntry::default() }]);
         let bad = Part { kind: PartKind::Journal, name: "bad.journal", bytes: b"LPKSHHRH" };

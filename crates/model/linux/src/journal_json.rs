@@ -1,7 +1,8 @@
-//! The journal as JSON: one object for each entry, as `journalctl -o json`, `json-pretty`, `json-sse` and `json-seq` write it.
+//! Reads the journal as JSON objects, one per entry, as written by `journalctl -o json`, `json-pretty`, `json-sse` and
+//! `json-seq`.
 //!
-//! A value is a text, `null` when it was too long to be shown, an array of numbers when it is no text, and an array of
-//! those when a field was set more than once (source: "Journal JSON Format", systemd's documentation).
+//! A value is a string; `null` if it was too long to show; an array of numbers if it is not text; or an array of those
+//! if the field was set more than once (source: "Journal JSON Format", systemd's documentation).
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,44 +11,44 @@ use serde::de::{self, DeserializeSeed, MapAccess, SeqAccess, Visitor};
 
 use super::journal::{Entry, JournalFaults};
 
-/// Bytes of one entry, at most; a longer one is none that journald writes.
+/// Maximum size of one entry; journald writes no larger ones.
 const MAX_ENTRY_LEN: usize = 64 << 20;
 
-/// Calls `take` with every entry of `bytes`, in their order: one object a line, or over several (`json-pretty`), framed by words
-/// (`json-sse`), control characters (`json-seq`) or an array.
-pub(crate) fn entries<'a>(bytes: &'a [u8], faults: &mut JournalFaults, mut take: impl FnMut(&Entry<'a>)) {
+/// Passes every entry of `bytes` to `visit`, in file order. Objects may be one per line or span lines (`json-pretty`),
+/// and may be framed by words (`json-sse`), control characters (`json-seq`) or an array.
+pub(crate) fn entries<'a>(bytes: &'a [u8], faults: &mut JournalFaults, mut visit: impl FnMut(&Entry<'a>)) {
     let mut rest = bytes;
-    // Behind an object that does not end, another one begins at a line's begin, if anywhere.
-    let mut one_a_line = false;
+    // After an unterminated object, the next one can only start at the beginning of a line.
+    let mut one_per_line = false;
     while let Some(at) = memchr::memchr(b'{', rest) {
         let (frame, from) = rest.split_at(at);
         faults.unreadable += u64::from(!is_frame(frame));
         let line = from.get(..memchr::memchr(b'\n', from).unwrap_or(from.len())).unwrap_or(from);
-        let object = if one_a_line { object(line) } else { object(from) };
+        let object = if one_per_line { object(line) } else { object(from) };
         let mut entry = Entry::default();
         let read = object.is_some_and(|object| {
             let mut reader = serde_json::Deserializer::from_slice(object);
             Fields(&mut entry).deserialize(&mut reader).and_then(|()| reader.end()).is_ok()
         });
         rest = if read {
-            take(&entry);
+            visit(&entry);
             from.get(object.map_or(0, <[u8]>::len)..).unwrap_or_default()
         } else {
             faults.unreadable += 1;
-            one_a_line |= object.is_none();
+            one_per_line |= object.is_none();
             from.get(line.len()..).unwrap_or_default()
         };
     }
     faults.unreadable += u64::from(!is_frame(rest));
 }
 
-/// Whether `bytes` are only what stands between objects.
+/// True if `bytes` are only separators between objects.
 fn is_frame(bytes: &[u8]) -> bool {
     let bytes = bytes.strip_suffix(b"data: ").unwrap_or(bytes);
     bytes.iter().all(|byte| byte.is_ascii_whitespace() || matches!(byte, b',' | b'[' | b']' | b'\x1e'))
 }
 
-/// The object that `bytes` begin with, up to the brace that closes it.
+/// The object at the start of `bytes`, up to its closing brace.
 fn object(bytes: &[u8]) -> Option<&[u8]> {
     let (mut depth, mut in_text, mut escaped) = (0_u32, false, false);
     for (at, &byte) in bytes.iter().enumerate().take(MAX_ENTRY_LEN) {
@@ -68,7 +69,7 @@ fn object(bytes: &[u8]) -> Option<&[u8]> {
     None
 }
 
-/// Reads an object's members into an entry.
+/// Deserializes an object's members into an entry.
 struct Fields<'e, 'a>(&'e mut Entry<'a>);
 
 impl<'a> DeserializeSeed<'a> for Fields<'_, 'a> {
@@ -97,7 +98,7 @@ impl<'a> Visitor<'a> for Fields<'_, 'a> {
     }
 }
 
-/// Reads a field's name or value; of several values the first.
+/// Deserializes a field's name or value; of several values the first.
 struct Value;
 
 impl<'a> DeserializeSeed<'a> for Value {
@@ -161,13 +162,13 @@ impl<'a> Visitor<'a> for Value {
     }
 }
 
-/// A member of an array: a byte of a value, or one of several values.
+/// An array element: a byte of a value, or one of several values.
 enum Member<'a> {
     Byte(u8),
     Text(Option<Cow<'a, str>>),
 }
 
-/// Reads a [`Member`].
+/// Deserializes a [`Member`].
 struct MemberSeed;
 
 impl<'a> DeserializeSeed<'a> for MemberSeed {
@@ -197,7 +198,7 @@ impl<'a> Visitor<'a> for MemberSeed {
         Ok(u8::try_from(number).map_or(Member::Text(None), Member::Byte))
     }
 
-    // Old journalctl writes bytes above 127 as negative numbers.
+    // Old versions of journalctl write bytes above 127 as negative numbers.
     fn visit_i64<E: de::Error>(self, number: i64) -> Result<Self::Value, E> {
         Ok(i8::try_from(number).map_or(Member::Text(None), |byte| Member::Byte(byte.cast_unsigned())))
     }
@@ -207,7 +208,7 @@ impl<'a> Visitor<'a> for MemberSeed {
     }
 
     fn visit_seq<S: SeqAccess<'a>>(self, members: S) -> Result<Self::Value, S::Error> {
-        // A value that is no text, among several; nothing that is read here has such values.
+        // A binary value among several values; no field that is used here has one.
         let mut members = members;
         while members.next_element::<de::IgnoredAny>()?.is_some() {}
         Ok(Member::Text(None))

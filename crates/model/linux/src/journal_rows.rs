@@ -1,5 +1,5 @@
-//! Turns messages of the journal into rows: which units started and stopped, when the start was finished, which processes
-//! there were and which were killed.
+//! Converts journal messages into rows: starts and stops of units, the end of the startup, processes, and processes
+//! that were killed.
 
 use std::borrow::Cow;
 
@@ -15,26 +15,27 @@ use super::journal::{Entry, JournalFaults, STARTUP_FINISHED};
 use super::journal_files::Journal;
 use super::kernel_log::Messages;
 use super::shutdown_request;
-use super::startup_lengths::{StartupLengths, unless_known};
+use super::startup_times::{StartupTimes, add_unless_known};
 use super::unit_messages::{Step, UserUnit, step, user_step};
 
 /// Adds the rows of one boot of a journal.
 pub(super) fn read(journal: &Journal<'_>, boot: Option<u128>, clocks: &Clocks, assembly: &mut Assembly) {
     let mut reader = Reader::new(assembly, "journal");
-    // What was wrong with it the survey has counted.
+    // The survey has already counted the faults.
     let mut faults = JournalFaults::default();
     journal.entries(boot, &mut faults, |entry| reader.entry(entry, clocks));
     reader.finish();
 }
 
-/// Adds what the service manager says in the kernel's log, for a recording without a journal: `systemd[1]: Started …`.
+/// For a recording without a journal: adds the rows of the service manager's messages in the kernel log (`systemd[1]:
+/// Started …`).
 pub(super) fn read_kernel_log(messages: &Messages, clocks: &Clocks, assembly: &mut Assembly) {
     let mut reader = Reader::new(assembly, "systemd's messages in the kernel log");
-    let mut journal_runs_ns = None;
-    let mut speaks_on = false;
+    let mut journald_start_ns = None;
+    let mut keeps_logging = false;
     for message in messages.iter() {
         if message.text.starts_with("systemd-journald[") {
-            journal_runs_ns.get_or_insert(message.time_ns);
+            journald_start_ns.get_or_insert(message.time_ns);
         }
         let Some(text) = message.text.strip_prefix("systemd[1]: ") else { continue };
         let mut entry = Entry { is_text: true, ..Entry::default() };
@@ -42,62 +43,63 @@ pub(super) fn read_kernel_log(messages: &Messages, clocks: &Clocks, assembly: &m
         entry.set(b"SYSLOG_IDENTIFIER", Cow::Borrowed("systemd"));
         entry.set(b"_TRANSPORT", Cow::Borrowed("kernel"));
         entry.source_monotonic_us = Some(message.time_ns / 1000);
-        if StartupLengths::read(text).is_some() {
+        if StartupTimes::read(text).is_some() {
             entry.message_id = STARTUP_FINISHED;
         }
-        let is_later = journal_runs_ns.is_some_and(|from: i64| message.time_ns > from.saturating_add(SPEAKS_ON_NS));
+        let is_later =
+            journald_start_ns.is_some_and(|from: i64| message.time_ns > from.saturating_add(MAX_HANDOVER_NS));
         if is_later {
-            speaks_on |= matches!(
+            keeps_logging |= matches!(
                 step(&entry),
-                Some((_, Step::Begins(ServiceChange::Start) | Step::Ends(ServiceChange::Start, _)))
+                Some((_, Step::Begin(ServiceChange::Start) | Step::End(ServiceChange::Start, _)))
             );
         }
         reader.entry(&entry, clocks);
     }
-    // Once journald runs, the service manager speaks to it, unless it is told to go on with the kernel's log: what ended since then
-    // this log does not say.
-    if journal_runs_ns.is_some() && !speaks_on {
-        reader.forget_open();
+    // Once journald runs, the service manager logs to it, unless it is configured to keep using the kernel log. The
+    // ends of units after that are not in this log.
+    if journald_start_ns.is_some() && !keeps_logging {
+        reader.drop_open();
     }
     reader.finish();
 }
 
-/// What rows name as their record that rest on a line with a wall-clock time.
+/// Event name of rows from a line with a wall-clock time.
 pub(super) const WALL_CLOCK_EVENT: &str = "log by wall clock";
 
-/// The manager says more of starts in the kernel's log so long after journald began to run: it goes on there. Messages under way
-/// need less.
-const SPEAKS_ON_NS: i64 = 1_000_000_000;
+/// If the manager reports starts in the kernel log this long after journald started, it keeps logging there. Messages
+/// in flight at the handover arrive sooner.
+const MAX_HANDOVER_NS: i64 = 1_000_000_000;
 
 counters! {
     ENDS_IN_JOURNAL = "units_end_in_the_journal", Notice, [ServiceTransitions],
-        "the kernel's log says that these units began to start, and only the journal when they were done: journald had begun to run; take `journalctl -b -o export` too";
-    END_NOT_SAID = "unit_ends_not_said", Notice, [ServiceTransitions],
-        "starts of units that a message announced and none ended, though the service manager said later that every job of the start was done; they are left out";
+        "units started in the kernel log but finished after journald took over; add the output of 'journalctl -b -o export'";
+    END_NOT_RECORDED = "unit_ends_not_said", Notice, [ServiceTransitions],
+        "unit starts without a recorded end were skipped, although the service manager later reported that all startup jobs were done";
 }
 
-/// The last unit of an initial file system: it gives the machine to the service manager of the root file system, which says nothing
-/// of its end. By name, and by description in journals without fields.
+/// The last unit of an initramfs. It hands the machine to the service manager of the root file system, and its end is
+/// not logged. By name, and by description for journals without fields.
 const SWITCH_ROOT: [&str; 2] = ["initrd-switch-root.service", "Switch Root"];
 
 struct Reader<'a> {
     assembly: &'a mut Assembly,
-    /// Changes that began and did not end yet: their place among the rows.
+    /// Open changes, with the index of their row.
     open: HashMap<(StringId, ServiceChange), usize>,
-    /// Places of the starts that were over by the service manager's own account, with no message of their end.
-    over: HashSet<usize>,
-    /// Places of the starts that gave the machine to the next service manager.
-    switched: Vec<usize>,
-    /// The last change of each unit.
+    /// Indexes of starts that ended without a message, according to the service manager.
+    ended_silently: HashSet<usize>,
+    /// Indexes of starts that handed over to the next service manager.
+    switch_root_rows: Vec<usize>,
+    /// Index of the last change of each unit.
     last: HashMap<StringId, usize>,
     processes: HashSet<u32>,
-    /// The manager said that it runs, and not yet where.
+    /// Time and event of the manager's first message, until it is known whether it runs in an initramfs.
     manager_started: Option<(i64, String)>,
-    /// When it said so, of each part of the start.
-    said_to_start: Vec<(&'static str, i64, String)>,
-    /// What rows name as their record where the message has no id.
+    /// Milestones from such messages: name, time and event.
+    announced_starts: Vec<(&'static str, i64, String)>,
+    /// Event name of rows whose message has no id.
     source: &'static str,
-    /// Starts of units of users' service managers that did not end yet.
+    /// Open starts of units of users' service managers.
     user_starts: HashMap<UserUnit, i64>,
 }
 
@@ -107,12 +109,12 @@ impl<'a> Reader<'a> {
             assembly,
             open: HashMap::new(),
             user_starts: HashMap::new(),
-            over: HashSet::new(),
-            switched: Vec::new(),
+            ended_silently: HashSet::new(),
+            switch_root_rows: Vec::new(),
             last: HashMap::new(),
             processes: HashSet::new(),
             manager_started: None,
-            said_to_start: Vec::new(),
+            announced_starts: Vec::new(),
             source,
         }
     }
@@ -120,34 +122,34 @@ impl<'a> Reader<'a> {
     fn entry(&mut self, entry: &Entry<'_>, clocks: &Clocks) {
         let Some(time_ns) = time_ns(entry, clocks) else { return };
         self.assembly.reaches(time_ns);
-        self.process(entry);
+        self.add_process(entry);
         if !entry.is_kernel() {
             self.assembly.network_line(time_ns, &entry.identifier, &entry.message, self.source);
         }
-        if let Some(kind) = shutdown_request::asked(entry) {
+        if let Some(kind) = shutdown_request::requested_action(entry) {
             let event = self.event_name(entry);
             let name = milestone::SHUTDOWN_REQUEST;
             self.assembly.milestone(time_ns, name, kind, None, &event);
         }
         if !entry.is_service_manager() {
-            // A user's own manager; its targets are not the system's.
+            // A user's manager: its targets are not the system's.
             if let Some((unit, step)) = user_step(entry) {
-                self.user_unit(unit, &step, time_ns, entry);
+                self.on_user_unit(unit, &step, time_ns, entry);
             }
             return;
         }
         if entry.message_id == STARTUP_FINISHED {
-            self.started(entry);
+            self.on_startup_finished(entry);
             return;
         }
-        self.manager_starts(entry, time_ns);
+        self.on_manager_message(entry, time_ns);
         let Some((unit, step)) = step(entry) else { return };
         let unit = self.assembly.text(&unit);
         match step {
-            Step::Begins(change) => self.begins(unit, change, time_ns, entry),
-            Step::Ends(change, outcome) => self.ends(unit, change, outcome, time_ns, entry),
+            Step::Begin(change) => self.on_begin(unit, change, time_ns, entry),
+            Step::End(change, outcome) => self.on_end(unit, change, outcome, time_ns, entry),
             Step::Skipped => {
-                // It may have been announced; nothing was started.
+                // The start may have been announced, but nothing was started.
                 if let Some(at) = self.open.remove(&(unit, ServiceChange::Start))
                     && let Some(row) = self.assembly.service_transitions.get_mut(at)
                 {
@@ -156,7 +158,7 @@ impl<'a> Reader<'a> {
                 }
             }
             Step::Result(result) => self.result(unit, &result),
-            Step::Kills(pid) => {
+            Step::Kill(pid) => {
                 let event = self.event(entry);
                 self.assembly.notifications.push(Notification {
                     kind: NotificationKind::Termination,
@@ -171,16 +173,17 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What a user's service manager says of the start of a unit. The system does not wait for it, so it is no row among the system's.
-    fn user_unit(&mut self, unit: UserUnit, step: &Step<'_>, time_ns: i64, entry: &Entry<'_>) {
+    /// Tracks the start of a unit of a user's service manager. The system does not wait for it, so it becomes an
+    /// activity and not a service transition.
+    fn on_user_unit(&mut self, unit: UserUnit, step: &Step<'_>, time_ns: i64, entry: &Entry<'_>) {
         match step {
-            Step::Begins(ServiceChange::Start) => {
+            Step::Begin(ServiceChange::Start) => {
                 self.user_starts.entry(unit).or_insert(time_ns);
             }
-            Step::Ends(ServiceChange::Start, outcome) => {
+            Step::End(ServiceChange::Start, outcome) => {
                 let start_ns = self.user_starts.remove(&unit).unwrap_or(time_ns);
                 let event = self.event(entry);
-                self.user_start(&unit, (start_ns, Some(time_ns)), *outcome == ServiceOutcome::Failed, event);
+                self.add_user_start(&unit, (start_ns, Some(time_ns)), *outcome == ServiceOutcome::Failed, event);
             }
             Step::Skipped => {
                 self.user_starts.remove(&unit);
@@ -189,7 +192,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn user_start(&mut self, unit: &UserUnit, (start_ns, end_ns): (i64, Option<i64>), failed: bool, event: StringId) {
+    fn add_user_start(
+        &mut self,
+        unit: &UserUnit,
+        (start_ns, end_ns): (i64, Option<i64>),
+        failed: bool,
+        event: StringId,
+    ) {
         let row = Activity {
             kind: ActivityKind::UserUnit,
             name: self.assembly.text(&unit.name),
@@ -203,7 +212,7 @@ impl<'a> Reader<'a> {
         self.assembly.activities.push(row);
     }
 
-    /// Why the last change of a unit failed.
+    /// Sets why the last change of a unit failed.
     fn result(&mut self, unit: StringId, result: &str) {
         let result = self.assembly.text(result);
         if let Some(row) = self.last.get(&unit).and_then(|&at| self.assembly.service_transitions.get_mut(at)) {
@@ -211,7 +220,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn process(&mut self, entry: &Entry<'_>) {
+    fn add_process(&mut self, entry: &Entry<'_>) {
         if let Some(pid) = entry.pid
             && !entry.is_kernel()
             && self.processes.insert(pid)
@@ -227,17 +236,17 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn begins(&mut self, unit: StringId, change: ServiceChange, time_ns: i64, entry: &Entry<'_>) {
+    fn on_begin(&mut self, unit: StringId, change: ServiceChange, time_ns: i64, entry: &Entry<'_>) {
         let at = self.assembly.service_transitions.len();
         let event = self.event(entry);
         let row = row(unit, change, time_ns, event);
         self.assembly.service_transitions.push(row);
         self.open.insert((unit, change), at);
         self.last.insert(unit, at);
-        self.target_stops(unit, change, time_ns, entry);
+        self.add_target_stop(unit, change, time_ns, entry);
     }
 
-    fn ends(
+    fn on_end(
         &mut self,
         unit: StringId,
         change: ServiceChange,
@@ -247,12 +256,12 @@ impl<'a> Reader<'a> {
     ) {
         let at = match self.open.remove(&(unit, change)) {
             Some(at) => at,
-            // What takes no time is only told when it is done.
+            // A change that takes no time is only reported when it is done.
             None => {
                 let event = self.event(entry);
                 let row = row(unit, change, time_ns, event);
                 self.assembly.service_transitions.push(row);
-                self.target_stops(unit, change, time_ns, entry);
+                self.add_target_stop(unit, change, time_ns, entry);
                 self.assembly.service_transitions.len() - 1
             }
         };
@@ -267,7 +276,7 @@ impl<'a> Reader<'a> {
         }
         let completed = outcome == ServiceOutcome::Completed;
         if change == ServiceChange::Start && completed && self.is_target(unit) {
-            self.target(milestone::TARGET_REACHED, unit, time_ns, entry);
+            self.add_target(milestone::TARGET_REACHED, unit, time_ns, entry);
         }
     }
 
@@ -275,61 +284,65 @@ impl<'a> Reader<'a> {
         self.assembly.texts.get(unit).ends_with(".target")
     }
 
-    fn target_stops(&mut self, unit: StringId, change: ServiceChange, time_ns: i64, entry: &Entry<'_>) {
+    fn add_target_stop(&mut self, unit: StringId, change: ServiceChange, time_ns: i64, entry: &Entry<'_>) {
         if change == ServiceChange::Stop && self.is_target(unit) {
-            self.target(milestone::TARGET_STOPPED, unit, time_ns, entry);
+            self.add_target(milestone::TARGET_STOPPED, unit, time_ns, entry);
         }
     }
 
-    fn target(&mut self, name: &str, unit: StringId, time_ns: i64, entry: &Entry<'_>) {
+    fn add_target(&mut self, name: &str, unit: StringId, time_ns: i64, entry: &Entry<'_>) {
         let unit = self.assembly.texts.get(unit).to_owned();
         let event = self.event_name(entry);
         self.assembly.milestone(time_ns, name, &unit, None, &event);
     }
 
-    /// The manager's own account of the start, which it gives once all jobs are done.
-    fn started(&mut self, entry: &Entry<'_>) {
-        let said = StartupLengths::read(&entry.message);
+    /// Adds the durations that the manager reports once all startup jobs are done.
+    fn on_startup_finished(&mut self, entry: &Entry<'_>) {
+        let reported = StartupTimes::read(&entry.message);
         let ns = |us: Option<i64>| us.and_then(|us| us.checked_mul(1_000));
-        // The fields have µs, the text ms; firmware and loader are in the text only.
-        let kernel_ns = ns(entry.kernel_us).or(said.map(|said| said.kernel_ns));
-        let user_space_ns = ns(entry.user_space_us).or(said.map(|said| said.user_space_ns));
+        // The fields have µs, the text ms; only the text has firmware and loader.
+        let kernel_ns = ns(entry.kernel_us).or(reported.map(|reported| reported.kernel_ns));
+        let user_space_ns = ns(entry.user_space_us).or(reported.map(|reported| reported.user_space_ns));
         let (Some(kernel_ns), Some(user_space_ns)) = (kernel_ns, user_space_ns) else { return };
-        let said = said.unwrap_or_default();
-        let lengths =
-            StartupLengths { kernel_ns, user_space_ns, initrd_ns: ns(entry.initrd_us).or(said.initrd_ns), ..said };
+        let reported = reported.unwrap_or_default();
+        let lengths = StartupTimes {
+            kernel_ns,
+            user_space_ns,
+            initrd_ns: ns(entry.initrd_us).or(reported.initrd_ns),
+            ..reported
+        };
         let event = self.event_name(entry);
         lengths.add(&event, self.assembly);
-        // It says so once no job is left (source: `manager_check_finished`).
-        let over: Vec<usize> =
+        // The manager reports this when no job is left (source: `manager_check_finished`).
+        let ended_silently: Vec<usize> =
             self.open.extract_if(|&(_, change), _| change == ServiceChange::Start).map(|(_, at)| at).collect();
-        self.assembly.losses.add(&END_NOT_SAID, over.len() as u64);
-        self.over.extend(over);
+        self.assembly.losses.add(&END_NOT_RECORDED, ended_silently.len() as u64);
+        self.ended_silently.extend(ended_silently);
     }
 
-    /// The manager says that it starts, and then, if so, that it does in an initial file system: which of the two it is shows by the
-    /// next message that is no remark on the machine.
-    fn manager_starts(&mut self, entry: &Entry<'_>, time_ns: i64) {
+    /// Handles the manager's start message. Whether it runs in an initramfs shows in the next message that is not about
+    /// detected hardware.
+    fn on_manager_message(&mut self, entry: &Entry<'_>, time_ns: i64) {
         let message = &*entry.message;
         if message.starts_with("systemd ") && message.contains(" running in system mode") {
-            self.settle_manager();
+            self.resolve_manager_start();
             self.manager_started = Some((time_ns, self.event_name(entry)));
         } else if message.starts_with("Running in init") {
             if let Some((time_ns, event)) = self.manager_started.take() {
-                self.said_to_start.push((milestone::INITRD_BEGIN, time_ns, event));
+                self.announced_starts.push((milestone::INITRD_BEGIN, time_ns, event));
             }
         } else if !message.starts_with("Detected ") {
-            self.settle_manager();
+            self.resolve_manager_start();
         }
     }
 
-    /// Leaves out what has begun and not ended, and counts it.
-    fn forget_open(&mut self) {
+    /// Drops open changes and counts them.
+    fn drop_open(&mut self) {
         self.assembly.losses.add(&ENDS_IN_JOURNAL, self.open.len() as u64);
-        self.over.extend(self.open.drain().map(|(_, at)| at));
+        self.ended_silently.extend(self.open.drain().map(|(_, at)| at));
     }
 
-    fn settle_manager(&mut self) {
+    fn resolve_manager_start(&mut self) {
         if let Some((time_ns, event)) = self.manager_started.take() {
             for name in SWITCH_ROOT {
                 if let Some(unit) = self.assembly.texts.find(name)
@@ -338,25 +351,25 @@ impl<'a> Reader<'a> {
                 {
                     row.end_ns = Some(time_ns);
                     row.outcome = ServiceOutcome::Completed;
-                    self.switched.push(at);
+                    self.switch_root_rows.push(at);
                 }
             }
-            self.said_to_start.push((milestone::USER_SPACE_BEGIN, time_ns, event));
+            self.announced_starts.push((milestone::USER_SPACE_BEGIN, time_ns, event));
         }
     }
 
-    /// What the manager said when it started counts where it gave no account once it was done: it speaks late.
+    /// Adds the times of the manager's first messages where it never reported its durations; the messages come late.
     fn finish(mut self) {
-        self.settle_manager();
+        self.resolve_manager_start();
         let mut open: Vec<(UserUnit, i64)> = self.user_starts.drain().collect();
         open.sort_by(|a, b| (a.1, &a.0).cmp(&(b.1, &b.0)));
         for (unit, start_ns) in open {
             let event = self.assembly.text(self.source);
-            self.user_start(&unit, (start_ns, None), false, event);
+            self.add_user_start(&unit, (start_ns, None), false, event);
         }
-        // The next service manager speaks late; by its own account, which has the better time, it began earlier.
+        // The next service manager logs late; its own properties have the better, earlier time.
         if let Some(begin_ns) = self.assembly.last_time_of(milestone::USER_SPACE_BEGIN) {
-            for at in std::mem::take(&mut self.switched) {
+            for at in std::mem::take(&mut self.switch_root_rows) {
                 if let Some(row) = self.assembly.service_transitions.get_mut(at) {
                     row.end_ns = row.end_ns.map(|end_ns| end_ns.min(begin_ns).max(row.start_ns));
                 }
@@ -365,10 +378,10 @@ impl<'a> Reader<'a> {
         let mut at = 0;
         self.assembly.service_transitions.retain(|_| {
             at += 1;
-            !self.over.contains(&(at - 1))
+            !self.ended_silently.contains(&(at - 1))
         });
-        for (name, time_ns, event) in std::mem::take(&mut self.said_to_start) {
-            unless_known(time_ns, name, None, &event, self.assembly);
+        for (name, time_ns, event) in std::mem::take(&mut self.announced_starts) {
+            add_unless_known(time_ns, name, None, &event, self.assembly);
         }
     }
 
@@ -377,7 +390,7 @@ impl<'a> Reader<'a> {
         self.assembly.text(&name)
     }
 
-    /// What a row of this message names as its record.
+    /// Event name for a row of this message.
     fn event_name(&self, entry: &Entry<'_>) -> String {
         match entry.message_id {
             0 if entry.by_wall_clock => WALL_CLOCK_EVENT.to_owned(),

@@ -1,14 +1,16 @@
-//! The journal as lines of text, as `journalctl -o short`, `short-iso`, `short-precise`, `short-full`, `short-monotonic`,
-//! `short-unix`, `short-delta` and `with-unit` write it, and as syslog daemons write their files (`/var/log/syslog`, `kern.log`).
+//! Reads the journal as lines of text, as written by `journalctl -o short`, `short-iso`, `short-precise`, `short-full`,
+//! `short-monotonic`, `short-unix`, `short-delta` and `with-unit`, and by syslog daemons (`/var/log/syslog`,
+//! `kern.log`).
 //!
-//! A line is a time, the computer, who says it, and what: `Nov 22 09:04:00 host systemd[1]: Reached target …`. Most forms have a
-//! wall clock only. The kernel's start, where the axis begins, is then found from what the text holds, best first:
+//! A line is a time, the host, the sender and the message: `Nov 22 09:04:00 host systemd[1]: Reached target …`. Most
+//! formats have a wall clock only. The start of the kernel, which is zero on the axis, then comes from, best first:
 //!
-//! 1. the kernel's own stamps, which syslog daemons keep in its messages (the message that came soonest counts);
-//! 2. systemd's "Startup finished in …", which is written when as much time has passed since;
+//! 1. the kernel's own timestamps, which syslog daemons keep in its messages (the message with the smallest delay
+//!    counts);
+//! 2. systemd's "Startup finished in …", which is written when that time has passed;
 //! 3. else the boot's first line, which is later than the kernel's start by an unknown time.
 //!
-//! A file of a central syslog server has the lines of several computers between each other: each has its own boots.
+//! The file of a central syslog server interleaves the lines of several hosts, each with its own boots.
 
 use std::borrow::Cow;
 
@@ -16,28 +18,27 @@ use hashbrown::{HashMap, HashSet};
 use onoff_trace::CivilTime;
 
 use super::journal::{Entry, JournalFaults, STARTUP_FINISHED};
-use super::kernel_line::nanoseconds;
-use super::startup_lengths::StartupLengths;
+use super::kernel_log_line::nanoseconds;
+use super::startup_times::StartupTimes;
 
 const US_PER_S: i64 = 1_000_000;
 const US_PER_DAY: i64 = 86_400 * US_PER_S;
 
-/// When a line was written.
+/// Timestamp of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stamp {
     /// µs since the kernel's start.
     Monotonic(i64),
-    /// µs by a wall clock.
+    /// Wall-clock time, µs.
     Wall {
         us: i64,
-        /// Whether `us` counts from 1970 UTC: the year and the time zone are known.
+        /// True if `us` counts from 1970 UTC: year and time zone are known.
         absolute: bool,
-        /// Whether the line has whole seconds only.
+        /// True if the line has whole seconds only.
         seconds: bool,
     },
 }
 
-/// One line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Line<'a> {
     stamp: Stamp,
@@ -47,48 +48,48 @@ struct Line<'a> {
     message: &'a str,
 }
 
-/// What a line of such a text can be.
-enum Kind<'a> {
+/// A classified line.
+enum LineKind<'a> {
     Entry(Line<'a>),
-    /// `-- Boot 0123… --`: another boot; its id, 0 where the line has none.
+    /// `-- Boot 0123… --`: another boot, with its id, or 0 if the line has none.
     Boot(u128),
-    /// A further line of a message, or a remark of journalctl.
-    Nothing,
+    /// A continuation line, or a remark of journalctl.
+    Ignored,
     Unreadable,
 }
 
-/// Lines that are looked at to know the form, and how many of them may be something else.
-const LOOKED_AT: usize = 40;
+/// Number of lines inspected to recognize the format.
+const SNIFF_LINES: usize = 40;
 
-/// Whether most of the first lines of `text` are entries.
+/// True if most of the first lines of `text` are entries.
 pub(super) fn recognizes(text: &str) -> bool {
     let (mut entries, mut others) = (0, 0);
-    for line in text.lines().filter(|line| !line.trim().is_empty()).take(LOOKED_AT) {
+    for line in text.lines().filter(|line| !line.trim().is_empty()).take(SNIFF_LINES) {
         match kind(line) {
-            Kind::Entry(_) => entries += 1,
-            Kind::Unreadable => others += 1,
-            Kind::Boot(_) | Kind::Nothing => {}
+            LineKind::Entry(_) => entries += 1,
+            LineKind::Unreadable => others += 1,
+            LineKind::Boot(_) | LineKind::Ignored => {}
         }
     }
     entries > others
 }
 
-fn kind(line: &str) -> Kind<'_> {
-    // `journalctl -x` explains messages between them, each line of that behind two such signs.
+fn kind(line: &str) -> LineKind<'_> {
+    // `journalctl -x` inserts explanations of messages, each line with a prefix of two `░`.
     if line.trim().is_empty() || line.starts_with([' ', '\t', '░']) {
-        return Kind::Nothing;
+        return LineKind::Ignored;
     }
     if let Some(rest) = line.strip_prefix("-- ") {
         return match rest.strip_prefix("Boot ").and_then(|rest| rest.strip_suffix(" --")) {
-            Some(id) => Kind::Boot(super::journal::id(id)),
-            None if rest == "Reboot --" => Kind::Boot(0),
-            None => Kind::Nothing,
+            Some(id) => LineKind::Boot(super::journal::id(id)),
+            None if rest == "Reboot --" => LineKind::Boot(0),
+            None => LineKind::Ignored,
         };
     }
-    entry(line).map_or(Kind::Unreadable, Kind::Entry)
+    entry(line).map_or(LineKind::Unreadable, LineKind::Entry)
 }
 
-/// `TIME HOST WHO[PID]: MESSAGE`; the kernel's messages have no number.
+/// Parses `TIME HOST SENDER[PID]: MESSAGE`. Kernel messages have no pid.
 fn entry(line: &str) -> Option<Line<'_>> {
     let line = line.trim_end_matches('\r');
     let (stamp, rest) = stamp(line)?;
@@ -96,19 +97,19 @@ fn entry(line: &str) -> Option<Line<'_>> {
     if host.is_empty() || host.ends_with(':') {
         return None;
     }
-    let (who, message) = rest.split_once(": ").or_else(|| rest.strip_suffix(':').map(|who| (who, "")))?;
-    let (identifier, pid) = match who.strip_suffix(']').and_then(|who| who.rsplit_once('[')) {
+    let (sender, message) = rest.split_once(": ").or_else(|| rest.strip_suffix(':').map(|sender| (sender, "")))?;
+    let (identifier, pid) = match sender.strip_suffix(']').and_then(|sender| sender.rsplit_once('[')) {
         Some((name, number)) => (name, Some(number.parse().ok()?)),
-        None => (who, None),
+        None => (sender, None),
     };
-    // Names of programs have no blanks; what has is a sentence with a colon in it.
+    // Program names contain no blanks; otherwise this is a sentence with a colon.
     if identifier.is_empty() || identifier.contains(char::is_whitespace) {
         return None;
     }
     Some(Line { stamp, host, identifier, pid, message })
 }
 
-/// The time at the line's begin, and what follows it.
+/// Parses the time at the start of the line. Returns it and the rest.
 fn stamp(line: &str) -> Option<(Stamp, &str)> {
     if let Some(rest) = line.strip_prefix('[') {
         // `[   12.345678]`, `[   12.345678 <    0.000012 >]`
@@ -132,7 +133,7 @@ fn stamp(line: &str) -> Option<(Stamp, &str)> {
             let (day, rest) = rest.trim_start().split_once(' ')?;
             let (time, rest) = rest.split_once(' ')?;
             let (us, seconds) = time_of_day(time)?;
-            let days = days(YEAR_UNKNOWN, month as i64 + 1, day.parse().ok()?)?;
+            let days = days(PLACEHOLDER_YEAR, month as i64 + 1, day.parse().ok()?)?;
             Some((Stamp::Wall { us: days * US_PER_DAY + us, absolute: false, seconds }, rest))
         }
         // `Sun 2026-11-22 09:04:00 UTC`
@@ -148,7 +149,7 @@ fn stamp(line: &str) -> Option<(Stamp, &str)> {
     }
 }
 
-/// `Fri 2026-11-20 23:15:07 UTC`: µs since 1970.
+/// Parses `Fri 2026-11-20 23:15:07 UTC` to µs since 1970.
 pub(super) fn utc_us(date: &str) -> Option<i64> {
     match stamp(&format!("{date} "))? {
         (Stamp::Wall { us, absolute: true, .. }, _) => Some(us),
@@ -159,8 +160,8 @@ pub(super) fn utc_us(date: &str) -> Option<i64> {
 const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 
-/// A leap year, so that every day there is has its place.
-const YEAR_UNKNOWN: i64 = 2000;
+/// A leap year, so that February 29 is valid.
+const PLACEHOLDER_YEAR: i64 = 2000;
 
 /// `2026-11-22T09:04:00.123456+01:00`
 fn iso(text: &str) -> Option<Stamp> {
@@ -181,7 +182,7 @@ fn iso(text: &str) -> Option<Stamp> {
     Some(Stamp::Wall { us, absolute: true, seconds })
 }
 
-/// `09:04:00` or `09:04:00.123456`: µs of the day, and whether there was no fraction.
+/// Parses `09:04:00` or `09:04:00.123456` to µs of the day; the flag is true if there is no fraction.
 fn time_of_day(text: &str) -> Option<(i64, bool)> {
     let mut parts = text.splitn(3, ':');
     let (hours, minutes, seconds) = (parts.next()?, parts.next()?, parts.next()?);
@@ -194,7 +195,7 @@ fn time_of_day(text: &str) -> Option<(i64, bool)> {
     Some((whole * US_PER_S + us, without))
 }
 
-/// `2026-11-22`: days since 1970.
+/// Parses `2026-11-22` to days since 1970.
 fn date_days(text: &str) -> Option<i64> {
     let mut parts = text.splitn(3, '-').map(|part| part.parse::<i64>().ok());
     days(parts.next()??, parts.next()??, parts.next()??)
@@ -213,45 +214,45 @@ fn days(year: i64, month: i64, day: i64) -> Option<i64> {
     Some(midnight.to_unix_ns()? / 1000 / US_PER_DAY)
 }
 
-/// What is known of one boot of a text.
+/// Evidence for the kernel's start in one boot: wall-clock times, µs.
 #[derive(Clone, Copy, Debug, Default)]
-struct Start {
-    /// By the kernel's own stamps: the wall clock at its start, the earliest.
+struct KernelStart {
+    /// From the kernel's own timestamps, the earliest.
     by_kernel_us: Option<i64>,
     by_startup_us: Option<i64>,
     first_us: Option<i64>,
 }
 
-impl Start {
+impl KernelStart {
     fn us(self) -> Option<i64> {
         self.by_kernel_us.or(self.by_startup_us).or(self.first_us)
     }
 }
 
-/// Names that a computer has before it knows its own.
-const UNNAMED: [&str; 4] = ["localhost", "localhost.localdomain", "(none)", "-"];
+/// Host names used before the real one is set.
+const DEFAULT_HOST_NAMES: [&str; 4] = ["localhost", "localhost.localdomain", "(none)", "-"];
 
-/// Whether lines of several computers stand between each other: until the next kernel starts, a name comes back after another one.
-/// A computer that is given its name while it starts changes it once.
-fn several_computers(bytes: &[u8]) -> bool {
-    /// Names of one boot that are distinguished, at most.
-    const NAMES: usize = 8;
+/// True if lines of several hosts are interleaved: before the next kernel starts, a name reappears after another one. A
+/// host that gets its name during startup changes it only once.
+fn has_several_hosts(bytes: &[u8]) -> bool {
+    /// Maximum number of names per boot.
+    const MAX_NAMES: usize = 8;
     let mut names: Vec<String> = Vec::new();
     for raw in bytes.split(|&byte| byte == b'\n') {
         let text = String::from_utf8_lossy(raw);
         let line = match kind(&text) {
-            Kind::Entry(line) => line,
-            // journalctl writes whose boot each line is of.
-            Kind::Boot(id) if id != 0 => return false,
+            LineKind::Entry(line) => line,
+            // journalctl marks the boot of each line.
+            LineKind::Boot(id) if id != 0 => return false,
             _ => continue,
         };
-        if line.starts_a_kernel() {
+        if line.is_kernel_start() {
             names.clear();
         }
-        if UNNAMED.contains(&line.host) || names.last().is_some_and(|name| name == line.host) {
+        if DEFAULT_HOST_NAMES.contains(&line.host) || names.last().is_some_and(|name| name == line.host) {
             continue;
         }
-        if names.len() >= NAMES || names.iter().any(|name| name == line.host) {
+        if names.len() >= MAX_NAMES || names.iter().any(|name| name == line.host) {
             return true;
         }
         names.push(line.host.to_owned());
@@ -259,84 +260,84 @@ fn several_computers(bytes: &[u8]) -> bool {
     false
 }
 
-/// A boot that lines are given to.
+/// The boot that lines are assigned to.
 #[derive(Clone, Copy, Debug, Default)]
-struct Current {
+struct CurrentBoot {
     boot: u128,
-    /// Whether it has had an entry.
-    begun: bool,
+    /// True if it has entries.
+    has_entries: bool,
 }
 
-/// What a text's lines turn into: boots are distinguished, and each line has a time since its kernel's start.
-struct Walk {
-    /// Number of the file, so that boots of two texts without ids are two.
+/// Assigns lines to boots.
+struct BootTracker {
+    /// Number of the file, shifted, so that synthetic boot ids of two files differ.
     file: u128,
     count: u128,
-    /// Whether computers are distinguished.
-    several: bool,
-    /// The computer of the last line that names one; empty where computers are not told apart.
+    /// True if the file has lines of several hosts.
+    multiple_hosts: bool,
+    /// Host of the last line that names one; empty if hosts are not distinguished.
     host: String,
-    current: HashMap<String, Current>,
+    current: HashMap<String, CurrentBoot>,
 }
 
-impl Walk {
-    /// Computers, at most; lines of more are given to the last of these.
+impl BootTracker {
+    /// Maximum number of hosts; lines of further hosts go to the last of these.
     const MAX_HOSTS: usize = 10_000;
 
-    fn new(file: usize, several: bool) -> Self {
+    fn new(file: usize, multiple_hosts: bool) -> Self {
         Self {
             file: (file as u128 + 1) << 64,
             count: 0,
-            several,
+            multiple_hosts,
             host: String::new(),
-            current: HashMap::from([(String::new(), Current::default())]),
+            current: HashMap::from([(String::new(), CurrentBoot::default())]),
         }
     }
 
-    /// The boot that `kind` belongs to.
-    fn boot_of(&mut self, kind: &Kind<'_>) -> u128 {
+    /// The boot of a line.
+    fn boot_of(&mut self, kind: &LineKind<'_>) -> u128 {
         match kind {
-            Kind::Boot(id) => self.next(*id),
-            Kind::Entry(line) => {
-                if self.several && !UNNAMED.contains(&line.host) && self.host != line.host {
-                    self.go_to(line.host);
+            LineKind::Boot(id) => self.next(*id),
+            LineKind::Entry(line) => {
+                if self.multiple_hosts && !DEFAULT_HOST_NAMES.contains(&line.host) && self.host != line.host {
+                    self.switch_host(line.host);
                 }
                 let current = self.current();
-                if current.boot == 0 || (line.starts_a_kernel() && current.begun) {
+                if current.boot == 0 || (line.is_kernel_start() && current.has_entries) {
                     self.next(0);
                 }
-                self.current().begun = true;
+                self.current().has_entries = true;
             }
-            Kind::Nothing | Kind::Unreadable => {}
+            LineKind::Ignored | LineKind::Unreadable => {}
         }
         self.current().boot
     }
 
-    fn go_to(&mut self, host: &str) {
+    fn switch_host(&mut self, host: &str) {
         if self.current.contains_key(host) || self.current.len() < Self::MAX_HOSTS {
             host.clone_into(&mut self.host);
         }
     }
 
-    fn current(&mut self) -> &mut Current {
+    fn current(&mut self) -> &mut CurrentBoot {
         self.current.entry_ref(self.host.as_str()).or_default()
     }
 
     fn next(&mut self, id: u128) {
         self.count += 1;
         let boot = if id == 0 { self.file | self.count } else { id };
-        *self.current() = Current { boot, begun: false };
+        *self.current() = CurrentBoot { boot, has_entries: false };
     }
 }
 
 impl Line<'_> {
-    /// Whether it is the first that a kernel says.
-    fn starts_a_kernel(&self) -> bool {
+    /// True if this is a kernel's first message.
+    fn is_kernel_start(&self) -> bool {
         self.identifier == "kernel" && kernel_text(self.message).1.starts_with("Linux version ")
     }
 }
 
-/// What the kernel says, and its own stamp, µs, which syslog daemons keep: `[    1.234567] text`.
+/// Splits off the kernel's own timestamp, µs, which syslog daemons keep: `[    1.234567] text`.
 fn kernel_text(message: &str) -> (Option<i64>, &str) {
     let stamped = message.strip_prefix('[').and_then(|rest| {
         let (time, text) = rest.split_once(']')?;
@@ -345,32 +346,33 @@ fn kernel_text(message: &str) -> (Option<i64>, &str) {
     stamped.map_or((None, message), |(us, text)| (Some(us), text))
 }
 
-/// Whether the entries of `bytes` have no times but those of a wall clock.
+/// True if the entries of `bytes` have wall-clock times only.
 pub(super) fn is_by_wall_clock(bytes: &[u8]) -> bool {
     let first = bytes.split(|&byte| byte == b'\n').find_map(|raw| match kind(&String::from_utf8_lossy(raw)) {
-        Kind::Entry(line) => Some(line.stamp),
+        LineKind::Entry(line) => Some(line.stamp),
         _ => None,
     });
     matches!(first, Some(Stamp::Wall { .. }))
 }
 
-/// Calls `take` with every entry of `bytes`, in their order. `file` tells this text from others of the recording.
-pub(super) fn entries<'a>(bytes: &'a [u8], file: usize, faults: &mut JournalFaults, mut take: impl FnMut(&Entry<'a>)) {
-    let several = several_computers(bytes);
-    let starts = starts(bytes, file, several);
-    let mut walk = Walk::new(file, several);
-    let mut guessed: HashSet<u128> = HashSet::new();
+/// Passes every entry of `bytes` to `visit`, in file order. `file` distinguishes this text from others in the
+/// recording.
+pub(super) fn entries<'a>(bytes: &'a [u8], file: usize, faults: &mut JournalFaults, mut visit: impl FnMut(&Entry<'a>)) {
+    let multiple_hosts = has_several_hosts(bytes);
+    let starts = starts(bytes, file, multiple_hosts);
+    let mut tracker = BootTracker::new(file, multiple_hosts);
+    let mut approximate: HashSet<u128> = HashSet::new();
     for raw in bytes.split(|&byte| byte == b'\n') {
         let text = String::from_utf8_lossy(raw);
         let kind = kind(&text);
-        let boot = walk.boot_of(&kind);
+        let boot = tracker.boot_of(&kind);
         let line = match kind {
-            Kind::Entry(line) => line,
-            Kind::Unreadable => {
+            LineKind::Entry(line) => line,
+            LineKind::Unreadable => {
                 faults.unreadable += 1;
                 continue;
             }
-            Kind::Boot(_) | Kind::Nothing => continue,
+            LineKind::Boot(_) | LineKind::Ignored => continue,
         };
         let mut entry = Entry { boot, is_text: true, ..Entry::default() };
         match line.stamp {
@@ -380,12 +382,12 @@ pub(super) fn entries<'a>(bytes: &'a [u8], file: usize, faults: &mut JournalFaul
             }
             Stamp::Wall { us, absolute, seconds } => {
                 let start = starts.get(&boot).copied().unwrap_or_default();
-                // What is stamped before the kernel's start was written with a clock that was set since.
+                // A time before the kernel's start comes from a clock that was set later.
                 entry.monotonic_us = start.us().and_then(|start| us.checked_sub(start)).map(|us| us.max(0));
                 entry.realtime_us = absolute.then_some(us);
                 entry.by_wall_clock = true;
                 faults.whole_seconds |= seconds;
-                if start.by_kernel_us.is_none() && start.by_startup_us.is_none() && guessed.insert(boot) {
+                if start.by_kernel_us.is_none() && start.by_startup_us.is_none() && approximate.insert(boot) {
                     faults.starts_unknown += 1;
                 }
             }
@@ -399,9 +401,9 @@ pub(super) fn entries<'a>(bytes: &'a [u8], file: usize, faults: &mut JournalFaul
                 entry.source_monotonic_us = stamp;
             }
         }
-        // With units instead of programs it is the manager's unit that says it.
+        // `with-unit` prints the unit instead of the program: init.scope is the service manager.
         let identifier = if line.identifier == "init.scope" { "systemd" } else { line.identifier };
-        if identifier == "systemd" && line.pid == Some(1) && StartupLengths::read(message).is_some() {
+        if identifier == "systemd" && line.pid == Some(1) && StartupTimes::read(message).is_some() {
             entry.message_id = STARTUP_FINISHED;
         }
         entry.pid = line.pid;
@@ -409,30 +411,32 @@ pub(super) fn entries<'a>(bytes: &'a [u8], file: usize, faults: &mut JournalFaul
         entry.set(b"MESSAGE", Cow::Owned(message.to_owned()));
         entry.set(b"SYSLOG_IDENTIFIER", Cow::Owned(identifier.to_owned()));
         entry.set(b"_COMM", Cow::Owned(identifier.to_owned()));
-        take(&entry);
+        visit(&entry);
     }
 }
 
-/// When the kernel of each boot started, by the wall clock of the text.
-fn starts(bytes: &[u8], file: usize, several: bool) -> HashMap<u128, Start> {
-    let mut starts: HashMap<u128, Start> = HashMap::new();
-    let mut walk = Walk::new(file, several);
+/// Kernel start of each boot, by the text's wall clock.
+fn starts(bytes: &[u8], file: usize, multiple_hosts: bool) -> HashMap<u128, KernelStart> {
+    let mut starts: HashMap<u128, KernelStart> = HashMap::new();
+    let mut tracker = BootTracker::new(file, multiple_hosts);
     for raw in bytes.split(|&byte| byte == b'\n') {
         let text = String::from_utf8_lossy(raw);
         let kind = kind(&text);
-        let boot = walk.boot_of(&kind);
-        let Kind::Entry(Line { stamp: Stamp::Wall { us, .. }, identifier, pid, message, .. }) = kind else { continue };
+        let boot = tracker.boot_of(&kind);
+        let LineKind::Entry(Line { stamp: Stamp::Wall { us, .. }, identifier, pid, message, .. }) = kind else {
+            continue;
+        };
         let start = starts.entry(boot).or_default();
         start.first_us.get_or_insert(us);
         if identifier == "kernel" {
             let (stamp, _) = kernel_text(message);
             if let Some(at) = stamp.and_then(|stamp| us.checked_sub(stamp)) {
-                start.by_kernel_us = Some(start.by_kernel_us.map_or(at, |least| least.min(at)));
+                start.by_kernel_us = Some(start.by_kernel_us.map_or(at, |earliest| earliest.min(at)));
             }
         } else if matches!(identifier, "systemd" | "init.scope")
             && pid == Some(1)
             && start.by_startup_us.is_none()
-            && let Some(lengths) = StartupLengths::read(message)
+            && let Some(lengths) = StartupTimes::read(message)
         {
             start.by_startup_us = us.checked_sub(lengths.since_kernel_ns() / 1000);
         }
@@ -444,7 +448,7 @@ fn starts(bytes: &[u8], file: usize, several: bool) -> HashMap<u128, Start> {
 mod tests {
     use super::*;
 
-    /// Boot, µs since the kernel's start, µs since 1970, who, process, what.
+    /// Boot, µs since the kernel's start, µs since 1970, identifier, pid, message.
     type Row = (u128, Option<i64>, Option<i64>, String, Option<u32>, String);
 
     fn read(text: &str) -> (Vec<Row>, JournalFaults) {
@@ -466,7 +470,7 @@ mod tests {
     const FIRST: u128 = 1 << 64 | 1;
 
     #[test]
-    fn every_form_of_a_line_is_read() {
+    fn reads_every_line_format() {
         // 2026-11-22 09:04:00 UTC.
         const AT: i64 = 1_795_338_240_000_000;
         for (line, real) in [
@@ -501,20 +505,20 @@ mod tests {
     }
 
     #[test]
-    fn the_kernels_start_is_found_from_its_own_stamps() {
+    fn finds_kernel_start_from_kernel_timestamps() {
         let text = "Nov 22 09:04:03 host kernel: [    0.000000] Linux version 6.1\n\
                     Nov 22 09:04:03 host kernel: [    2.500000] usb 1-1: new device\n\
                     Nov 22 09:04:05 host systemd[1]: Started a.service.\n";
         let (rows, faults) = read(text);
         assert_eq!(rows[0].1, Some(0));
-        // The second kernel message was the soonest: half a second after the start, to the second.
+        // The second kernel message had the smallest delay: the kernel started 0.5 s after the full second.
         assert_eq!(rows[2].1, Some(4_500_000));
         assert_eq!(faults.starts_unknown, 0);
         assert!(faults.whole_seconds);
     }
 
     #[test]
-    fn the_kernels_start_is_found_from_what_systemd_says() {
+    fn finds_kernel_start_from_startup_finished() {
         let text = "Nov 22 09:04:03.000000 host systemd[1]: Started a.service.\n\
                     Nov 22 09:04:20.000000 host systemd[1]: Startup finished in 2.500s (kernel) + 17.500s (userspace) = 20.000s.\n";
         let (rows, faults) = read(text);
@@ -523,14 +527,14 @@ mod tests {
     }
 
     #[test]
-    fn without_either_the_first_line_is_taken_and_said_so() {
+    fn falls_back_to_first_line_and_reports_it() {
         let (rows, faults) = read("Nov 22 09:04:03 host a[7]: x\nNov 22 09:04:05 host b: y\n  z\n");
         assert_eq!((rows.len(), rows[1].1), (2, Some(2_000_000)));
         assert_eq!(faults.starts_unknown, 1);
     }
 
     #[test]
-    fn boots_are_told_apart() {
+    fn separates_boots() {
         let text = "-- Logs begin at Sun 2026-11-22 --\n\
                     Nov 22 09:04:03 host kernel: Linux version 6.1\nNov 22 09:04:05 host a: x\n\
                     Nov 22 10:04:03 host kernel: Linux version 6.1\n\
@@ -542,16 +546,16 @@ mod tests {
     }
 
     #[test]
-    fn computers_whose_lines_stand_between_each_other_are_told_apart() {
+    fn separates_interleaved_hosts() {
         let boots = |text: &str| -> Vec<u128> { read(text).0.iter().map(|row| row.0 - FIRST).collect() };
-        // Two start side by side; afterwards the first restarts.
+        // Two hosts start at the same time; later the first one restarts.
         let text = "Nov 22 09:00:00 a kernel: Linux version 6.1\nNov 22 09:00:01 b kernel: Linux version 6.1\n\
                     Nov 22 09:00:02 a x: 1\nNov 22 09:00:03 b x: 2\nNov 22 09:00:04 a x: 3\nNov 22 09:00:05 b x: 4\n\
                     Nov 22 09:01:00 a kernel: Linux version 6.1\nNov 22 09:01:01 b x: 5\n";
         assert_eq!(boots(text), [0, 1, 0, 1, 0, 1, 2, 1]);
         let ms: Vec<i64> = read(text).0.iter().map(|row| row.1.unwrap() / 1000).collect();
         assert_eq!(ms, [0, 0, 2000, 2000, 4000, 4000, 0, 60_000]);
-        // One computer that learns its name, in each of two boots; and one that forgets it for a line.
+        // One host gets its name during each of two boots, and loses it for one line.
         let text = "Nov 22 09:00:00 installer kernel: Linux version 6.1\nNov 22 09:00:02 web x: 1\n\
                     Nov 22 09:01:00 installer kernel: Linux version 6.1\nNov 22 09:01:02 web x: 1\n\
                     Nov 22 09:01:03 localhost x: 1\nNov 22 09:01:04 web x: 1\n";
@@ -560,18 +564,17 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_hosts_are_read(hosts in proptest::collection::vec("(a|b|localhost|[a-z]{1,3})", 0..40), starts: u64) {
+        fn keeps_every_line_of_any_hosts(hosts in proptest::collection::vec("(a|b|localhost|[a-z]{1,3})", 0..40), starts: u64) {
             let line = |(number, host): (usize, &String)| {
                 let what = if starts >> number & 1 == 1 { "kernel: Linux version 6" } else { "x: y" };
                 format!("Nov 22 09:00:{:02} {host} {what}\n", number % 60)
             };
             let text: String = hosts.iter().enumerate().map(line).collect();
-            // Nothing is lost, whoever wrote it.
             proptest::prop_assert_eq!(read(&text).0.len(), hosts.len());
         }
 
         #[test]
-        fn any_text_is_read(bytes: Vec<u8>, line in "[A-Z0-9a-z: .\\[\\]+T-]{0,60}") {
+        fn accepts_any_text(bytes: Vec<u8>, line in "[A-Z0-9a-z: .\\[\\]+T-]{0,60}") {
             let text = String::from_utf8_lossy(&bytes).into_owned();
             recognizes(&text);
             read(&text);

@@ -1,17 +1,18 @@
-//! The journal as `journalctl -o verbose` writes it: a line with the entry's cursor in brackets, then a field a line, indented.
+//! Reads the output of `journalctl -o verbose`: a line with the entry's cursor in brackets, then one indented line per
+//! field.
 //!
-//! The cursor holds the times to the µs, in hexadecimal: `b` the boot, `m` the monotonic clock, `t` the wall clock
-//! (source: systemd.journal-fields(7), "Address Fields", and what journalctl 252 writes). A value of several lines goes on below its
-//! beginning, indented as far as that.
+//! The cursor has the times to the µs, in hexadecimal: `b` is the boot, `m` the monotonic clock, `t` the wall clock
+//! (sources: systemd.journal-fields(7), "Address Fields", and the output of journalctl 252). A value with several lines
+//! continues below its first line, indented to the same column.
 
 use std::borrow::Cow;
 
 use super::journal::{Entry, JournalFaults};
 
-/// Spaces before a field.
+/// Indentation of a field.
 const INDENT: &str = "    ";
 
-/// Whether a line begins an entry.
+/// True if the line starts an entry.
 pub(crate) fn is_head(line: &str) -> bool {
     !line.starts_with([' ', '\t'])
         && cursor(line).is_some_and(|cursor| part(cursor, "b").is_some() && part(cursor, "m").is_some())
@@ -22,7 +23,7 @@ fn cursor(line: &str) -> Option<&str> {
     after.trim_end().strip_suffix(']')
 }
 
-/// The part of a cursor called `name`; the first, the sequence, is cut off already.
+/// The part `name` of a cursor. The sequence, which comes first, is already cut off.
 fn part<'a>(cursor: &'a str, name: &str) -> Option<&'a str> {
     cursor.split(';').find_map(|part| part.strip_prefix(name)?.strip_prefix('='))
 }
@@ -33,19 +34,19 @@ struct Field<'a> {
     value: Cow<'a, str>,
 }
 
-/// Calls `take` with every entry of `bytes`, in their order.
-pub(crate) fn entries<'a>(bytes: &'a [u8], faults: &mut JournalFaults, mut take: impl FnMut(&Entry<'a>)) {
+/// Passes every entry of `bytes` to `visit`, in file order.
+pub(crate) fn entries<'a>(bytes: &'a [u8], faults: &mut JournalFaults, mut visit: impl FnMut(&Entry<'a>)) {
     let mut entry: Option<Entry<'a>> = None;
     let mut field: Option<Field<'a>> = None;
     for line in bytes.split(|&byte| byte == b'\n') {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        // journald keeps bytes that are no text as such, and journalctl shows them as their number.
+        // journalctl prints binary values as a size, so its output is always valid UTF-8.
         let Ok(line) = std::str::from_utf8(line) else {
             faults.unreadable += 1;
             continue;
         };
         if is_head(line) {
-            finish(&mut entry, &mut field, &mut take);
+            finish(&mut entry, &mut field, &mut visit);
             entry = cursor(line).map(head);
             continue;
         }
@@ -71,7 +72,7 @@ pub(crate) fn entries<'a>(bytes: &'a [u8], faults: &mut JournalFaults, mut take:
             },
         }
     }
-    finish(&mut entry, &mut field, &mut take);
+    finish(&mut entry, &mut field, &mut visit);
 }
 
 fn head<'a>(cursor: &str) -> Entry<'a> {
@@ -92,16 +93,16 @@ fn new_field(line: &str) -> Option<Field<'_>> {
 
 fn set<'a>(entry: &mut Entry<'a>, field: Option<Field<'a>>) {
     if let Some(Field { name, value }) = field
-        && Entry::is_of_use(name.as_bytes())
+        && Entry::is_relevant(name.as_bytes())
     {
         entry.set(name.as_bytes(), value);
     }
 }
 
-fn finish<'a>(entry: &mut Option<Entry<'a>>, field: &mut Option<Field<'a>>, take: &mut impl FnMut(&Entry<'a>)) {
+fn finish<'a>(entry: &mut Option<Entry<'a>>, field: &mut Option<Field<'a>>, visit: &mut impl FnMut(&Entry<'a>)) {
     if let Some(mut entry) = entry.take() {
         set(&mut entry, field.take());
-        take(&entry);
+        visit(&entry);
     }
 }
 
@@ -123,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_has_its_times_from_the_cursor_and_values_of_several_lines() {
+    fn reads_cursor_times_and_multiline_values() {
         let text = "Fri 2026-11-20 23:15:25.100000 UTC [s=1;i=1;b=000000000000000000000000000000aa;m=1e;t=6450f00000000;x=5]\n\
                     \u{20}   PRIORITY=5\n    MESSAGE=two\n            lines\n              A=b\n    UNIT=a.service\n    _PID=1\n\
                     -- Boot bb --\n\
@@ -139,15 +140,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_entry_is_counted() {
+    fn counts_unreadable_lines() {
         let (found, faults) = read(b"hello\n\xff\n    MESSAGE=x\n");
         assert_eq!((found.len(), faults.unreadable), (0, 3));
         assert!(!is_head("Nov 20 23:15:25 host prog[1]: x [s=1;b=2] more"));
     }
 
-    /// journalctl itself, where it is installed, writes what the journal's file holds.
+    /// Compares with journalctl itself, if it is installed.
     #[test]
-    fn journalctl_writes_what_the_file_holds() {
+    fn reads_journalctl_output() {
         use onoff_testkit::journal::{JournalEntry, JournalMaker};
         let fields = |message: &str| {
             [
@@ -197,7 +198,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_bytes_are_read_or_refused(bytes: Vec<u8>, text: String) {
+        fn accepts_any_bytes(bytes: Vec<u8>, text: String) {
             let _ = read(&bytes);
             let mut tail = b"x [s=1;b=aa;m=1;t=2;x=3]\n    MESSAGE=".to_vec();
             tail.extend(text.as_bytes());

@@ -1,31 +1,31 @@
-//! Linux recordings: a trace, the kernel's log, the service manager's account, the journal, firmware's times, in any
-//! combination, into the tables of the model.
+//! Reads Linux recordings into the tables of the model: a trace, the kernel log, the service manager's properties, the
+//! journal and firmware times, in any combination.
 //!
-//! The axis is `CLOCK_MONOTONIC`, ns, zero at the kernel's start; firmware and loader lie before it.
+//! The axis is `CLOCK_MONOTONIC` in ns. Zero is the kernel's start; firmware and loader have negative times.
 //!
-//! | module | question |
+//! | module | contents |
 //! | --- | --- |
-//! | [`parts`], `recognition` | what is each file? |
-//! | [`clocks`] | how do its times come onto the axis? |
-//! | [`assembly`] | what do the parts hold together? |
-//! | `processes` | who is who? |
-//! | `ftrace`, `kernel_log`, `journal`, `units`, `manager`, `dump`, `firmware`, `machine` | what does one kind of part say? |
-//! | `power`, `devices` | rows that several of these make |
+//! | [`parts`], `recognition` | the kinds of files, and how to recognize them |
+//! | [`clocks`] | converts other clocks to the axis |
+//! | [`assembly`] | collects the rows of all parts |
+//! | `processes` | processes and threads |
+//! | `ftrace`, `kernel_log`, `journal`, `units`, `manager`, `dump`, `firmware`, `machine` | readers, one per kind of part |
+//! | `power`, `devices` | rows that several readers share |
 //!
-//! # How a part's reader plugs in
+//! # How to add a reader
 //!
-//! Its module has two functions, both called from here:
+//! The module of a reader has two functions, both called from here:
 //!
-//! * `clock_pairs(part, &mut Pairs)`: adds what the part knows of other clocks (two times of one moment); called for every part
-//!   before any is read.
-//! * `read(part, &Clocks, &mut Assembly)`: adds rows. Times go through [`Clocks::axis_ns`](clocks::Clocks::axis_ns) where they
-//!   are not of the axis already; texts through [`Assembly::text`](assembly::Assembly::text); what cannot be read is a
-//!   [`Counter`](onoff_trace::Counter) of the module in `assembly.losses`; the latest time read goes to
-//!   [`Assembly::reaches`](assembly::Assembly::reaches).
+//! * `clock_pairs(part, &mut ClockPairs)` adds pairs of times that the part has of the same moment on two clocks. It is
+//!   called for every part before any is read.
+//! * `read(part, &Clocks, &mut Assembly)` adds rows. Times that are not on the axis are converted with
+//!   [`Clocks::axis_ns`](clocks::Clocks::axis_ns); strings are interned with
+//!   [`Assembly::text`](assembly::Assembly::text); unreadable data increments a [`Counter`](onoff_trace::Counter) of the
+//!   module in `assembly.losses`; the latest time read is passed to [`Assembly::reaches`](assembly::Assembly::reaches).
 //!
-//! Parts come in the order of [`PartKind`], the journals last: the service manager's own account comes before them. A part that several files hold
-//! with other bytes (collected while running, and by a hook at the end) is read from each, in the order given: a reader must be
-//! ready to meet a row again. Files with the same bytes are read once.
+//! Parts are read in the order of [`PartKind`], journals last, because the service manager's own properties come first.
+//! If several files of a kind differ (one collected while running, one by a hook at the end), each is read in the given
+//! order, so a reader must accept duplicate rows. Files with identical bytes are read once.
 
 #![forbid(unsafe_code)]
 
@@ -37,6 +37,7 @@ mod clocks;
 mod critical_chain;
 mod devices;
 mod dump;
+mod duration;
 pub mod event_stream;
 mod firmware;
 mod ftrace;
@@ -49,8 +50,8 @@ mod journal_rows;
 mod journal_survey;
 mod journal_text;
 mod journal_verbose;
-mod kernel_line;
 mod kernel_log;
+mod kernel_log_line;
 mod log_lines;
 mod machine;
 mod manager;
@@ -61,13 +62,12 @@ mod power;
 mod processes;
 mod recognition;
 mod shutdown_request;
-mod start_chart;
-mod startup_lengths;
-mod time_span;
-mod unit_account;
+mod startup_plot;
+mod startup_times;
 mod unit_dependencies;
 mod unit_messages;
 mod unit_names;
+mod unit_reconciliation;
 mod unit_rows;
 mod units;
 
@@ -75,7 +75,7 @@ use hashbrown::HashSet;
 use onoff_trace::{Clock, Losses, RecordedBoot, RecordingFile, Tables, Trace, counters, milestone};
 
 use assembly::Assembly;
-use clocks::{Pairs, SourceClock};
+use clocks::{ClockPairs, SourceClock};
 use journal_files::Journals;
 use journal_survey::JournalSurvey;
 use kernel_log::Messages;
@@ -92,32 +92,32 @@ pub use recognition::{advice, is_firmware_table, is_for_people, is_part, kind_of
 
 counters! {
     OTHER_LOGS = "kernel_logs_of_other_boots", Notice, [],
-        "kernel logs of other boots in the same folder or archive, such as /var/log/dmesg.0, were left out; open them by themselves";
-    PASSED_OVER = "files_passed_over", Notice, [],
-        "files in the folder or archive that are no part of a recording, or that cannot be read, were passed over";
+        "kernel logs of other boots in the same folder or archive, such as /var/log/dmesg.0, were skipped; open them separately";
+    FILES_SKIPPED = "files_passed_over", Notice, [],
+        "files in the folder or archive were skipped because they are unreadable or not part of a recording";
 }
 
-/// Reads a recording into the wanted tables.
+/// Reads a recording into the requested tables.
 pub fn open(files: &Files, wanted: Tables, options: &Options) -> Result<Trace, Error> {
-    let OneBoot { parts, journals, boots, pairs, other_logs } = OneBoot::of(files, options)?;
+    let BootInputs { parts, journals, boots, pairs, other_logs } = BootInputs::of(files, options)?;
     let mut trace = read_boot(&parts, &journals, &boots, pairs, wanted)?;
     trace.losses.add(&OTHER_LOGS, other_logs.len() as u64);
     if let Some(name) = other_logs.first() {
         trace.losses.place(&OTHER_LOGS, || (*name).to_owned());
     }
-    let passed_over = files.passed_over();
-    trace.losses.add(&PASSED_OVER, passed_over.len() as u64);
-    if let Some(name) = passed_over.first() {
-        trace.losses.place(&PASSED_OVER, || name.clone());
+    let skipped = files.passed_over();
+    trace.losses.add(&FILES_SKIPPED, skipped.len() as u64);
+    if let Some(name) = skipped.first() {
+        trace.losses.place(&FILES_SKIPPED, || name.clone());
     }
     Ok(trace)
 }
 
-/// Reads boots of a recording's journals one after the other, each by itself: of all that they hold, in the order in which they began,
-/// those whose places `choose` gives. The journals are looked through once for all of them.
+/// Reads the boots of a recording's journals one after another. `choose` gets all boots in chronological order and
+/// returns the indexes of those to read; each is passed to `each`. The journals are scanned only once.
 ///
 /// # Errors
-/// Files that are no recording of Linux, or a journal damaged beyond use.
+/// Files that are not a Linux recording, or a journal that is damaged beyond use.
 pub fn each_boot(
     files: &Files,
     wanted: Tables,
@@ -128,29 +128,29 @@ pub fn each_boot(
     let mut parts = parts_of(files);
     let journals = Journals::of(&parts)?;
     let survey = JournalSurvey::of(&journals, None, None)?;
-    // Units, times and traces are of one boot, and say nothing of the others.
+    // Other parts belong to one boot only.
     parts.retain(|part| part.kind.is_journal());
     let boots = survey.clone().finish(&mut Losses::new());
     for place in choose(&boots) {
         let Some(boot) = boots.get(place) else { continue };
-        let chosen = survey.choosing(place);
-        let mut pairs = Pairs::default();
-        chosen.clock_pairs(&mut pairs);
-        each(boot, &read_boot(&parts, &journals, &chosen, pairs, wanted)?);
+        let selected = survey.with_selected(place);
+        let mut pairs = ClockPairs::default();
+        selected.clock_pairs(&mut pairs);
+        each(boot, &read_boot(&parts, &journals, &selected, pairs, wanted)?);
     }
     Ok(boots)
 }
 
-/// Reads one boot of `journals`, and the other parts, which are of it.
+/// Reads one boot of `journals` and the other parts, which belong to the same boot.
 fn read_boot(
     parts: &[Part<'_>],
     journals: &Journals<'_>,
     boots: &JournalSurvey,
-    mut pairs: Pairs,
+    mut pairs: ClockPairs,
     wanted: Tables,
 ) -> Result<Trace, Error> {
     let mut assembly = Assembly::new(wanted);
-    let traces = ftrace::files::chosen(parts, &mut pairs)?;
+    let traces = ftrace::selection::select_traces(parts, &mut pairs)?;
     ftrace::read(&traces, &pairs.clone().finish(), &mut assembly);
     let messages = kernel_messages(parts, journals, boots.boot());
     pairs_of_rows(&messages, &assembly, &mut pairs);
@@ -167,7 +167,7 @@ fn read_boot(
     }
     log_lines::read(&messages, (journals, boots.boot()), &clocks, &mut assembly);
     firmware::read(parts, &mut assembly);
-    power::fill_slept(&clocks, &mut assembly);
+    power::fill_sleep_durations(&clocks, &mut assembly);
     let mut trace = Trace {
         recorder: recorder(parts),
         files: parts
@@ -192,32 +192,32 @@ fn read_boot(
     };
     trace.boots = boots.clone().finish(&mut trace.losses);
     journals.count_losses(&mut trace.losses);
-    unit_account::settle(&mut assembly);
+    unit_reconciliation::reconcile(&mut assembly);
     assembly.finish(&mut trace);
     Ok(trace)
 }
 
-/// What is read of a recording: its parts, or of another boot than theirs the journals alone, and what is known of the clocks before
-/// traces and logs are read.
-struct OneBoot<'f> {
+/// Inputs for one boot: the parts (only the journals, if another boot than that of the parts was selected) and the clock
+/// pairs known before traces and logs are read.
+struct BootInputs<'f> {
     parts: Vec<Part<'f>>,
     journals: Journals<'f>,
     boots: JournalSurvey,
-    pairs: Pairs,
-    /// Kernel logs that are of other boots than the one that is read.
+    pairs: ClockPairs,
+    /// Names of kernel logs of other boots.
     other_logs: Vec<&'f str>,
 }
 
-impl<'f> OneBoot<'f> {
+impl<'f> BootInputs<'f> {
     fn of(files: &'f Files, options: &Options) -> Result<Self, Error> {
         let mut parts = parts_of(files);
-        let other_logs = leave_one_kernel_log(&mut parts);
+        let other_logs = keep_one_kernel_log(&mut parts);
         let mut pairs = clock_pairs_of(&parts);
         let wall_clock_ns = pairs.first_offset_ns(SourceClock::RealTime);
         let journals = Journals::of(&parts)?;
         let boots = JournalSurvey::of(&journals, options.boot.as_deref(), wall_clock_ns)?;
         if boots.is_another_boot(wall_clock_ns) {
-            // The other parts are not of the boot that was chosen.
+            // The other parts belong to a different boot.
             parts.retain(|part| part.kind.is_journal());
             pairs = clock_pairs_of(&parts);
         }
@@ -226,24 +226,24 @@ impl<'f> OneBoot<'f> {
     }
 }
 
-/// The files that say something, each content once, in the order in which they are read.
+/// Recognizes the parts, drops duplicates and sorts them in reading order.
 fn parts_of(files: &Files) -> Vec<Part<'_>> {
-    let mut met = HashSet::new();
+    let mut seen = HashSet::new();
     let mut parts: Vec<Part<'_>> = files
         .iter()
         .filter_map(|file| {
             let kind = kind_of(file.name(), file.bytes())?;
             Some(Part { kind, name: file.name(), bytes: file.bytes() })
         })
-        .filter(|part| met.insert((part.kind, part.bytes)))
+        .filter(|part| seen.insert((part.kind, part.bytes)))
         .collect();
     parts.sort_by_key(|part| part.kind);
     parts
 }
 
-/// Leaves of kernel logs of several boots those of one: of the boot whose units are told, else of the last by the wall clock, else of the first
-/// log by name, as Linux numbers older ones. Gives the names of the others.
-fn leave_one_kernel_log<'f>(parts: &mut Vec<Part<'f>>) -> Vec<&'f str> {
+/// Of the kernel logs of several boots, keeps those of one: the boot of the unit properties, else the latest by the
+/// wall clock, else the first by name, since Linux numbers older logs. Returns the names of the others.
+fn keep_one_kernel_log<'f>(parts: &mut Vec<Part<'f>>) -> Vec<&'f str> {
     let is_log = |part: &Part<'_>| matches!(part.kind, PartKind::KernelLog | PartKind::KernelLogJson);
     if parts.iter().filter(|part| is_log(part)).count() < 2 {
         return Vec::new();
@@ -256,11 +256,12 @@ fn leave_one_kernel_log<'f>(parts: &mut Vec<Part<'f>>) -> Vec<&'f str> {
         .filter(|part| matches!(part.kind, PartKind::Units | PartKind::Manager | PartKind::ClockReadings))
         .map(PartIdentity::of)
         .collect();
-    let of_units = |log: &PartIdentity| others.iter().any(|other| log.relation(other) == Relation::Same);
-    let chosen = logs.iter().rev().max_by_key(|(_, log)| (of_units(log), log.start_s())).map(|(_, log)| log.clone());
-    let Some(chosen) = chosen else { return Vec::new() };
+    let matches_units = |log: &PartIdentity| others.iter().any(|other| log.relation(other) == Relation::Same);
+    let selected =
+        logs.iter().rev().max_by_key(|(_, log)| (matches_units(log), log.start_s())).map(|(_, log)| log.clone());
+    let Some(selected) = selected else { return Vec::new() };
     let other_logs: Vec<&str> =
-        logs.iter().filter(|(_, log)| chosen.relation(log) == Relation::Different).map(|(name, _)| *name).collect();
+        logs.iter().filter(|(_, log)| selected.relation(log) == Relation::Different).map(|(name, _)| *name).collect();
     parts.retain(|part| !is_log(part) || !other_logs.contains(&part.name));
     other_logs
 }
@@ -275,8 +276,8 @@ fn recorder(parts: &[Part<'_>]) -> String {
         PartKind::Units,
         PartKind::Manager,
         PartKind::Dump,
-        PartKind::StartupLengths,
-        PartKind::StartChart,
+        PartKind::StartupTimes,
+        PartKind::StartupPlot,
         PartKind::CriticalChain,
     ]) {
         "systemd"
@@ -288,16 +289,16 @@ fn recorder(parts: &[Part<'_>]) -> String {
     name.to_owned()
 }
 
-fn clock_pairs_of(parts: &[Part<'_>]) -> Pairs {
-    let mut pairs = Pairs::default();
+fn clock_pairs_of(parts: &[Part<'_>]) -> ClockPairs {
+    let mut pairs = ClockPairs::default();
     for part in parts {
         clock_pairs(part, &mut pairs);
     }
     pairs
 }
 
-/// Pairs that the parts hold by themselves.
-fn clock_pairs(part: &Part<'_>, pairs: &mut Pairs) {
+/// Adds the clock pairs that a part has without context.
+fn clock_pairs(part: &Part<'_>, pairs: &mut ClockPairs) {
     match part.kind {
         PartKind::Units => units::clock_pairs(part, pairs),
         PartKind::Manager => manager::clock_pairs(part, pairs),
@@ -311,7 +312,7 @@ fn clock_pairs(part: &Part<'_>, pairs: &mut Pairs) {
     }
 }
 
-/// The messages of the kernel's log: from its own parts, or else from the journal, which keeps them too.
+/// The kernel messages: from the kernel logs, else from the journals.
 fn kernel_messages(parts: &[Part<'_>], journals: &Journals<'_>, boot: Option<u128>) -> Messages {
     let mut messages = Messages::default();
     let logs = || {
@@ -330,9 +331,9 @@ fn kernel_messages(parts: &[Part<'_>], journals: &Journals<'_>, boot: Option<u12
     messages
 }
 
-/// Pairs that show only once the traces are read: readings of clocks in their marks, and what the kernel's log tells of the same
-/// steps.
-fn pairs_of_rows(messages: &Messages, assembly: &Assembly, pairs: &mut Pairs) {
+/// Adds clock pairs that are only available after the traces are read: clock readings in marks, and steps that are in
+/// both the trace and the kernel log.
+fn pairs_of_rows(messages: &Messages, assembly: &Assembly, pairs: &mut ClockPairs) {
     if let Some(mark) = assembly.texts.find(milestone::MARK) {
         for row in assembly.milestones.iter().filter(|row| row.name == mark) {
             ftrace::clock_readings(assembly.texts.get(row.detail), pairs);
@@ -341,10 +342,11 @@ fn pairs_of_rows(messages: &Messages, assembly: &Assembly, pairs: &mut Pairs) {
     kernel_log::clock::pairs(messages, assembly, pairs);
 }
 
-/// What counters of power said when clocks were read: `mono=66.1 … power.total_hw_sleep_us=1200 power.BAT0.energy_uwh=50000000`.
+/// Adds the power counters saved with clock readings: `mono=66.1 … power.total_hw_sleep_us=1200
+/// power.BAT0.energy_uwh=50000000`.
 fn power_readings(part: &Part<'_>, assembly: &mut Assembly) {
     for line in String::from_utf8_lossy(part.bytes).lines() {
-        let Some(time_ns) = ftrace::clock_readings(line, &mut Pairs::default()) else { continue };
+        let Some(time_ns) = ftrace::clock_readings(line, &mut ClockPairs::default()) else { continue };
         for word in line.split_ascii_whitespace().filter_map(|word| word.strip_prefix("power.")) {
             if let Some((which, value)) = word.split_once('=')
                 && let Ok(value) = value.parse()
@@ -360,11 +362,11 @@ fn read(part: &Part<'_>, clocks: &clocks::Clocks, assembly: &mut Assembly) {
         PartKind::Units => units::read(part, clocks, assembly),
         PartKind::Manager => manager::read(part, clocks, assembly),
         PartKind::Dump => dump::read(part, clocks, assembly),
-        PartKind::StartupLengths => startup_lengths::read(part, assembly),
-        PartKind::StartChart => start_chart::read(part, assembly),
+        PartKind::StartupTimes => startup_times::read(part, assembly),
+        PartKind::StartupPlot => startup_plot::read(part, assembly),
         PartKind::CriticalChain => critical_chain::read(part, assembly),
         PartKind::Blame => blame::read(part, assembly),
-        PartKind::BootchartHeader | PartKind::BootchartProcesses | PartKind::BootchartUse => {
+        PartKind::BootchartHeader | PartKind::BootchartProcesses | PartKind::BootchartTotals => {
             bootchart::read(part, assembly);
         }
         PartKind::ClockReadings => power_readings(part, assembly),

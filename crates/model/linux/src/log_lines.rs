@@ -1,4 +1,4 @@
-//! The lines of the kernel's log and of the journal as events, whoever wrote them: for who looks at a time of the recording.
+//! Provides the lines of the kernel log and the journals as events.
 
 use hashbrown::HashSet;
 use onoff_trace::{Event, EventField, KindCount, Losses, TableName, counters};
@@ -10,20 +10,20 @@ use super::journal_files::Journals;
 use super::journal_rows;
 use super::kernel_log::Messages;
 
-/// The name under which lines are counted and chosen.
+/// Event name of log lines in counts and filters.
 pub(super) const LINE: &str = "message";
-/// The only field of a line.
+/// Name of a line's only field.
 pub(super) const TEXT: &str = "text";
 
 counters! {
     TOO_MANY = "log_lines_left_out", Warning, [Events],
-        "the journal holds more lines of this boot than are listed one by one; units and phases are read from all of them";
+        "the journal has too many lines of this boot to list them all; units and phases include all lines";
 }
 
-/// More lines of one boot than anybody looks through.
+/// Maximum number of listed lines per boot.
 const MAX_LINES: usize = 2_000_000;
 
-/// Who keeps a line.
+/// Log that contains a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Log {
     Kernel,
@@ -31,7 +31,7 @@ pub(super) enum Log {
 }
 
 impl Log {
-    /// The provider of its lines.
+    /// Provider name of its lines.
     pub(super) const fn provider(self) -> &'static str {
         match self {
             Self::Kernel => "kernel log",
@@ -40,19 +40,19 @@ impl Log {
     }
 }
 
-/// A line of a log.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct LogLine {
     /// Time on the axis, ns.
     pub(super) time_ns: i64,
     pub(super) log: Log,
-    /// Who wrote it; empty for the kernel.
+    /// Sender; empty for the kernel.
     pub(super) task: String,
     pub(super) pid: Option<u32>,
     pub(super) text: String,
 }
 
-/// The lines of the kernel's log, and of one boot of the journals what is not of the kernel, which keep that too: each once, by time.
+/// The lines of the kernel log and, from one boot of the journals, those that are not kernel messages; without
+/// duplicates, in time order.
 pub(super) fn lines(
     messages: &Messages,
     (journals, boot): (&Journals<'_>, Option<u128>),
@@ -71,7 +71,7 @@ pub(super) fn lines(
         .collect();
     let mut left_out = 0;
     for part in journals.iter() {
-        // What was wrong with it the survey has counted.
+        // The survey has already counted the faults.
         let mut faults = JournalFaults::default();
         part.entries(boot, &mut faults, |entry| {
             let Some(time_ns) = journal_rows::time_ns(entry, clocks).filter(|_| !entry.is_kernel()) else { return };
@@ -79,27 +79,27 @@ pub(super) fn lines(
                 left_out += 1;
                 return;
             }
-            let who = [&entry.identifier, &entry.comm, &entry.sender_unit].into_iter().find(|name| !name.is_empty());
+            let sender = [&entry.identifier, &entry.comm, &entry.sender_unit].into_iter().find(|name| !name.is_empty());
             lines.push(LogLine {
                 time_ns,
                 log: Log::Journal,
-                task: who.map_or_else(String::new, |name| name.to_string()),
+                task: sender.map_or_else(String::new, |name| name.to_string()),
                 pid: entry.pid,
                 text: entry.message.to_string(),
             });
         });
     }
     losses.add(&TOO_MANY, left_out);
-    // Lines of the same time keep their order: it is that of their log.
+    // Stable sort: lines of the same time keep the order of their log.
     lines.sort_by_key(|line| line.time_ns);
     if journals.iter().count() > 1 {
-        once_each(&mut lines);
+        remove_duplicates(&mut lines);
     }
     lines
 }
 
-/// Drops what several forms of one journal hold.
-fn once_each(lines: &mut Vec<LogLine>) {
+/// Removes duplicates that come from several formats of one journal.
+fn remove_duplicates(lines: &mut Vec<LogLine>) {
     let mut seen: HashSet<LogLine> = HashSet::new();
     let mut last_ns = i64::MIN;
     lines.retain(|line| {
@@ -111,7 +111,7 @@ fn once_each(lines: &mut Vec<LogLine>) {
     });
 }
 
-/// Counts the lines, and adds a row for each where the table is wanted.
+/// Counts the lines, and adds a row for each if the table is requested.
 pub(super) fn read(
     messages: &Messages,
     journals: (&Journals<'_>, Option<u128>),

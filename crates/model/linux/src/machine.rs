@@ -1,11 +1,11 @@
-//! The machine: `uname`, `/proc`, `os-release`, the kernel's command line, the tracer's names of threads.
+//! Reads the machine description: `uname`, `/proc`, `os-release`, the kernel command line, and the tracer's thread
+//! names.
 
 use onoff_trace::system::MAX_PROCESSORS;
 
 use super::assembly::Assembly;
 use super::parts::{Part, PartKind};
 
-/// Adds what `part` says.
 pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {
     let text = String::from_utf8_lossy(part.bytes);
     let system = &mut assembly.system;
@@ -61,7 +61,7 @@ pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {
     }
 }
 
-/// Fills `slot` unless it is filled.
+/// Sets `slot` if it is empty.
 pub(super) fn set(slot: &mut String, text: Option<&str>) {
     if let (true, Some(text)) = (slot.is_empty(), text) {
         text.trim().clone_into(slot);

@@ -1,17 +1,17 @@
-//! Reads the service manager's properties (`systemctl show`): when the parts of the start began and ended.
+//! Reads the service manager's properties (`systemctl show`): when the phases of the startup began and ended.
 //!
-//! The manager counts firmware and loader back from the kernel's start (source: `org.freedesktop.systemd1(5)`,
-//! `FirmwareTimestampMonotonic`): the first is from the firmware's start to the kernel's, the second from the loader's.
+//! The manager gives firmware and loader times as durations before the kernel's start (source:
+//! `org.freedesktop.systemd1(5)`, `FirmwareTimestampMonotonic`): one from the firmware's start to the kernel's, one
+//! from the loader's.
 
 use onoff_trace::milestone;
 
 use super::assembly::Assembly;
-use super::clocks::{Clocks, Pairs};
+use super::clocks::{ClockPairs, Clocks};
+use super::duration::duration_ns;
 use super::parts::Part;
-use super::time_span::time_span_ns;
 
-/// Adds the pairs of times that the part holds.
-pub(super) fn clock_pairs(_part: &Part<'_>, _pairs: &mut Pairs) {}
+pub(super) fn clock_pairs(_part: &Part<'_>, _pairs: &mut ClockPairs) {}
 
 /// Properties that are milestones.
 const MILESTONES: [(&str, &str); 7] = [
@@ -27,7 +27,6 @@ const MILESTONES: [(&str, &str); 7] = [
 const FIRMWARE: &str = "FirmwareTimestampMonotonic";
 const LOADER: &str = "LoaderTimestampMonotonic";
 
-/// Adds the part's rows.
 pub(super) fn read(part: &Part<'_>, _clocks: &Clocks, assembly: &mut Assembly) {
     let text = String::from_utf8_lossy(part.bytes);
     for (property, name) in MILESTONES {
@@ -45,10 +44,10 @@ pub(super) fn read(part: &Part<'_>, _clocks: &Clocks, assembly: &mut Assembly) {
     }
 }
 
-/// The time that `property` has, ns; 0 is never.
+/// Time of `property`, ns; `None` for 0, which means never.
 fn time_ns(text: &str, property: &str) -> Option<i64> {
     let value = text.lines().find_map(|line| line.strip_prefix(property)?.strip_prefix('='))?;
-    time_span_ns(value).filter(|&ns| ns > 0)
+    duration_ns(value).filter(|&ns| ns > 0)
 }
 
 fn add(assembly: &mut Assembly, time_ns: i64, name: &str, value: Option<i64>, property: &str) {
@@ -67,11 +66,11 @@ mod tests {
         let part = Part { kind: super::super::parts::PartKind::Manager, name: "manager", bytes: text };
         read(&part, &Clocks::default(), &mut assembly);
         read(&part, &Clocks::default(), &mut assembly);
-        crate::unit_account::settled(assembly)
+        crate::unit_reconciliation::reconciled_trace(assembly)
     }
 
     #[test]
-    fn firmware_and_loader_lie_before_the_kernel() {
+    fn places_firmware_and_loader_before_the_kernel() {
         let trace = read_manager(
             b"FirmwareTimestampMonotonic=5448538\nLoaderTimestampMonotonic=269138\nKernelTimestampMonotonic=0\n\
               InitRDTimestampMonotonic=0\nUserspaceTimestampMonotonic=11261759\nFinishTimestampMonotonic=34678924\n\
@@ -92,7 +91,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_bytes_are_read(bytes: Vec<u8>, firmware: i64, loader: i64) {
+        fn accepts_any_bytes(bytes: Vec<u8>, firmware: i64, loader: i64) {
             read_manager(&bytes);
             let text = format!("FirmwareTimestampMonotonic={firmware}\nLoaderTimestampMonotonic={loader}\n");
             read_manager(text.as_bytes());

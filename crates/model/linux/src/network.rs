@@ -1,16 +1,18 @@
-//! What the kernel's log and the journal say of network interfaces: lost, associated, ready, with an address.
+//! Recognizes log lines about network interfaces: lost, associated, ready, with an address.
 //!
-//! Sources of the lines: mac80211 (`wlan0: associated`), the kernel's interfaces (`link becomes ready`, `NIC Link is Up`), wpa_supplicant's
-//! control events, NetworkManager's device states and leases, systemd-networkd, dhclient, dhcpcd and iwd.
+//! Sources of the lines: mac80211 (`wlan0: associated`), the kernel's drivers (`link becomes ready`, `NIC Link is Up`),
+//! wpa_supplicant's control events, NetworkManager's device states and leases, systemd-networkd, dhclient, dhcpcd and
+//! iwd.
 
 use onoff_trace::milestone;
 
-/// What a line of `sender`, empty for the kernel, says: the interface, empty where it does not name it, and what became of it.
+/// Parses a line of `sender`, which is empty for the kernel. Returns the interface, empty if not named, and its new
+/// state.
 pub(super) fn step<'a>(sender: &str, text: &'a str) -> Option<(&'a str, &'static str)> {
     match sender {
-        "" | "kernel" => of_kernel(text),
+        "" | "kernel" => parse_kernel(text),
         "wpa_supplicant" => {
-            let (interface, rest) = named(text)?;
+            let (interface, rest) = split_interface(text)?;
             let is = |event: &str| rest.starts_with(event);
             if is("CTRL-EVENT-CONNECTED") {
                 Some((interface, milestone::NETWORK_ASSOCIATED))
@@ -18,9 +20,9 @@ pub(super) fn step<'a>(sender: &str, text: &'a str) -> Option<(&'a str, &'static
                 is("CTRL-EVENT-DISCONNECTED").then_some((interface, milestone::NETWORK_LOST))
             }
         }
-        "NetworkManager" => of_network_manager(text),
+        "NetworkManager" => parse_network_manager(text),
         "systemd-networkd" => {
-            let (interface, rest) = named(text)?;
+            let (interface, rest) = split_interface(text)?;
             let step = if rest.starts_with("Gained carrier") {
                 milestone::NETWORK_READY
             } else if rest.starts_with("Lost carrier") {
@@ -35,7 +37,7 @@ pub(super) fn step<'a>(sender: &str, text: &'a str) -> Option<(&'a str, &'static
             Some((interface, step))
         }
         "dhcpcd" => {
-            let (interface, rest) = named(text)?;
+            let (interface, rest) = split_interface(text)?;
             rest.starts_with("leased ").then_some((interface, milestone::NETWORK_ADDRESS))
         }
         "dhclient" => text.starts_with("bound to ").then_some(("", milestone::NETWORK_ADDRESS)),
@@ -44,7 +46,7 @@ pub(super) fn step<'a>(sender: &str, text: &'a str) -> Option<(&'a str, &'static
     }
 }
 
-fn of_kernel(text: &str) -> Option<(&str, &'static str)> {
+fn parse_kernel(text: &str) -> Option<(&str, &'static str)> {
     if let Some(rest) = text.strip_suffix(": link becomes ready") {
         let interface = rest.rsplit(": ").next()?;
         return is_interface(interface).then_some((interface, milestone::NETWORK_READY));
@@ -54,7 +56,7 @@ fn of_kernel(text: &str) -> Option<(&str, &'static str)> {
         let interface = before.rsplit(' ').next()?;
         return is_interface(interface).then_some((interface, milestone::NETWORK_READY));
     }
-    let (interface, rest) = named(text)?;
+    let (interface, rest) = split_interface(text)?;
     if rest == "associated" {
         Some((interface, milestone::NETWORK_ASSOCIATED))
     } else {
@@ -63,9 +65,9 @@ fn of_kernel(text: &str) -> Option<(&str, &'static str)> {
     }
 }
 
-/// `<info>  [1700000000.1234] device (wlp2s0): state change: secondaries -> activated (reason 'none', …)`, and of leases
-/// `dhcp4 (wlp2s0): state changed new lease, address=192.0.2.5`.
-fn of_network_manager(text: &str) -> Option<(&str, &'static str)> {
+/// `<info>  [1700000000.1234] device (wlp2s0): state change: secondaries -> activated (reason 'none', …)`, and of
+/// leases `dhcp4 (wlp2s0): state changed new lease, address=192.0.2.5`.
+fn parse_network_manager(text: &str) -> Option<(&str, &'static str)> {
     let between = |from: &str| {
         let (_, rest) = text.split_once(from)?;
         let (interface, rest) = rest.split_once("): ")?;
@@ -84,12 +86,12 @@ fn of_network_manager(text: &str) -> Option<(&str, &'static str)> {
 }
 
 /// `wlan0: text`.
-fn named(text: &str) -> Option<(&str, &str)> {
+fn split_interface(text: &str) -> Option<(&str, &str)> {
     let (interface, rest) = text.split_once(": ")?;
     is_interface(interface).then_some((interface, rest))
 }
 
-/// Whether a word can be an interface's name: 1 to 15 bytes, no space, no slash. Source: `dev_valid_name` of the kernel.
+/// True if a word is a valid interface name: 1 to 15 bytes, no space, no slash. Source: the kernel's `dev_valid_name`.
 fn is_interface(word: &str) -> bool {
     (1..=15).contains(&word.len())
         && word.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'/' | b':' | b'(' | b')'))
@@ -100,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_program_says_it_in_its_own_words() {
+    fn parses_lines_of_each_program() {
         use milestone::{
             NETWORK_ADDRESS as ADDRESS, NETWORK_ASSOCIATED as ASSOCIATED, NETWORK_CONNECTED as CONNECTED,
             NETWORK_LOST as LOST, NETWORK_READY as READY,

@@ -1,29 +1,28 @@
-//! The parts of a Linux recording: what a file of one can be.
+//! The kinds of files in a Linux recording.
 
 use onoff_trace::named;
 
-/// A file of a recording that says something.
+/// A recognized file of a recording.
 #[derive(Clone, Copy, Debug)]
 pub struct Part<'f> {
-    /// What it is.
     pub kind: PartKind,
-    /// Its name, for messages.
+    /// File name, for messages.
     pub name: &'f str,
-    /// Its bytes, unpacked.
+    /// Content, unpacked.
     pub bytes: &'f [u8],
 }
 
 named! {
-    /// Kinds of parts, in the order in which they are read.
+    /// Kinds of parts, in reading order.
     #[derive(PartialOrd, Ord, Hash)]
     pub enum PartKind {
-        /// The tracer's text, the kernel's or trace-cmd's.
+        /// Trace text of the kernel or of trace-cmd.
         TraceText = "ftrace text",
-        /// The file of trace-cmd.
+        /// trace-cmd file.
         TraceData = "trace.dat",
-        /// The kernel's log as text.
+        /// Kernel log as text.
         KernelLog = "kernel log",
-        /// The kernel's log as JSON (`dmesg -J`).
+        /// Kernel log as JSON (`dmesg -J`).
         KernelLogJson = "kernel log (JSON)",
         /// `systemctl show`: the manager's properties.
         Manager = "systemd manager properties",
@@ -31,7 +30,7 @@ named! {
         Units = "systemd unit properties",
         /// `systemd-analyze dump`.
         Dump = "systemd-analyze dump",
-        /// A file of the journal (`.journal`).
+        /// Binary journal file (`.journal`).
         Journal = "journal file",
         /// `journalctl -o export`.
         JournalExport = "journal (export)",
@@ -39,33 +38,33 @@ named! {
         JournalJson = "journal (JSON)",
         /// `journalctl -o verbose`.
         JournalVerbose = "journal (verbose)",
-        /// The journal as lines (`journalctl -o short…`), or a syslog daemon's file.
+        /// Journal as lines (`journalctl -o short…`), or a syslog daemon's file.
         JournalText = "journal (text)",
-        /// `systemd-analyze time`: the lengths of the parts of the start.
-        StartupLengths = "systemd-analyze time",
-        /// `systemd-analyze plot`: when each unit began to start, and how long it took.
-        StartChart = "systemd-analyze plot",
-        /// `systemd-analyze critical-chain`: when the units that the start waited for were started.
+        /// `systemd-analyze time`: durations of the startup phases.
+        StartupTimes = "systemd-analyze time",
+        /// `systemd-analyze plot`: when each unit started, and for how long.
+        StartupPlot = "systemd-analyze plot",
+        /// `systemd-analyze critical-chain`: start times of the units on the critical chain.
         CriticalChain = "systemd-analyze critical-chain",
-        /// `systemd-analyze blame`: how long units took to start.
+        /// `systemd-analyze blame`: start durations of the units.
         Blame = "systemd-analyze blame",
         /// bootchart's `header`: the machine.
         BootchartHeader = "bootchart header",
         /// bootchart's `proc_ps.log`: the processes of each sample.
         BootchartProcesses = "bootchart processes",
         /// bootchart's `proc_stat.log` or `proc_diskstats.log`.
-        BootchartUse = "bootchart processor or disk time",
-        /// EFI variable: the loader's start, by the firmware's clock.
+        BootchartTotals = "bootchart processor or disk time",
+        /// EFI variable: the loader's start, on the firmware's clock.
         LoaderTimeInit = "EFI variable LoaderTimeInitUSec",
-        /// EFI variable: the loader hands over to the kernel, by the firmware's clock.
+        /// EFI variable: the handover from the loader to the kernel, on the firmware's clock.
         LoaderTimeExec = "EFI variable LoaderTimeExecUSec",
-        /// FPDT, FBPT or S3PT, or a value of theirs as Linux shows it below `/sys/firmware/acpi/fpdt`.
+        /// FPDT, FBPT or S3PT, or one of their values from `/sys/firmware/acpi/fpdt`.
         FirmwareTable = "firmware performance table",
         /// Readings of several clocks at once (`mono=… boot=… real=…`).
         ClockReadings = "clock readings",
-        /// The clock of the tracer (`trace_clock`).
+        /// The tracer's clock (`trace_clock`).
         TraceClock = "trace clock",
-        /// Names of threads as the tracer saved them (`saved_cmdlines`).
+        /// Thread names saved by the tracer (`saved_cmdlines`).
         SavedNames = "thread names",
         /// `uname -a`.
         Uname = "uname",
@@ -77,13 +76,13 @@ named! {
         ProcessorInfo = "cpuinfo",
         /// `/etc/os-release`.
         OsRelease = "os-release",
-        /// Functions that a compiler in a process made (`perf-PID.map`).
+        /// Functions compiled at run time (`perf-PID.map`).
         PerfMap = "perf map",
     }
 }
 
 impl PartKind {
-    /// Whether it is a journal, which may hold several boots.
+    /// True for journals, which may have several boots.
     pub(crate) const fn is_journal(self) -> bool {
         matches!(
             self,
@@ -91,7 +90,7 @@ impl PartKind {
         )
     }
 
-    /// Whether a file of this kind is a recording by itself; the others only add to one.
+    /// True if a file of this kind is a recording by itself; other kinds only complement one.
     pub const fn stands_alone(self) -> bool {
         matches!(
             self,
@@ -107,8 +106,8 @@ impl PartKind {
                 | Self::JournalJson
                 | Self::JournalVerbose
                 | Self::JournalText
-                | Self::StartupLengths
-                | Self::StartChart
+                | Self::StartupTimes
+                | Self::StartupPlot
                 | Self::CriticalChain
                 | Self::BootchartProcesses
         )

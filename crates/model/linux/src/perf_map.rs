@@ -1,38 +1,38 @@
-//! `perf-PID.map`: the functions that a compiler in a process (of JavaScript, Java, Python …) put into memory, as it lists them for
-//! profilers. A line is the first address and the length, both hexadecimal, and the name; a later line of an address stands for an
-//! earlier one.
+//! Reads `perf-PID.map`, the list of run-time compiled functions (of JavaScript, Java, Python …) that a process writes
+//! for profilers. A line is the start address and the length, both hexadecimal, and the name; a later line for the same
+//! address replaces an earlier one.
 //!
-//! Source: the kernel's `tools/perf/Documentation/jit-interface.txt`. Only the file's name says of which process it is.
+//! Source: the kernel's `tools/perf/Documentation/jit-interface.txt`. Only the file name identifies the process.
 
 use onoff_trace::{Method, counters};
 
 use super::assembly::Assembly;
 use super::parts::Part;
 
-/// Functions of one file that are kept, at most.
-const MAX: usize = 1_000_000;
-/// Characters of a name that are kept.
+/// Maximum number of functions per file.
+const MAX_FUNCTIONS: usize = 1_000_000;
+/// Maximum length of a name, in characters.
 const MAX_NAME_LEN: usize = 1024;
-/// What such a function counts for: memory that is of no file.
+/// Module name of these functions, which belong to no file.
 const MODULE: &str = "[JIT]";
 
 counters! {
     UNREADABLE = "perf_map_lines_unreadable", Notice, [Methods],
-        "lines of a perf-PID.map that are no address, length and name, or too many, were left out; call stacks through these functions show addresses";
+        "lines of a perf-PID.map were skipped: not an address, length and name, or too many; call stacks show addresses for these functions";
 }
 
-/// The process that a file of this name is of.
+/// Process id from the file name.
 fn process(name: &str) -> Option<u32> {
     let file = name.rsplit(['/', '\\']).next()?;
     file.strip_prefix("perf-")?.strip_suffix(".map")?.parse().ok()
 }
 
-/// Whether a file of this name and beginning is such a list.
+/// True if the file name and the first line match the format.
 pub(super) fn recognizes(name: &str, text: &str) -> bool {
     process(name).is_some() && text.lines().next().is_some_and(|line| function(line).is_some())
 }
 
-/// First address, length and name.
+/// Parses a line to start address, length and name.
 fn function(line: &str) -> Option<(u64, u64, &str)> {
     let (address, rest) = line.split_once(' ')?;
     let (length, name) = rest.split_once(' ')?;
@@ -42,14 +42,14 @@ fn function(line: &str) -> Option<(u64, u64, &str)> {
     (length > 0 && address.checked_add(length).is_some() && !name.is_empty()).then_some((address, length, name))
 }
 
-/// Adds the functions of a list.
+/// Adds the functions of the list.
 pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {
     let Some(pid) = process(part.name) else { return };
     let text = String::from_utf8_lossy(part.bytes);
     let module = assembly.text(MODULE);
     let mut kept = 0;
     for (number, line) in (1_u64..).zip(text.lines()).filter(|(_, line)| !line.is_empty()) {
-        let Some((address, size, name)) = function(line).filter(|_| kept < MAX) else {
+        let Some((address, size, name)) = function(line).filter(|_| kept < MAX_FUNCTIONS) else {
             assembly.losses.add_at(&UNREADABLE, || format!("{}, line {number}", part.name));
             continue;
         };
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_is_known_by_its_name_and_its_first_line() {
+    fn recognizes_file_by_name_and_first_line() {
         assert!(recognizes("tmp/perf-70.map", "7f00 20 LazyCompile:~start app.js:1\n"));
         assert!(!recognizes("perf-70.map", "hello\n"));
         assert!(!recognizes("perf-x.map", "7f00 20 name\n"));
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_functions_of_one_process_and_others_are_counted() {
+    fn reads_functions_and_counts_unreadable_lines() {
         let mut assembly = Assembly::new(Tables::all());
         let text = "7f00 20 start of app\n\n0x7f40 0x10 b\n7f60 0 nothing\nzz 1 c\nffffffffffffffff 2 beyond\n7f00\n";
         let part = Part { kind: PartKind::PerfMap, name: "perf-70.map", bytes: text.as_bytes() };

@@ -1,4 +1,4 @@
-//! Suspend and hibernation as rows, whichever part tells of them: a whole cycle, its phases, sleep and wake, devices' callbacks.
+//! Builds rows of suspend and hibernation for all readers: whole cycles, phases, sleep and wake, device callbacks.
 
 use onoff_trace::{
     Activity, ActivityKind, PowerRequest, PowerRequestKind, PowerRequestScope, PowerStateKind, StringId, milestone,
@@ -8,19 +8,19 @@ use onoff_trace::{
 use super::assembly::Assembly;
 use super::clocks::Clocks;
 
-/// A device's callback as it begins.
+/// The begin of a device callback.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Callback<'a> {
     pub(super) kind: PowerRequestKind,
     pub(super) driver: &'a str,
     pub(super) parent: &'a str,
-    /// Which set of callbacks, e.g. `noirq bus`.
+    /// Set of callbacks, e.g. `noirq bus`.
     pub(super) operations: &'a str,
-    /// What of a transition, e.g. `suspend`.
+    /// Kind of transition, e.g. `suspend`.
     pub(super) event: &'a str,
 }
 
-/// The row of a callback that begins.
+/// Builds the row of a callback that begins.
 pub(super) fn request(
     start_ns: i64,
     tid: u32,
@@ -38,11 +38,11 @@ pub(super) fn request(
         parent: assembly.text(callback.parent),
         message: assembly.text(&message),
         event: assembly.text("ftrace/device_pm_callback_start"),
-        ..to_device(callback.kind, start_ns, tid, device)
+        ..device_request(callback.kind, start_ns, tid, device)
     }
 }
 
-/// The row of a step of a device's runtime power management that begins; `event` is the record of it.
+/// Builds the row of a runtime power management step that begins. `event` names the source record.
 pub(super) fn runtime_request(
     kind: PowerRequestKind,
     start_ns: i64,
@@ -50,10 +50,10 @@ pub(super) fn runtime_request(
     device: StringId,
     event: StringId,
 ) -> PowerRequest {
-    PowerRequest { event, ..to_device(kind, start_ns, tid, device) }
+    PowerRequest { event, ..device_request(kind, start_ns, tid, device) }
 }
 
-const fn to_device(kind: PowerRequestKind, start_ns: i64, tid: u32, device: StringId) -> PowerRequest {
+const fn device_request(kind: PowerRequestKind, start_ns: i64, tid: u32, device: StringId) -> PowerRequest {
     PowerRequest {
         kind,
         scope: PowerRequestScope::Device,
@@ -65,7 +65,7 @@ const fn to_device(kind: PowerRequestKind, start_ns: i64, tid: u32, device: Stri
     }
 }
 
-/// One end of a step, as the tracer tells it (`suspend_resume`).
+/// Begin or end of a step, from the tracer's `suspend_resume` event.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step<'a> {
     pub(super) time_ns: i64,
@@ -75,8 +75,8 @@ pub(super) struct Step<'a> {
     pub(super) begin: bool,
 }
 
-/// Name of a sleep state as `/sys/power/state` takes it, by the number in the tracer's steps (`suspend_state_t`; 4 is one past
-/// the last of them and stands for hibernation).
+/// Name of a sleep state as in `/sys/power/state`, from the number in the tracer's steps (`suspend_state_t`; 4 is one
+/// past the last of them and means hibernation).
 const fn state(value: i32) -> Option<&'static str> {
     match value {
         1 => Some("freeze"),
@@ -87,7 +87,7 @@ const fn state(value: i32) -> Option<&'static str> {
     }
 }
 
-/// `pm_verb` of the kernel, by `PM_EVENT_…`.
+/// The kernel's `pm_verb` for `PM_EVENT_…`.
 const fn event(value: i32) -> &'static str {
     match value {
         0x01 => "freeze",
@@ -125,7 +125,7 @@ fn phase(action: &str) -> Option<&'static str> {
     })
 }
 
-/// A phase that has begun.
+/// A phase in progress.
 #[derive(Clone, Debug)]
 struct OpenPhase {
     action: String,
@@ -134,35 +134,35 @@ struct OpenPhase {
     tid: u32,
 }
 
-/// Follows the tracer's steps through the cycles.
+/// Tracks the tracer's steps through the cycles.
 #[derive(Debug, Default)]
-pub(super) struct Steps {
+pub(super) struct StepTracker {
     open: Vec<OpenPhase>,
-    /// Processors go and come one after the other; all of them are one phase.
+    /// CPUs go off and on one after the other; together they are one phase.
     processors: Option<OpenPhase>,
-    cycle: Option<CycleSoFar>,
+    cycle: Option<OpenCycle>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct CycleSoFar {
+struct OpenCycle {
     start_ns: i64,
     last_ns: i64,
     state: Option<&'static str>,
     tid: u32,
-    /// The machine has slept, and nothing has said yet what woke it.
+    /// The machine has slept, and the source of the wakeup is not yet known.
     wake_unexplained: bool,
 }
 
 const STEP: &str = "ftrace/suspend_resume";
 
-impl Steps {
+impl StepTracker {
     pub(super) fn on_step(&mut self, step: &Step<'_>, assembly: &mut Assembly) {
-        let of_processors = matches!(step.action, "CPU_OFF" | "CPU_ON");
+        let is_cpu_step = matches!(step.action, "CPU_OFF" | "CPU_ON");
         let same = |open: &OpenPhase| open.action == step.action;
         if !self.processors.as_ref().is_none_or(same) {
             self.end_processors(assembly);
         }
-        let cycle = self.cycle.get_or_insert(CycleSoFar {
+        let cycle = self.cycle.get_or_insert(OpenCycle {
             start_ns: step.time_ns,
             last_ns: step.time_ns,
             state: None,
@@ -179,7 +179,7 @@ impl Steps {
             cycle.wake_unexplained = !step.begin;
             assembly.milestone(step.time_ns, name, detail, None, STEP);
         }
-        if of_processors {
+        if is_cpu_step {
             let open = self.processors.get_or_insert(OpenPhase {
                 action: step.action.to_owned(),
                 start_ns: step.time_ns,
@@ -206,7 +206,7 @@ impl Steps {
         }
     }
 
-    /// The first source of wakeups that is active once the machine is back is what woke it.
+    /// Records the first wakeup source that is active after a sleep as the cause of the wakeup.
     pub(super) fn on_wakeup_source(&mut self, time_ns: i64, name: &str, assembly: &mut Assembly) {
         if let Some(cycle) = self.cycle.as_mut().filter(|cycle| cycle.wake_unexplained) {
             cycle.wake_unexplained = false;
@@ -240,7 +240,7 @@ impl Steps {
         assembly.activities.push(row);
     }
 
-    /// What is open when the trace ends did not end.
+    /// Closes the open cycle without an end.
     pub(super) fn finish(mut self, assembly: &mut Assembly) {
         self.end_cycle(None, assembly);
     }
@@ -252,7 +252,7 @@ fn push_phase(open: &OpenPhase, end_ns: Option<i64>, detail: &str, assembly: &mu
     assembly.activities.push(Activity { pid: Some(open.tid), tid: Some(open.tid), ..row });
 }
 
-/// The row of a phase.
+/// Builds the row of a phase.
 pub(super) fn phase_row(
     name: &str,
     detail: &str,
@@ -272,9 +272,9 @@ pub(super) fn phase_row(
     }
 }
 
-/// How long the machine slept, into the milestones of its sleeps and wakes: what the clock that goes on gained on the one that
-/// stands.
-pub(super) fn fill_slept(clocks: &Clocks, assembly: &mut Assembly) {
+/// Sets the sleep duration on the milestones of sleeps and wakes: the time that the boot clock gained on the monotonic
+/// clock, which stops during sleep.
+pub(super) fn fill_sleep_durations(clocks: &Clocks, assembly: &mut Assembly) {
     let (Some(sleep), Some(wake)) = (assembly.texts.find(milestone::SLEEP), assembly.texts.find(milestone::WAKE))
     else {
         return;

@@ -1,17 +1,17 @@
-//! What a file of a Linux recording is, told by its content, and by its name only where the content cannot tell: the one place that knows
-//! every part's form.
+//! Recognizes the files of a Linux recording by content, and by name only where the content is ambiguous. This is the
+//! only module that knows every format.
 
 use onoff_firmware::Signature;
 use onoff_ftrace::{DataFile, TextTrace};
 use onoff_journal::JournalFile;
 
-use super::kernel_line::{self, uncolored};
+use super::kernel_log_line::{self, strip_colors};
 use super::parts::PartKind;
-use super::startup_lengths::StartupLengths;
-use super::{blame, bootchart_samples, critical_chain, journal_text, journal_verbose, perf_map, start_chart};
+use super::startup_times::StartupTimes;
+use super::{blame, bootchart_samples, critical_chain, journal_text, journal_verbose, perf_map, startup_plot};
 use onoff_input::sniff::LOOKED_AT;
 
-/// What `bytes`, a file called `name`, are; `None` for no part of a recording.
+/// Recognizes `bytes`, a file called `name`. Returns `None` if it is not part of a recording.
 pub fn kind_of(name: &str, bytes: &[u8]) -> Option<PartKind> {
     let head = bytes.get(..LOOKED_AT).unwrap_or(bytes);
     if DataFile::recognizes(head) {
@@ -23,7 +23,7 @@ pub fn kind_of(name: &str, bytes: &[u8]) -> Option<PartKind> {
     if Signature::at(head).is_some() && head.iter().take(32).any(|&byte| byte < b'\t') {
         return Some(PartKind::FirmwareTable);
     }
-    if onoff_firmware_tables::is_shown_value(name) {
+    if onoff_firmware_tables::is_sysfs_value(name) {
         return Some(PartKind::FirmwareTable);
     }
     let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
@@ -34,33 +34,30 @@ pub fn kind_of(name: &str, bytes: &[u8]) -> Option<PartKind> {
         return None;
     }
     let text = String::from_utf8_lossy(head);
-    let text = uncolored(&text);
+    let text = strip_colors(&text);
     let text = text.trim_start_matches(['\u{feff}', '\u{1e}', ' ', '\r', '\n']);
     by_text(text).or_else(|| {
         TextTrace::recognizes(head)
             .then_some(PartKind::TraceText)
             .or_else(|| is_kernel_log(text).then_some(PartKind::KernelLog))
             .or_else(|| journal_text::recognizes(text).then_some(PartKind::JournalText))
-            .or_else(|| holds_a_kernel_log(text).then_some(PartKind::KernelLog))
+            .or_else(|| contains_kernel_log(text).then_some(PartKind::KernelLog))
             .or_else(|| by_name(file, text))
     })
 }
 
-/// Whether a file is a part of a recording.
 pub fn is_part(name: &str, bytes: &[u8]) -> bool {
     kind_of(name, bytes).is_some()
 }
 
-/// Whether a file is a table of firmware.
 pub fn is_firmware_table(name: &str, bytes: &[u8]) -> bool {
     kind_of(name, bytes) == Some(PartKind::FirmwareTable)
 }
 
-/// Whether a file is one that recorders keep for whoever reads a recording by hand: it fills no table, and passing it over loses
-/// nothing.
+/// True for files that recorders save for human readers. They fill no table, so skipping them loses nothing.
 pub fn is_for_people(name: &str) -> bool {
-    /// Namespaces of firmware variables: the UEFI specification's own and the boot loader interface's.
-    const NAMESPACES: [&str; 2] = ["-8be4df61-93ca-11d2-aa0d-00e098032b8c", "-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f"];
+    /// Vendor GUIDs of firmware variables: the UEFI specification's and the boot loader interface's.
+    const VENDOR_GUIDS: [&str; 2] = ["-8be4df61-93ca-11d2-aa0d-00e098032b8c", "-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f"];
     let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
     matches!(
         file,
@@ -76,7 +73,7 @@ pub fn is_for_people(name: &str) -> bool {
             | "wakeup-sources"
             | "FACP"
     ) || file.ends_with(".stats.txt")
-        || NAMESPACES.iter().any(|namespace| file.ends_with(namespace))
+        || VENDOR_GUIDS.iter().any(|guid| file.ends_with(guid))
 }
 
 fn by_text(text: &str) -> Option<PartKind> {
@@ -86,7 +83,7 @@ fn by_text(text: &str) -> Option<PartKind> {
         return Some(PartKind::JournalExport);
     }
     if begins("{") || begins("[") || begins("data: {") {
-        // `json-pretty` writes a field a line, and a tool may have put entries into an array.
+        // `json-pretty` writes one field per line, and a tool may have put entries into an array.
         let first = text.get(..4096.min(text.len())).unwrap_or(text);
         if first.contains("\"__REALTIME_TIMESTAMP\"") || first.contains("\"__CURSOR\"") {
             return Some(PartKind::JournalJson);
@@ -99,11 +96,11 @@ fn by_text(text: &str) -> Option<PartKind> {
         let inside = text.get(1..).unwrap_or_default().trim_start();
         return inside.starts_with("\"dmesg\"").then_some(PartKind::KernelLogJson);
     }
-    if StartupLengths::read(text).is_some() {
-        return Some(PartKind::StartupLengths);
+    if StartupTimes::read(text).is_some() {
+        return Some(PartKind::StartupTimes);
     }
-    if begins("<?xml") && start_chart::recognizes(text) {
-        return Some(PartKind::StartChart);
+    if begins("<?xml") && startup_plot::recognizes(text) {
+        return Some(PartKind::StartupPlot);
     }
     if begins("Manager: systemd") || begins("Timestamp firmware:") || begins("-> Unit ") {
         return Some(PartKind::Dump);
@@ -120,11 +117,11 @@ fn by_text(text: &str) -> Option<PartKind> {
     if blame::recognizes(text) {
         return Some(PartKind::Blame);
     }
-    if let Some(file) = bootchart_samples::recognizes(text) {
-        return Some(match file {
-            bootchart_samples::File::Header => PartKind::BootchartHeader,
-            bootchart_samples::File::Processes => PartKind::BootchartProcesses,
-            bootchart_samples::File::Use => PartKind::BootchartUse,
+    if let Some(log) = bootchart_samples::recognizes(text) {
+        return Some(match log {
+            bootchart_samples::LogKind::Header => PartKind::BootchartHeader,
+            bootchart_samples::LogKind::Processes => PartKind::BootchartProcesses,
+            bootchart_samples::LogKind::Totals => PartKind::BootchartTotals,
         });
     }
     if begins("MemTotal:") {
@@ -162,14 +159,14 @@ fn efi_variable(file: &str) -> Option<PartKind> {
     }
 }
 
-/// Lines that are looked at, and how many of them must be the kernel's.
+/// Number of lines inspected.
 const LOG_LINES: usize = 40;
 
-/// Whether most of the first lines are the kernel's. What `journalctl -o short-monotonic` writes looks alike but names the
-/// computer in every line.
+/// True if at least half of the first lines are kernel messages. `journalctl -o short-monotonic` looks similar but has
+/// the host name in every line.
 fn is_kernel_log(text: &str) -> bool {
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).take(LOG_LINES).collect();
-    let messages: Vec<&str> = lines.iter().filter_map(|line| Some(kernel_line::line(line)?.message)).collect();
+    let messages: Vec<&str> = lines.iter().filter_map(|line| Some(kernel_log_line::line(line)?.message)).collect();
     if messages.is_empty() || messages.len() * 2 < lines.len() {
         return false;
     }
@@ -182,29 +179,30 @@ fn is_kernel_log(text: &str) -> bool {
     first.is_none() || !messages.iter().take(10).all(|message| computer(message) == first)
 }
 
-/// Of Linux texts that say too little or are not read: what they look like, and what to take instead. Empty for anything else.
+/// Advice for Linux text files that are not supported: what they look like, and what to use instead. Empty for anything
+/// else.
 pub fn advice(bytes: &[u8]) -> &'static str {
     let head = bytes.get(..LOOKED_AT).unwrap_or(bytes);
     let text = String::from_utf8_lossy(head);
     let lines = || text.lines().take(LOG_LINES);
-    let any = |holds: &dyn Fn(&str) -> bool| lines().any(holds);
+    let any = |matches: &dyn Fn(&str) -> bool| lines().any(matches);
     if blame::recognizes(&text) {
-        ". This is 'systemd-analyze blame': it says how long units took, and not when. Add 'systemctl show \"*\" > units.txt'."
+        ". This is 'systemd-analyze blame', which has durations but no start times. Add 'systemctl show \"*\" > units.txt'."
     } else if any(&|line| line.starts_with("[  +")) {
-        ". This looks like 'dmesg -e' or 'dmesg -H', whose times are rounded. Take 'dmesg'."
+        ". This looks like 'dmesg -e' or 'dmesg -H', whose times are rounded. Use 'dmesg'."
     } else if any(&|line| {
         ["Linux version ", "Reached target ", "Starting ", "Started "].iter().any(|begin| line.starts_with(begin))
     }) {
-        ". This looks like 'journalctl -o cat' or a log without times. Take 'journalctl -o short-monotonic', '-o export' or 'dmesg'."
+        ". This looks like 'journalctl -o cat' or a log without times. Use 'journalctl -o short-monotonic', '-o export' or 'dmesg'."
     } else {
         ""
     }
 }
 
-/// Whether somewhere among other lines the kernel's log begins: a serial console tells of firmware and loader before.
-fn holds_a_kernel_log(text: &str) -> bool {
+/// True if a kernel log starts somewhere in the text: a serial console shows firmware and loader output before it.
+fn contains_kernel_log(text: &str) -> bool {
     text.lines()
-        .filter_map(|line| Some(kernel_line::line(line)?.message))
+        .filter_map(|line| Some(kernel_log_line::line(line)?.message))
         .any(|message| message.starts_with("Linux version "))
 }
 
@@ -213,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_for_people_is_known_by_name() {
+    fn recognizes_informational_files() {
         for name in [
             "boot-1/running/recording.json",
             "boot.stats.txt",
@@ -227,10 +225,10 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_named_with_the_command_to_type() {
+    fn advice_names_a_command() {
         for (text, expected) in [
             ("9.378s dev-vda2.device\n", "systemctl show"),
-            ("[Nov22 09:04] Linux version 6\n[  +0.000012] x\n", "Take 'dmesg'"),
+            ("[Nov22 09:04] Linux version 6\n[  +0.000012] x\n", "Use 'dmesg'"),
             ("Linux version 6.1\nReached target Basic System.\n", "short-monotonic"),
         ] {
             assert!(advice(text.as_bytes()).contains(expected), "{text}");
@@ -241,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn content_tells_and_the_name_only_where_it_must() {
+    fn recognizes_parts_by_content_or_name() {
         let kind = |name: &str, text: &str| kind_of(name, text.as_bytes());
         for (text, expected) in [
             ("# tracer: nop\n#\n", PartKind::TraceText),
@@ -264,7 +262,7 @@ mod tests {
             ("9.378s dev-vda2.device\n", PartKind::Blame),
             ("[    0.000000] host kernel: Linux version\n[    0.1] host systemd[1]: up\n", PartKind::JournalText),
             ("-- Boot 00 --\nNov 22 09:04:00 host systemd[1]: up\n", PartKind::JournalText),
-            ("Startup finished in 1s (kernel) + 2s (userspace) = 3s\n", PartKind::StartupLengths),
+            ("Startup finished in 1s (kernel) + 2s (userspace) = 3s\n", PartKind::StartupTimes),
             ("{\n\t\"__CURSOR\" : \"s\",\n", PartKind::JournalJson),
             ("[{\"__CURSOR\":\"s\"}]\n", PartKind::JournalJson),
             ("data: {\"__CURSOR\":\"s\"}\n", PartKind::JournalJson),

@@ -1,20 +1,20 @@
-//! The request for a shutdown, as systemd-logind tells it in the journal.
+//! Recognizes shutdown requests that systemd-logind logs in the journal.
 
 use super::journal::Entry;
 
-/// What is asked for, as systemd calls it: `poweroff`, `reboot`, `halt`, `kexec`; `None` for any other message.
+/// The requested action as systemd names it: `poweroff`, `reboot`, `halt`, `kexec`; `None` for any other message.
 ///
 /// Texts: `log_shutdown` and `bus_manager_shutdown_or_sleep_now_or_later` of systemd-logind, 230 to 257.
-pub(super) fn asked(entry: &Entry<'_>) -> Option<&'static str> {
+pub(super) fn requested_action(entry: &Entry<'_>) -> Option<&'static str> {
     if entry.identifier != "systemd-logind" {
         return None;
     }
     let text = entry.message.trim_end_matches(['.', '!']);
     let text = text.strip_suffix(" now").unwrap_or(text);
-    let what = text.strip_prefix("The system will ").or_else(|| text.strip_prefix("System is "))?;
-    // A reason may follow in brackets.
-    let what = what.split(" (").next().unwrap_or(what);
-    match what {
+    let action = text.strip_prefix("The system will ").or_else(|| text.strip_prefix("System is "))?;
+    // A reason may follow in parentheses.
+    let action = action.split(" (").next().unwrap_or(action);
+    match action {
         "power off" | "powering down" | "powering off" => Some("poweroff"),
         "reboot" | "rebooting" => Some("reboot"),
         "halt" | "halting" => Some("halt"),
@@ -30,12 +30,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_logind_asks() {
-        let said = |identifier: &'static str, message: &'static str| {
+    fn accepts_only_logind_messages() {
+        let parsed = |identifier: &'static str, message: &'static str| {
             let mut entry = Entry::default();
             entry.set(b"SYSLOG_IDENTIFIER", Cow::Borrowed(identifier));
             entry.set(b"MESSAGE", Cow::Borrowed(message));
-            asked(&entry)
+            requested_action(&entry)
         };
         for (message, kind) in [
             ("The system will power off now!", Some("poweroff")),
@@ -47,8 +47,8 @@ mod tests {
             ("The system will suspend now!", None),
             ("New seat seat0.", None),
         ] {
-            assert_eq!(said("systemd-logind", message), kind, "{message}");
+            assert_eq!(parsed("systemd-logind", message), kind, "{message}");
         }
-        assert_eq!(said("cron", "System is rebooting."), None);
+        assert_eq!(parsed("cron", "System is rebooting."), None);
     }
 }

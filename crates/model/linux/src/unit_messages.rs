@@ -1,5 +1,5 @@
-//! What a message of the service manager says of a unit: by its id where it has one, else by its words, which is all that is
-//! left of messages that went to the kernel's log while journald did not run.
+//! Parses the service manager's messages about units: by message id if there is one, else by the text. Messages that
+//! went to the kernel log before journald ran have only the text.
 
 use std::borrow::Cow;
 
@@ -8,20 +8,20 @@ use onoff_trace::{ServiceChange, ServiceOutcome};
 use super::journal::Entry;
 use super::unit_names::is_unit;
 
-/// What happened to a unit.
+/// An event in a unit's life cycle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Step<'a> {
-    Begins(ServiceChange),
-    Ends(ServiceChange, ServiceOutcome),
-    /// A condition was not met: nothing was started.
+    Begin(ServiceChange),
+    End(ServiceChange, ServiceOutcome),
+    /// A condition was not met, so nothing was started.
     Skipped,
-    /// Why it failed, e.g. `timeout`.
+    /// Reason of a failure, e.g. `timeout`.
     Result(Cow<'a, str>),
-    /// A process of it is killed.
-    Kills(u32),
+    /// One of its processes is killed.
+    Kill(u32),
 }
 
-// Source of the ids: systemd's sd-messages.h.
+// Source of the ids: systemd's `sd-messages.h`.
 const STARTING: u128 = 0x7d49_58e8_42da_4a75_8f6c_1cdc_7b36_dcc5;
 const STARTED: u128 = 0x39f5_3479_d3a0_45ac_8e11_7862_4823_1fbf;
 const FAILED: u128 = 0xbe02_cf68_55d2_428b_a40d_f7e9_d022_f03d;
@@ -31,101 +31,101 @@ const STOPPED: u128 = 0x9d1a_aa27_d601_40bd_9636_5438_aad2_0286;
 use ServiceChange::{Start, Stop};
 use ServiceOutcome::{Completed, Failed};
 
-/// How messages begin, and what they say; the longer before the shorter of the same begin.
-const WORDS: [(&str, Step<'static>); 33] = [
-    ("Starting ", Step::Begins(Start)),
-    ("Mounting ", Step::Begins(Start)),
-    ("Activating swap ", Step::Begins(Start)),
-    ("Expecting device ", Step::Begins(Start)),
-    ("Started ", Step::Ends(Start, Completed)),
-    ("Finished ", Step::Ends(Start, Completed)),
-    ("Mounted ", Step::Ends(Start, Completed)),
-    ("Activated swap ", Step::Ends(Start, Completed)),
-    ("Found device ", Step::Ends(Start, Completed)),
-    ("Reached target ", Step::Ends(Start, Completed)),
-    ("Listening on ", Step::Ends(Start, Completed)),
-    ("Created slice ", Step::Ends(Start, Completed)),
-    ("Set up automount ", Step::Ends(Start, Completed)),
-    ("Failed to start ", Step::Ends(Start, Failed)),
-    ("Failed to mount ", Step::Ends(Start, Failed)),
-    ("Failed to listen on ", Step::Ends(Start, Failed)),
-    ("Failed to activate swap ", Step::Ends(Start, Failed)),
-    ("Failed to set up automount ", Step::Ends(Start, Failed)),
-    ("Dependency failed for ", Step::Ends(Start, Failed)),
-    ("Timed out starting ", Step::Ends(Start, Failed)),
-    ("Timed out mounting ", Step::Ends(Start, Failed)),
-    ("Timed out waiting for device ", Step::Ends(Start, Failed)),
-    ("Stopping ", Step::Begins(Stop)),
-    ("Unmounting ", Step::Begins(Stop)),
-    ("Deactivating swap ", Step::Begins(Stop)),
-    ("Stopped target ", Step::Ends(Stop, Completed)),
-    ("Stopped ", Step::Ends(Stop, Completed)),
-    ("Unmounted ", Step::Ends(Stop, Completed)),
-    ("Deactivated swap ", Step::Ends(Stop, Completed)),
-    ("Closed ", Step::Ends(Stop, Completed)),
-    ("Removed slice ", Step::Ends(Stop, Completed)),
-    ("Unset automount ", Step::Ends(Stop, Completed)),
-    ("Failed unmounting ", Step::Ends(Stop, Failed)),
+/// Message prefixes and their meaning; a longer prefix comes before a shorter one.
+const PREFIXES: [(&str, Step<'static>); 33] = [
+    ("Starting ", Step::Begin(Start)),
+    ("Mounting ", Step::Begin(Start)),
+    ("Activating swap ", Step::Begin(Start)),
+    ("Expecting device ", Step::Begin(Start)),
+    ("Started ", Step::End(Start, Completed)),
+    ("Finished ", Step::End(Start, Completed)),
+    ("Mounted ", Step::End(Start, Completed)),
+    ("Activated swap ", Step::End(Start, Completed)),
+    ("Found device ", Step::End(Start, Completed)),
+    ("Reached target ", Step::End(Start, Completed)),
+    ("Listening on ", Step::End(Start, Completed)),
+    ("Created slice ", Step::End(Start, Completed)),
+    ("Set up automount ", Step::End(Start, Completed)),
+    ("Failed to start ", Step::End(Start, Failed)),
+    ("Failed to mount ", Step::End(Start, Failed)),
+    ("Failed to listen on ", Step::End(Start, Failed)),
+    ("Failed to activate swap ", Step::End(Start, Failed)),
+    ("Failed to set up automount ", Step::End(Start, Failed)),
+    ("Dependency failed for ", Step::End(Start, Failed)),
+    ("Timed out starting ", Step::End(Start, Failed)),
+    ("Timed out mounting ", Step::End(Start, Failed)),
+    ("Timed out waiting for device ", Step::End(Start, Failed)),
+    ("Stopping ", Step::Begin(Stop)),
+    ("Unmounting ", Step::Begin(Stop)),
+    ("Deactivating swap ", Step::Begin(Stop)),
+    ("Stopped target ", Step::End(Stop, Completed)),
+    ("Stopped ", Step::End(Stop, Completed)),
+    ("Unmounted ", Step::End(Stop, Completed)),
+    ("Deactivated swap ", Step::End(Stop, Completed)),
+    ("Closed ", Step::End(Stop, Completed)),
+    ("Removed slice ", Step::End(Stop, Completed)),
+    ("Unset automount ", Step::End(Stop, Completed)),
+    ("Failed unmounting ", Step::End(Stop, Failed)),
 ];
 
-/// The unit that a message of the service manager is about, and what it says of it.
+/// Parses a message of the system's service manager to the unit and the event.
 pub(super) fn step<'a>(entry: &'a Entry<'_>) -> Option<(Cow<'a, str>, Step<'a>)> {
     let message = &*entry.message;
-    let by_words = about(message, entry.is_text);
+    let by_text = parse_text(message, entry.is_text);
     let unit = if entry.unit.is_empty() {
-        Cow::Borrowed(by_words.as_ref()?.0)
+        Cow::Borrowed(by_text.as_ref()?.0)
     } else if entry.user_unit.is_empty() {
         Cow::Borrowed(&*entry.unit)
     } else {
         return None;
     };
-    Some((unit, said(entry, by_words.map(|found| found.1))?))
+    Some((unit, event_of(entry, by_text.map(|found| found.1))?))
 }
 
-/// A unit of a user's service manager: the system has units of the same name.
+/// A unit of a user's service manager. The system may have units of the same name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct UserUnit {
-    /// The manager, a unit of the system: `user@1000.service`.
+    /// The user's manager, a unit of the system: `user@1000.service`.
     pub(super) manager: String,
     pub(super) name: String,
 }
 
-/// The unit of a user's service manager that its message is about, and what the message says of it.
+/// Parses a message of a user's service manager to the unit and the event.
 pub(super) fn user_step<'a>(entry: &'a Entry<'_>) -> Option<(UserUnit, Step<'a>)> {
     if entry.user_unit.is_empty() || entry.identifier != "systemd" {
         return None;
     }
-    // The manager itself is a unit of the system; where its name is missing its user's id makes it.
+    // The manager is itself a unit of the system; without its name, the user id gives it.
     let manager = match &*entry.sender_unit {
         unit if unit.starts_with("user@") => unit.to_owned(),
         _ => format!("user@{}.service", entry.uid?),
     };
-    let by_words = about(&entry.message, entry.is_text);
+    let by_text = parse_text(&entry.message, entry.is_text);
     let unit = UserUnit { manager, name: entry.user_unit.to_string() };
-    Some((unit, said(entry, by_words.map(|found| found.1))?))
+    Some((unit, event_of(entry, by_text.map(|found| found.1))?))
 }
 
-/// What a message says of its unit, by its id, else by its words.
-fn said<'a>(entry: &Entry<'_>, by_words: Option<Step<'a>>) -> Option<Step<'a>> {
+/// The event by message id, else by text.
+fn event_of<'a>(entry: &Entry<'_>, by_text: Option<Step<'a>>) -> Option<Step<'a>> {
     let message = &*entry.message;
     let done = || match &*entry.job_result {
         "" | "done" => Completed,
         _ => Failed,
     };
     Some(match entry.message_id {
-        STARTING => Step::Begins(Start),
+        STARTING => Step::Begin(Start),
         STARTED if was_skipped(message) || entry.job_result == "skipped" => Step::Skipped,
-        STARTED => Step::Ends(Start, done()),
-        FAILED => Step::Ends(Start, Failed),
-        STOPPING => Step::Begins(Stop),
-        STOPPED => Step::Ends(Stop, done()),
-        _ => by_words?,
+        STARTED => Step::End(Start, done()),
+        FAILED => Step::End(Start, Failed),
+        STOPPING => Step::Begin(Stop),
+        STOPPED => Step::End(Stop, done()),
+        _ => by_text?,
     })
 }
 
-/// The unit at a text's begin or after its first words, and what the text says of it.
-fn about(message: &str, by_description: bool) -> Option<(&str, Step<'_>)> {
-    for (begin, step) in &WORDS {
+/// Parses a message's text to the unit and the event.
+fn parse_text(message: &str, by_description: bool) -> Option<(&str, Step<'_>)> {
+    for (begin, step) in &PREFIXES {
         if let Some(rest) = message.strip_prefix(begin) {
             // `name - description`, `name.` or `name...`; older systems give only the description.
             let name = rest.split_ascii_whitespace().next().unwrap_or("");
@@ -134,7 +134,8 @@ fn about(message: &str, by_description: bool) -> Option<(&str, Step<'_>)> {
                 return Some((name, step.clone()));
             }
             let description = rest.trim_end_matches('.');
-            return (by_description && !description.is_empty()).then(|| (unit_of(description), step.clone()));
+            return (by_description && !description.is_empty())
+                .then(|| (unit_or_description(description), step.clone()));
         }
     }
     if was_skipped(message) {
@@ -150,12 +151,12 @@ fn about(message: &str, by_description: bool) -> Option<(&str, Step<'_>)> {
         return Some((name, Step::Result(Cow::Borrowed(result))));
     }
     let (pid, rest) = rest.strip_prefix("Killing process ")?.split_once(' ')?;
-    rest.contains("SIGKILL").then(|| Some((name, Step::Kills(pid.parse().ok()?))))?
+    rest.contains("SIGKILL").then(|| Some((name, Step::Kill(pid.parse().ok()?))))?
 }
 
-/// The unit that systemd describes so, of the targets that it brings; the description itself of any other. Source: the descriptions
-/// in systemd's own unit files, which are the same in every version.
-fn unit_of(description: &str) -> &str {
+/// The unit with this description, for the targets that systemd ships; the description itself for any other unit.
+/// Source: the descriptions in systemd's unit files, which are the same in all versions.
+fn unit_or_description(description: &str) -> &str {
     const TARGETS: [(&str, &str); 24] = [
         ("Basic System", "basic.target"),
         ("Bluetooth Support", "bluetooth.target"),
@@ -201,28 +202,28 @@ mod tests {
         step(&entry).map(|(unit, step)| {
             let step = match step {
                 Step::Result(result) => Step::Result(Cow::Owned(result.into_owned())),
-                Step::Begins(change) => Step::Begins(change),
-                Step::Ends(change, outcome) => Step::Ends(change, outcome),
+                Step::Begin(change) => Step::Begin(change),
+                Step::End(change, outcome) => Step::End(change, outcome),
                 Step::Skipped => Step::Skipped,
-                Step::Kills(pid) => Step::Kills(pid),
+                Step::Kill(pid) => Step::Kill(pid),
             };
             (unit.into_owned(), step)
         })
     }
 
     #[test]
-    fn ids_and_words_say_the_same() {
+    fn parses_ids_and_text() {
         for (message, expected) in [
-            ("Starting a.service - A...", Some(("a.service", Step::Begins(Start)))),
-            ("Starting a.service...", Some(("a.service", Step::Begins(Start)))),
-            ("Finished a.service - A.", Some(("a.service", Step::Ends(Start, Completed)))),
-            ("Failed to start a.service - A.", Some(("a.service", Step::Ends(Start, Failed)))),
-            ("Stopped target b.target - B.", Some(("b.target", Step::Ends(Stop, Completed)))),
-            ("Stopped a.service.", Some(("a.service", Step::Ends(Stop, Completed)))),
-            ("Unmounted -.mount", Some(("-.mount", Step::Ends(Stop, Completed)))),
+            ("Starting a.service - A...", Some(("a.service", Step::Begin(Start)))),
+            ("Starting a.service...", Some(("a.service", Step::Begin(Start)))),
+            ("Finished a.service - A.", Some(("a.service", Step::End(Start, Completed)))),
+            ("Failed to start a.service - A.", Some(("a.service", Step::End(Start, Failed)))),
+            ("Stopped target b.target - B.", Some(("b.target", Step::End(Stop, Completed)))),
+            ("Stopped a.service.", Some(("a.service", Step::End(Stop, Completed)))),
+            ("Unmounted -.mount", Some(("-.mount", Step::End(Stop, Completed)))),
             ("a.service - A was skipped because of an unmet condition check (X).", Some(("a.service", Step::Skipped))),
             ("a.service: Failed with result 'timeout'.", Some(("a.service", Step::Result("timeout".into())))),
-            ("a.service: Killing process 17 (x y) with signal SIGKILL.", Some(("a.service", Step::Kills(17)))),
+            ("a.service: Killing process 17 (x y) with signal SIGKILL.", Some(("a.service", Step::Kill(17)))),
             ("a.service: Killing process 17 (x) with signal SIGTERM.", None),
             ("Starting Journal Service...", None),
             ("Inserted module 'autofs4'", None),
@@ -234,7 +235,7 @@ mod tests {
         let text = |message: &'static str| {
             let mut entry = Entry { is_text: true, ..Entry::default() };
             entry.set(b"MESSAGE", Cow::Borrowed(message));
-            step(&entry).map(|(unit, step)| (unit.into_owned(), matches!(step, Step::Begins(_))))
+            step(&entry).map(|(unit, step)| (unit.into_owned(), matches!(step, Step::Begin(_))))
         };
         assert_eq!(text("Starting Journal Service..."), Some(("Journal Service".to_owned(), true)));
         assert_eq!(text("Started Journal Service."), Some(("Journal Service".to_owned(), false)));
@@ -244,10 +245,10 @@ mod tests {
             found(&[("MESSAGE_ID", id), ("UNIT", "a.service"), ("JOB_RESULT", result), ("MESSAGE", "x")])
                 .map(|(_, step)| step)
         };
-        assert_eq!(id("7d4958e842da4a758f6c1cdc7b36dcc5", ""), Some(Step::Begins(Start)));
-        assert_eq!(id("39f53479d3a045ac8e11786248231fbf", "done"), Some(Step::Ends(Start, Completed)));
-        assert_eq!(id("be02cf6855d2428ba40df7e9d022f03d", "timeout"), Some(Step::Ends(Start, Failed)));
-        assert_eq!(id("de5b426a63be47a7b6ac3eaac82e2f6f", ""), Some(Step::Begins(Stop)));
-        assert_eq!(id("9d1aaa27d60140bd96365438aad20286", "done"), Some(Step::Ends(Stop, Completed)));
+        assert_eq!(id("7d4958e842da4a758f6c1cdc7b36dcc5", ""), Some(Step::Begin(Start)));
+        assert_eq!(id("39f53479d3a045ac8e11786248231fbf", "done"), Some(Step::End(Start, Completed)));
+        assert_eq!(id("be02cf6855d2428ba40df7e9d022f03d", "timeout"), Some(Step::End(Start, Failed)));
+        assert_eq!(id("de5b426a63be47a7b6ac3eaac82e2f6f", ""), Some(Step::Begin(Stop)));
+        assert_eq!(id("9d1aaa27d60140bd96365438aad20286", "done"), Some(Step::End(Stop, Completed)));
     }
 }

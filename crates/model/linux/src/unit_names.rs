@@ -1,7 +1,7 @@
-//! Names of units, one by one and in lists.
+//! Recognizes unit names and parses lists of them.
 
-/// Endings of unit names.
-const KINDS: [&str; 11] = [
+/// Suffixes of unit names.
+const SUFFIXES: [&str; 11] = [
     ".service",
     ".socket",
     ".target",
@@ -15,14 +15,14 @@ const KINDS: [&str; 11] = [
     ".scope",
 ];
 
-/// Whether `text` is a unit's name.
 pub(crate) fn is_unit(text: &str) -> bool {
-    KINDS
-        .iter()
-        .any(|kind| text.strip_suffix(kind).is_some_and(|stem| !stem.is_empty() && !stem.contains(char::is_whitespace)))
+    SUFFIXES.iter().any(|suffix| {
+        text.strip_suffix(suffix).is_some_and(|stem| !stem.is_empty() && !stem.contains(char::is_whitespace))
+    })
 }
 
-/// The names of a list as systemd writes one: separated by blanks, quoted where they hold a backslash, which is then doubled.
+/// Parses a list of names as systemd writes it: separated by spaces, and quoted, with doubled backslashes, if a name
+/// contains a backslash.
 pub(crate) fn names(list: &str) -> impl Iterator<Item = String> {
     list.split_ascii_whitespace().map(|name| match name.strip_prefix('"').and_then(|name| name.strip_suffix('"')) {
         Some(quoted) => quoted.replace("\\\\", "\\"),
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quoted_names_are_unquoted() {
+    fn unquotes_names() {
         let list = r#"system.slice "blockdev@dev-disk-by\\x2dlabel-ESP.target" -.mount"#;
         let found: Vec<String> = names(list).collect();
         assert_eq!(found, ["system.slice", r"blockdev@dev-disk-by\x2dlabel-ESP.target", "-.mount"]);

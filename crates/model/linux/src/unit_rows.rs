@@ -1,11 +1,11 @@
-//! Rows of units that several parts make alike.
+//! Builds unit rows for several readers.
 
 use onoff_trace::{ServiceChange, ServiceOutcome, ServiceTransition, milestone};
 
 use super::assembly::Assembly;
 
-/// Adds a start that is over, of which a part tells no more than its times; and the target's being reached, where the unit is one
-/// and no other part has told it.
+/// Adds a completed start of which only the times are known. If the unit is a target that no other part has, also adds
+/// the milestone that it was reached.
 pub(super) fn add_start(unit: &str, start_ns: i64, end_ns: i64, event: &str, assembly: &mut Assembly) {
     let row = ServiceTransition {
         service: assembly.text(unit),

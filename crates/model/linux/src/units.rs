@@ -1,6 +1,6 @@
-//! Reads unit properties (`systemctl show '*'`): when each unit started and stopped, and what it depends on.
+//! Reads unit properties (`systemctl show '*'`): start and stop times and dependencies of each unit.
 //!
-//! A unit's times are the last ones of their kind: of a unit that was restarted the journal tells the earlier start.
+//! Each time is the latest of its kind: for a restarted unit, only the journal has the earlier start.
 
 use std::borrow::Cow;
 
@@ -9,24 +9,24 @@ use onoff_trace::{
 };
 
 use super::assembly::Assembly;
-use super::clocks::{Clocks, Pairs};
+use super::clocks::{ClockPairs, Clocks};
+use super::duration::duration_ns;
 use super::parts::Part;
-use super::time_span::time_span_ns;
 use super::unit_dependencies::UnitDependencies;
 use super::unit_names::names;
 
-/// What rows of unit properties name as their record.
+/// Event name of rows from unit properties.
 pub(super) const EVENT: &str = "systemd unit properties";
 
-/// Processes of a unit's commands that are kept, at most.
+/// Maximum number of processes of a unit's commands.
 const MAX_PROCESSES: usize = 64;
 
 counters! {
     WITHOUT_NAME = "units_without_name", Notice, [ServiceTransitions],
-        "Blocks of the unit properties without `Id=`; record all properties with `systemctl show '*'`.";
+        "unit property blocks without 'Id=' were skipped; record all properties with 'systemctl show \"*\"'";
 }
 
-/// The properties that are of use here; times are µs since the kernel's start, 0 for never.
+/// The properties that are used; times are µs since the kernel's start, 0 for never.
 #[derive(Clone, Debug, Default)]
 struct Unit<'a> {
     id: Cow<'a, str>,
@@ -37,7 +37,7 @@ struct Unit<'a> {
     active_state: Cow<'a, str>,
     command: Cow<'a, str>,
     main_pid: Option<u32>,
-    /// Processes of its commands.
+    /// Pids of its commands.
     pids: Vec<u32>,
     inactive_exit_us: i64,
     active_enter_us: i64,
@@ -66,19 +66,19 @@ impl<'a> Unit<'a> {
             b"ActiveState" => self.active_state = text(),
             b"ExecStart" => {
                 self.command = text();
-                self.ran(value);
+                self.add_pids(value);
             }
-            b"ExecCondition" | b"ExecStartPre" | b"ExecStartPost" => self.ran(value),
+            b"ExecCondition" | b"ExecStartPre" | b"ExecStartPost" => self.add_pids(value),
             b"ExecMainPID" => self.main_pid = text().parse().ok().filter(|&pid| pid > 0),
             b"InactiveExitTimestampMonotonic" => self.inactive_exit_us = time(),
             b"ActiveEnterTimestampMonotonic" => self.active_enter_us = time(),
             b"ActiveExitTimestampMonotonic" => self.active_exit_us = time(),
             b"InactiveEnterTimestampMonotonic" => self.inactive_enter_us = time(),
             b"ExecMainStartTimestampMonotonic" => self.main_start_us = time(),
-            b"TimeoutStartUSec" => self.start_timeout_ns = time_span_ns(&text()),
-            b"TimeoutStopUSec" => self.stop_timeout_ns = time_span_ns(&text()),
-            b"TimeoutUSec" => self.timeout_ns = time_span_ns(&text()),
-            b"JobRunningTimeoutUSec" => self.job_timeout_ns = time_span_ns(&text()),
+            b"TimeoutStartUSec" => self.start_timeout_ns = duration_ns(&text()),
+            b"TimeoutStopUSec" => self.stop_timeout_ns = duration_ns(&text()),
+            b"TimeoutUSec" => self.timeout_ns = duration_ns(&text()),
+            b"JobRunningTimeoutUSec" => self.job_timeout_ns = duration_ns(&text()),
             b"After" => self.dependencies.push((Some(DependencyKind::After), text())),
             b"Before" => self.dependencies.push((None, text())),
             b"Requires" => self.dependencies.push((Some(DependencyKind::Requires), text())),
@@ -90,17 +90,17 @@ impl<'a> Unit<'a> {
         }
     }
 
-    /// A process that was run for a command, as `{ path=/bin/a ; … ; pid=217 ; … }` tells it.
-    fn ran(&mut self, command: &[u8]) {
+    /// Adds the process of a command, given as `{ path=/bin/a ; … ; pid=217 ; … }`.
+    fn add_pids(&mut self, command: &[u8]) {
         let command = String::from_utf8_lossy(command);
         let digits = |text: &str| text.split(|c: char| !c.is_ascii_digit()).next().and_then(|pid| pid.parse().ok());
         let pids = command.split(" ; ").filter_map(|part| digits(part.trim().strip_prefix("pid=")?));
         self.pids.extend(pids.filter(|&pid: &u32| pid > 0).take(MAX_PROCESSES.saturating_sub(self.pids.len())));
     }
 
-    /// When the last start was over, µs: active, or gone again, as for a unit that only does one thing. The rule is that of
-    /// `systemd-analyze blame`.
-    fn started_us(&self) -> Option<i64> {
+    /// End of the latest start, µs: active, or inactive again for a unit that runs once. `systemd-analyze blame` uses
+    /// the same rule.
+    fn start_end_us(&self) -> Option<i64> {
         [self.active_enter_us, self.inactive_enter_us].into_iter().find(|&end| end > 0 && end >= self.inactive_exit_us)
     }
 
@@ -109,10 +109,8 @@ impl<'a> Unit<'a> {
     }
 }
 
-/// Adds the pairs of times that the part holds.
-pub(super) fn clock_pairs(_part: &Part<'_>, _pairs: &mut Pairs) {}
+pub(super) fn clock_pairs(_part: &Part<'_>, _pairs: &mut ClockPairs) {}
 
-/// Adds the part's rows.
 pub(super) fn read(part: &Part<'_>, _clocks: &Clocks, assembly: &mut Assembly) {
     let mut dependencies = UnitDependencies::default();
     let mut unit = Unit::default();
@@ -139,17 +137,17 @@ fn add(unit: &Unit<'_>, dependencies: &mut UnitDependencies, assembly: &mut Asse
         if name == "default.target" {
             assembly.default_target = unit.id.clone().into_owned();
         }
-        dependencies.alias(name, &unit.id);
+        dependencies.add_alias(name, &unit.id);
     }
     for (kind, list) in &unit.dependencies {
         for name in names(list) {
             match kind {
                 Some(kind) => dependencies.add(&unit.id, *kind, name),
-                None => dependencies.before(&unit.id, name),
+                None => dependencies.add_before(&unit.id, name),
             }
         }
     }
-    assembly.describe(&unit.id, &unit.description);
+    assembly.add_description(&unit.id, &unit.description);
     let command = command(&unit.command);
     if !unit.pids.is_empty() {
         let service = assembly.text(&unit.id);
@@ -168,7 +166,7 @@ fn start(unit: &Unit<'_>, command: &str, assembly: &mut Assembly) {
     if unit.inactive_exit_us == 0 {
         return;
     }
-    let end_us = unit.started_us();
+    let end_us = unit.start_end_us();
     let became_active = end_us.is_some() && end_us == Some(unit.active_enter_us);
     let outcome = match end_us {
         Some(_) if became_active || !unit.failed() => ServiceOutcome::Completed,
@@ -221,7 +219,7 @@ fn push(row: ServiceTransition, assembly: &mut Assembly) {
     assembly.service_transitions.push(row);
 }
 
-/// What both changes have in common.
+/// Fields common to starts and stops.
 fn row(unit: &Unit<'_>, command: &str, assembly: &mut Assembly) -> ServiceTransition {
     ServiceTransition {
         service: assembly.text(&unit.id),
@@ -240,7 +238,7 @@ fn ns(us: i64) -> i64 {
     us.saturating_mul(1_000)
 }
 
-/// The command line in `{ path=/bin/a ; argv[]=/bin/a -b ; ignore_errors=no ; … }`.
+/// Extracts the command line from `{ path=/bin/a ; argv[]=/bin/a -b ; ignore_errors=no ; … }`.
 fn command(property: &str) -> &str {
     let Some((_, after)) = property.split_once("argv[]=") else { return "" };
     after.split(" ; ").next().unwrap_or(after).trim()
@@ -261,11 +259,11 @@ mod tests {
         let mut assembly = Assembly::new(Tables::all());
         let part = Part { kind: super::super::parts::PartKind::Units, name: "units", bytes: text };
         read(&part, &Clocks::default(), &mut assembly);
-        crate::unit_account::settled(assembly)
+        crate::unit_reconciliation::reconciled_trace(assembly)
     }
 
     #[test]
-    fn a_unit_is_rows_with_its_own_times() {
+    fn reads_unit_times_and_dependencies() {
         let trace = read_units(
             b"ExecStartPre={ path=/bin/true ; argv[]=/bin/true ; ignore_errors=no ; pid=99 ; code=exited ; status=0 }\n\
               ExecStartPost={ path=/bin/true ; argv[]=/bin/true ; ignore_errors=no ; pid=0 ; code=(null) ; status=0/0 }\n\
@@ -293,9 +291,9 @@ mod tests {
                 ("graphical.target".to_owned(), 70_000, None, Some(70_000), ServiceOutcome::Completed),
             ]
         );
-        let ran: Vec<(&str, u32)> =
+        let processes: Vec<(&str, u32)> =
             trace.service_processes.iter().map(|row| (trace.text(row.service), row.pid)).collect();
-        assert_eq!(ran, [("slow.service", 99), ("slow.service", 217)]);
+        assert_eq!(processes, [("slow.service", 99), ("slow.service", 217)]);
         let first = trace.service_transitions.get(0).unwrap();
         assert_eq!(trace.text(first.container), "/bin/sleep 6");
         assert_eq!(first.timeout_ns, Some(90_000_000_000));
@@ -321,7 +319,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_bytes_are_read(bytes: Vec<u8>, time: i64) {
+        fn accepts_any_bytes(bytes: Vec<u8>, time: i64) {
             read_units(&bytes);
             let text = format!("Id=a.target\nInactiveExitTimestampMonotonic={time}\nActiveEnterTimestampMonotonic={time}\n");
             read_units(text.as_bytes());

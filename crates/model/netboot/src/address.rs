@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 pub struct MacAddress(pub [u8; 6]);
 
 impl MacAddress {
-    /// Reads `52:54:00:77:00:01`, also with `-`, or with nothing between the digits.
+    /// Parses `52:54:00:77:00:01`, also with `-` or without separators.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let digits: String = text.chars().filter(|c| !matches!(c, ':' | '-')).collect();
@@ -23,7 +23,7 @@ impl MacAddress {
         Some(Self(bytes))
     }
 
-    /// Whether it stands for many stations, or for none.
+    /// True for multicast and broadcast addresses and for the zero address.
     #[must_use]
     pub fn is_group_or_zero(self) -> bool {
         self.0[0] & 1 == 1 || self.0 == [0; 6]
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_what_it_writes_and_the_other_spellings() {
+    fn parses_all_spellings() {
         let address = MacAddress([0x52, 0x54, 0, 0x77, 0, 0xAB]);
         for text in ["52:54:00:77:00:ab", "52-54-00-77-00-AB", "5254007700ab"] {
             assert_eq!(MacAddress::parse(text), Some(address), "{text}");

@@ -1,39 +1,38 @@
-//! Block numbers have 16 bits; files have more blocks. Which block a number means follows from those seen before.
+//! Maps 16-bit TFTP block numbers, which wrap around in large files, to block positions.
 
-/// Blocks behind the highest that are distinguished.
-const REMEMBERED: u64 = 1 << 15;
+/// Maximum distance behind the highest block at which blocks are distinguished.
+const MAX_DISTANCE: u64 = 1 << 15;
 const WORDS: usize = (1 << 16) / 64;
 
-/// The blocks of one transfer.
 #[derive(Clone, Debug, Default)]
 pub struct BlockNumbers {
-    /// One bit for each of the last 65,536 blocks, by the low bits of its position; as long as the highest needs, for most files are
-    /// short and a capture may hold thousands.
+    /// One bit for each of the last 65,536 blocks, indexed by the low bits of the position. Grows with the highest
+    /// position: most files are short, and a capture may have thousands of transfers.
     seen: Vec<u64>,
     highest: u64,
     any: bool,
-    /// What follows 65,535: 0, or with some servers 1.
-    follows_last: Option<u16>,
+    /// The number after 65,535: 0, or 1 with some servers.
+    wrap_number: Option<u16>,
     wraps: u32,
 }
 
 impl BlockNumbers {
-    /// The position, from 1, of the block that `number` means in a DATA packet, and whether it is seen for the first time.
-    pub fn see(&mut self, number: u16) -> (u64, bool) {
-        if self.follows_last.is_none() && self.any && number_of(self.highest, 0) == u16::MAX {
-            // The first time round decides: a server that goes on with 1 has no block 0.
+    /// Records a DATA packet. Returns the position of its block, from 1, and true if the block is new.
+    pub fn record(&mut self, number: u16) -> (u64, bool) {
+        if self.wrap_number.is_none() && self.any && number_of(self.highest, 0) == u16::MAX {
+            // The first wrap decides: a server that continues with 1 has no block 0.
             match number {
-                0 => self.follows_last = Some(0),
-                1 => self.follows_last = Some(1),
+                0 => self.wrap_number = Some(0),
+                1 => self.wrap_number = Some(1),
                 _ => {}
             }
         }
         let position = self.position(number);
         if position > self.highest || !self.any {
-            // What a jump passes over has not been seen, whatever the ring holds there.
+            // Blocks skipped by a jump have not been seen; the ring may have stale bits for them.
             let first = self.highest.saturating_add(1).max(position.saturating_sub(1 << 16));
-            for passed in first..=position {
-                self.clear(passed);
+            for skipped in first..=position {
+                self.clear(skipped);
             }
             let before = self.rounds(self.highest);
             self.highest = position;
@@ -45,12 +44,12 @@ impl BlockNumbers {
         (position, new)
     }
 
-    /// The position that `number` means in an ACK: the one nearest the highest block seen.
+    /// The position of `number` in an ACK: the candidate closest to the highest block seen.
     #[must_use]
     pub fn position(&self, number: u16) -> u64 {
         let period = self.period();
         let start = u64::from(number) + if number == 0 && period == 65_535 { period } else { 0 };
-        // The candidates are `start` plus whole rounds; the nearest to `highest` lies in this one or a neighbor.
+        // Candidates are `start` plus whole rounds; the closest to `highest` is in the same or an adjacent round.
         let round = self.highest / period;
         let candidates = [round.checked_sub(1), Some(round), round.checked_add(1)];
         candidates
@@ -67,20 +66,20 @@ impl BlockNumbers {
         self.highest
     }
 
-    /// How often the number began anew.
+    /// Number of wraps.
     #[must_use]
     pub fn wraps(&self) -> u32 {
         self.wraps
     }
 
-    /// What the server sends after 65,535, once it has: 0, or 1.
+    /// The number that followed 65,535, once reached: 0 or 1.
     #[must_use]
-    pub fn after_last(&self) -> Option<u16> {
-        self.follows_last
+    pub fn number_after_wrap(&self) -> Option<u16> {
+        self.wrap_number
     }
 
     fn period(&self) -> u64 {
-        match self.follows_last {
+        match self.wrap_number {
             Some(1) => 65_535,
             _ => 65_536,
         }
@@ -94,8 +93,8 @@ impl BlockNumbers {
     }
 
     fn is_set(&self, position: u64) -> bool {
-        // Older than what is remembered: it must have been seen, or it would be missing from the file.
-        position + REMEMBERED * 2 <= self.highest
+        // Too old to be distinguished: assume that it was seen, or the file would be incomplete.
+        position + MAX_DISTANCE * 2 <= self.highest
             || self.seen.get(word(position)).is_some_and(|word| word & bit(position) != 0)
     }
 
@@ -132,48 +131,48 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn three_rounds_in_order_with_repeats() {
+    fn counts_wraps_and_repeats() {
         let mut blocks = BlockNumbers::default();
         for position in 1..200_000_u64 {
-            assert_eq!(blocks.see(position as u16), (position, true));
+            assert_eq!(blocks.record(position as u16), (position, true));
             assert_eq!(blocks.position(position as u16), position);
             if position % 1000 == 0 && position > 40 {
-                assert_eq!(blocks.see((position - 40) as u16), (position - 40, false));
+                assert_eq!(blocks.record((position - 40) as u16), (position - 40, false));
             }
         }
         assert_eq!(blocks.wraps(), 3);
-        assert_eq!(blocks.after_last(), Some(0));
+        assert_eq!(blocks.number_after_wrap(), Some(0));
     }
 
     #[test]
-    fn servers_that_go_on_with_one() {
+    fn supports_servers_that_wrap_to_one() {
         let mut blocks = BlockNumbers::default();
         for position in 1..200_000_u64 {
             let number = ((position - 1) % 65_535 + 1) as u16;
-            assert_eq!(blocks.see(number), (position, true), "{position}");
+            assert_eq!(blocks.record(number), (position, true), "{position}");
         }
-        assert_eq!(blocks.after_last(), Some(1));
+        assert_eq!(blocks.number_after_wrap(), Some(1));
         assert_eq!(blocks.wraps(), 3);
     }
 
     #[test]
-    fn a_lost_block_is_new_when_it_comes_at_last() {
+    fn late_block_is_new_once() {
         let mut blocks = BlockNumbers::default();
         for number in [1, 2, 4, 5] {
-            assert!(blocks.see(number).1);
+            assert!(blocks.record(number).1);
         }
-        assert_eq!(blocks.see(3), (3, true));
-        assert_eq!(blocks.see(3), (3, false));
+        assert_eq!(blocks.record(3), (3, true));
+        assert_eq!(blocks.record(3), (3, false));
     }
 
     proptest! {
         #[test]
-        fn any_numbers_keep_the_highest_highest(numbers in proptest::collection::vec(any::<u16>(), 1..2000)) {
+        fn highest_is_the_maximum(numbers in proptest::collection::vec(any::<u16>(), 1..2000)) {
             let mut blocks = BlockNumbers::default();
             for number in numbers {
-                let (position, _) = blocks.see(number);
+                let (position, _) = blocks.record(number);
                 prop_assert!(position <= blocks.highest());
-                prop_assert!(!blocks.see(number).1, "the same number again means the same block");
+                prop_assert!(!blocks.record(number).1, "a repeated number is the same block");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What following a capture leaves.
+//! The result of reading a network capture.
 
 use std::net::IpAddr;
 
@@ -12,98 +12,92 @@ use crate::frame::Undelivered;
 use crate::lookup::Lookup;
 use crate::transfer::Transfer;
 
-/// A capture, followed to its end.
+/// Everything extracted from a capture.
 #[derive(Clone, Debug, Default)]
 pub struct Capture {
-    /// The files it was read from.
+    /// Capture files.
     pub files: Vec<CaptureFile>,
     /// Time of the first frame, ns since 1970-01-01 UTC.
     pub start_unix_ns: Option<i64>,
     /// Time of the last frame, ns since the first.
     pub duration_ns: i64,
-    /// Frames.
     pub frames: u64,
     /// Bytes of the frames on the wire, without preamble and checksum.
     pub wire_bytes: u64,
-    /// DHCP messages, by time.
+    /// DHCP messages in time order.
     pub dhcp: Vec<DhcpMessage>,
-    /// Questions whether an address is in use that a message's address was the answer to, by time.
+    /// Address probes by ARP, ICMP echo or neighbor solicitation, in time order.
     pub address_probes: Vec<AddressProbe>,
-    /// Answers to such questions, and to those of clients, by time.
+    /// Replies to probes of any sender, in time order.
     pub address_answers: Vec<AddressAnswer>,
-    /// Packets that could not be delivered, as routers and hosts say, by time.
+    /// Packets that routers or hosts reported as undeliverable, in time order.
     pub undelivered: Vec<UndeliveredPacket>,
-    /// Frames left out because the capture holds the same frame twice.
+    /// Frames skipped as duplicates of another captured frame.
     pub duplicate_frames: u64,
-    /// Transfers by TFTP, by time of the request.
+    /// TFTP transfers by time of the request.
     pub transfers: Vec<Transfer>,
-    /// TCP connections, by start.
+    /// TCP connections by start time.
     pub connections: Vec<Connection>,
-    /// Names looked up, by time.
+    /// DNS lookups in time order.
     pub lookups: Vec<Lookup>,
-    /// Stations seen, by their address on the link.
+    /// Stations that sent frames, by MAC address.
     pub stations: HashMap<MacAddress, Seen>,
-    /// Addresses seen to send.
+    /// IP addresses that sent packets.
     pub addresses: HashMap<IpAddr, Seen>,
-    /// Captured part of frames, bytes, when a limit was set.
+    /// Snap length, bytes, if one was set.
     pub snap_length: Option<u32>,
-    /// What was lost.
     pub losses: Losses,
 }
 
 /// A file of a capture.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CaptureFile {
-    /// Name.
     pub name: String,
-    /// Bytes as stored.
+    /// File size, bytes.
     pub bytes: u64,
-    /// Container: `pcap` or `pcapng`.
+    /// Container format: `pcap` or `pcapng`.
     pub container: &'static str,
-    /// Frames in it.
+    /// Number of frames.
     pub frames: u64,
 }
 
-/// When something was seen to send.
+/// First and last frame of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// First frame, ns.
+    /// Time of the first frame, ns.
     pub first_ns: i64,
-    /// Last frame, ns.
+    /// Time of the last frame, ns.
     pub last_ns: i64,
-    /// The station, for an address; `None` where the link does not tell.
+    /// For an IP address: its station; `None` if the link layer has no address.
     pub station: Option<MacAddress>,
 }
 
-/// An address answered that it is in use.
+/// A reply that an address is in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AddressAnswer {
     /// Time, ns.
     pub time_ns: i64,
-    /// The address.
     pub address: IpAddr,
-    /// Time since the first question of the station answered that had no answer yet, ns; `None` when none was captured.
+    /// Time since the first unanswered probe by the receiving station, ns; `None` if no probe was captured.
     pub after_ns: Option<i64>,
-    /// The station that asked; `None` when no question was captured.
+    /// The station that sent the probe; `None` if no probe was captured.
     pub asked_by: Option<MacAddress>,
 }
 
-/// A packet that could not be delivered.
+/// A report about an undeliverable packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UndeliveredPacket {
     /// Time of the report, ns.
     pub time_ns: i64,
-    /// What it says.
     pub packet: Undelivered,
 }
 
-/// Somebody asked whether an address is in use.
+/// A probe whether an address is in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AddressProbe {
     /// Time, ns.
     pub time_ns: i64,
-    /// The address.
     pub target: IpAddr,
-    /// The station that asked.
+    /// The station that sent the probe.
     pub by: Option<MacAddress>,
 }

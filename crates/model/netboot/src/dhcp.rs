@@ -1,4 +1,4 @@
-//! DHCP messages of both families, as one type.
+//! A common type for DHCPv4 and DHCPv6 messages.
 
 use std::fmt::Write;
 use std::net::{IpAddr, SocketAddr};
@@ -13,27 +13,26 @@ use crate::address::MacAddress;
 pub struct DhcpMessage {
     /// Time, ns.
     pub time_ns: i64,
-    /// Kind.
     pub kind: DhcpKind,
     /// Sender.
     pub source: SocketAddr,
     /// Receiver.
     pub destination: SocketAddr,
-    /// Bytes of the message.
+    /// Size of the message, bytes.
     pub bytes: u32,
-    /// Number that request and answer share.
+    /// Transaction id, shared by request and response.
     pub transaction: u32,
-    /// Station address of the client, where the message or the link tells.
+    /// MAC address of the client, from the message or the link layer.
     pub client_mac: Option<MacAddress>,
-    /// Seconds since the client began, as it says.
+    /// Seconds since the client started, as stated by the client.
     pub seconds: u32,
-    /// Address offered, asked for or given.
+    /// Address offered, requested or assigned.
     pub address: Option<IpAddr>,
-    /// Server that answered, as it names itself.
+    /// Server identifier.
     pub server: Option<IpAddr>,
-    /// Server to load from.
+    /// Boot server.
     pub boot_server: Option<String>,
-    /// File or URL to load.
+    /// Boot file name or URL.
     pub boot_file: Option<String>,
     /// Vendor class, e.g. `PXEClient:Arch:00007:UNDI:003016`.
     pub vendor_class: String,
@@ -43,18 +42,18 @@ pub struct DhcpMessage {
     pub architecture: Option<u16>,
     /// Machine identifier of the client, as text.
     pub machine_id: Option<String>,
-    /// Relay that passed it on.
+    /// Relay agent.
     pub relay: Option<IpAddr>,
-    /// What the PXE options of a server say.
+    /// PXE options of a server.
     pub pxe: PxeOptions,
-    /// Whether options lie past the captured part.
+    /// True if options may be beyond the captured part.
     pub cut: bool,
-    /// Whether the options break the format.
+    /// True if the options are malformed.
     pub malformed: bool,
 }
 
 impl DhcpMessage {
-    /// Whether a network boot asks with it, or is answered: ordinary computers ask for addresses, too.
+    /// True for requests of a network boot and their responses. Ordinary clients request addresses, too.
     #[must_use]
     pub fn asks_for_a_boot(&self) -> bool {
         self.architecture.is_some()
@@ -65,7 +64,7 @@ impl DhcpMessage {
 }
 
 named! {
-    /// Kind of a DHCP message.
+    /// Type of a DHCP message.
     #[derive(Hash, PartialOrd, Ord, Serialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "snake_case")]
@@ -90,9 +89,9 @@ named! {
         BootRequest = "BOOTREQUEST",
         /// BOOTREPLY of plain BOOTP.
         BootReply = "BOOTREPLY",
-        /// A request whose kind lies past the captured part.
+        /// A request whose type is beyond the captured part.
         SomeRequest = "request (kind cut off)",
-        /// An answer whose kind lies past the captured part.
+        /// A response whose type is beyond the captured part.
         SomeAnswer = "answer (kind cut off)",
         /// SOLICIT of DHCPv6.
         Solicit = "SOLICIT",
@@ -108,13 +107,13 @@ named! {
         InformationRequest = "INFORMATION-REQUEST",
         /// RECONFIGURE of DHCPv6.
         Reconfigure = "RECONFIGURE",
-        /// Another kind.
+        /// Any other type.
         Other = "other",
     }
 }
 
 impl DhcpKind {
-    /// Whether a client sends it.
+    /// True for messages sent by clients.
     #[must_use]
     pub const fn is_from_client(self) -> bool {
         !matches!(
@@ -131,28 +130,28 @@ impl DhcpKind {
     }
 }
 
-/// Options that a PXE server adds.
+/// Options added by a PXE server.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PxeOptions {
-    /// Whether there were any.
+    /// True if the message has PXE options.
     pub present: bool,
-    /// How the client shall look for boot servers (option 43, 6).
+    /// Discovery control (option 43, suboption 6).
     pub discovery_control: Option<u8>,
-    /// Boot servers listed (option 43, 8).
+    /// Number of listed boot servers (option 43, suboption 8).
     pub boot_servers: u32,
-    /// Entries of the boot menu (option 43, 9).
+    /// Entries of the boot menu (option 43, suboption 9).
     pub menu: Vec<String>,
-    /// Prompt of the boot menu (option 43, 10).
+    /// Prompt of the boot menu (option 43, suboption 10).
     pub prompt: Option<String>,
-    /// Seconds until the menu's first entry starts, 0 at once, 255 never (option 43, 10).
+    /// Seconds until the first menu entry starts; 0: immediately, 255: never (option 43, suboption 10).
     pub prompt_timeout_s: Option<u8>,
 }
 
-/// Bytes of a machine identifier: kind 0 is a GUID as UEFI writes it.
+/// Formats a machine identifier; type 0 is a GUID in UEFI byte order.
 pub(crate) fn machine_id(bytes: &[u8]) -> Option<String> {
     let (kind, id) = bytes.split_first()?;
-    // All zeros is what firmware without one sends.
+    // Firmware without an identifier sends zeros.
     if *kind != 0 || id.iter().all(|&byte| byte == 0) {
         return None;
     }

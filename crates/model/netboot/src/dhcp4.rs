@@ -1,4 +1,4 @@
-//! DHCPv4 messages (RFC 2131, 2132) with the options of PXE (RFC 4578).
+//! Parses DHCPv4 messages (RFC 2131, 2132) with PXE options (RFC 4578).
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -7,20 +7,20 @@ use crate::dhcp::{DhcpKind, DhcpMessage, PxeOptions, machine_id};
 use crate::frame::Datagram;
 use crate::tftp::name;
 
-/// Ports of servers and clients, and that of PXE boot servers.
+/// Ports of servers, clients and PXE boot servers.
 pub const PORTS: [u16; 3] = [67, 68, 4011];
 
 const MAGIC: [u8; 4] = [99, 130, 83, 99];
 const OPTIONS_AT: usize = 240;
-/// Bytes to the end of the client's hardware address: less says nothing.
-const MIN: usize = 34;
+/// Minimum size: up to the client's hardware address.
+const MIN_LEN: usize = 34;
 
-/// Reads a datagram; `None` when it is no DHCP message.
+/// Parses a datagram. Returns `None` if it is not a DHCP message.
 #[must_use]
 pub fn parse(time_ns: i64, datagram: &Datagram<'_>) -> Option<DhcpMessage> {
     let bytes = datagram.payload;
     let cut = (bytes.len() as u64) < u64::from(datagram.payload_bytes);
-    let head: &[u8; MIN] = bytes.first_chunk()?;
+    let head: &[u8; MIN_LEN] = bytes.first_chunk()?;
     let request = match head[0] {
         1 => true,
         2 => false,
@@ -28,7 +28,7 @@ pub fn parse(time_ns: i64, datagram: &Datagram<'_>) -> Option<DhcpMessage> {
     };
     let plain = bytes.len() >= OPTIONS_AT && bytes[OPTIONS_AT - 4..OPTIONS_AT] != MAGIC;
     if plain && (head[1], head[2]) != (1, 6) {
-        // Not BOOTP without options, but something else on its port.
+        // Not plain BOOTP, but another protocol on its port.
         return None;
     }
     let address = |at: usize| {
@@ -47,7 +47,7 @@ pub fn parse(time_ns: i64, datagram: &Datagram<'_>) -> Option<DhcpMessage> {
         transaction: u32::from_be_bytes([head[4], head[5], head[6], head[7]]),
         client_mac: ethernet.then_some(MacAddress(mac)).filter(|mac| !mac.is_group_or_zero()),
         seconds: u32::from(u16::from_be_bytes([head[8], head[9]])),
-        // Given by a server; in a request, the client's own.
+        // Assigned by a server; in a request, the client's own.
         address: address(16).or_else(|| address(12)),
         server: None,
         boot_server: address(20).map(|server| server.to_string()),
@@ -61,29 +61,30 @@ pub fn parse(time_ns: i64, datagram: &Datagram<'_>) -> Option<DhcpMessage> {
         cut,
         malformed: false,
     };
-    let mut found = Found::default();
-    // Behind another mark stand a vendor's own fields, not options.
-    let mut complete = plain || found.options(bytes.get(OPTIONS_AT..).unwrap_or_default());
-    // The fields for names may hold options instead.
-    if found.overload & 1 != 0 {
-        complete &= found.options(bytes.get(108..236).unwrap_or_default());
+    let mut parsed = ParsedOptions::default();
+    // With another magic number, vendor-specific fields follow instead of options.
+    let mut complete = plain || parsed.options(bytes.get(OPTIONS_AT..).unwrap_or_default());
+    // The name fields may contain options instead.
+    if parsed.overload & 1 != 0 {
+        complete &= parsed.options(bytes.get(108..236).unwrap_or_default());
     } else if let Some(file) = text(bytes.get(108..236)) {
         message.boot_file = Some(file);
     }
-    if found.overload & 2 != 0 {
-        complete &= found.options(bytes.get(44..108).unwrap_or_default());
+    if parsed.overload & 2 != 0 {
+        complete &= parsed.options(bytes.get(44..108).unwrap_or_default());
     }
     message.malformed = !complete && !cut;
-    // An end mark before the cut means that nothing is missing.
+    // An end option before the truncation means that nothing is missing.
     message.cut = cut && !complete;
-    found.fill(&mut message);
+    parsed.fill(&mut message);
     Some(message)
 }
 
-/// The station that a DHCP message is of, without reading its options; `None` when it is no DHCP message or names no station.
+/// Reads only the client's MAC address, without parsing options. Returns `None` if the datagram is not a DHCP message
+/// or has no MAC address.
 #[must_use]
 pub fn station(datagram: &Datagram<'_>) -> Option<MacAddress> {
-    let head: &[u8; MIN] = datagram.payload.first_chunk()?;
+    let head: &[u8; MIN_LEN] = datagram.payload.first_chunk()?;
     if !matches!(head[..3], [1 | 2, 1, 6]) {
         return None;
     }
@@ -98,7 +99,7 @@ fn text(bytes: Option<&[u8]>) -> Option<String> {
 }
 
 #[derive(Debug, Default)]
-struct Found {
+struct ParsedOptions {
     kind: Option<u8>,
     server: Option<Ipv4Addr>,
     requested: Option<Ipv4Addr>,
@@ -112,8 +113,8 @@ struct Found {
     overload: u8,
 }
 
-impl Found {
-    /// Reads options; answers whether they end as they should.
+impl ParsedOptions {
+    /// Parses options. Returns true if they end with an end option.
     fn options(&mut self, mut rest: &[u8]) -> bool {
         while let Some((&code, after)) = rest.split_first() {
             match code {
@@ -139,12 +140,12 @@ impl Found {
             (60, _) => self.vendor_class = name(data),
             (66, _) => self.server_name = text(Some(data)),
             (67, _) => self.boot_file = text(Some(data)),
-            // RFC 3004 has lengths inside; most clients just write text.
+            // RFC 3004 prescribes length prefixes, but most clients send plain text.
             (77, [length, rest @ ..]) if usize::from(*length) == rest.len() => self.user_class = name(rest),
             (77, _) => self.user_class = name(data),
             (93, &[high, low, ..]) => self.architecture = Some(u16::from_be_bytes([high, low])),
             (97, _) => self.machine_id = machine_id(data),
-            // A long option comes in parts (RFC 3396).
+            // Long options are split (RFC 3396).
             (43, _) if self.vendor.len() < 4096 => self.vendor.extend_from_slice(data),
             _ => {}
         }
@@ -161,7 +162,7 @@ impl Found {
             Some(7) => DhcpKind::Release,
             Some(8) => DhcpKind::Inform,
             Some(_) => DhcpKind::Other,
-            // All of it is there and no kind is in it: that is BOOTP, which has none.
+            // The message is complete and has no type option: plain BOOTP.
             None if !message.cut && !message.malformed => match message.kind {
                 DhcpKind::SomeRequest => DhcpKind::BootRequest,
                 _ => DhcpKind::BootReply,
@@ -230,7 +231,7 @@ fn menu(mut rest: &[u8]) -> Vec<String> {
     entries
 }
 
-/// Whether a datagram's ports are those of DHCP.
+/// True if a port is a DHCP port.
 #[must_use]
 pub fn is_dhcp(source: SocketAddr, destination: SocketAddr) -> bool {
     source.is_ipv4() && (PORTS.contains(&source.port()) || PORTS.contains(&destination.port()))
@@ -241,7 +242,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn message(kind: u8, options: &[u8]) -> Vec<u8> {
+    fn encode(kind: u8, options: &[u8]) -> Vec<u8> {
         let mut bytes = vec![0; OPTIONS_AT];
         bytes[0] = if matches!(kind, 2 | 5 | 6) { 2 } else { 1 };
         (bytes[1], bytes[2]) = (1, 6);
@@ -255,7 +256,7 @@ mod tests {
         bytes
     }
 
-    fn parsed(bytes: &[u8], whole: usize) -> Option<DhcpMessage> {
+    fn parse_bytes(bytes: &[u8], whole: usize) -> Option<DhcpMessage> {
         let datagram = Datagram {
             source: "0.0.0.0:68".parse().unwrap(),
             destination: "255.255.255.255:67".parse().unwrap(),
@@ -267,24 +268,24 @@ mod tests {
     }
 
     #[test]
-    fn a_discover_of_firmware() {
+    fn parses_firmware_discover() {
         let mut options = vec![60, 32];
         options.extend(b"PXEClient:Arch:00007:UNDI:003016");
         options.extend([93, 2, 0, 7, 97, 17, 0]);
         options.extend([0x33, 0x22, 0x11, 0x00, 0x55, 0x44, 0x77, 0x66, 8, 9, 10, 11, 12, 13, 14, 15]);
-        let bytes = message(1, &options);
-        let found = parsed(&bytes, bytes.len()).unwrap();
-        assert_eq!(found.kind, DhcpKind::Discover);
-        assert_eq!(found.transaction, 0x8550_4B50);
-        assert_eq!(found.client_mac.unwrap().to_string(), "52:54:00:77:00:01");
-        assert_eq!(found.vendor_class, "PXEClient:Arch:00007:UNDI:003016");
-        assert_eq!((found.architecture, found.seconds), (Some(7), 4));
-        assert_eq!(found.machine_id.as_deref(), Some("00112233-4455-6677-0809-0a0b0c0d0e0f"));
-        assert!(!found.cut && !found.malformed);
+        let bytes = encode(1, &options);
+        let message = parse_bytes(&bytes, bytes.len()).unwrap();
+        assert_eq!(message.kind, DhcpKind::Discover);
+        assert_eq!(message.transaction, 0x8550_4B50);
+        assert_eq!(message.client_mac.unwrap().to_string(), "52:54:00:77:00:01");
+        assert_eq!(message.vendor_class, "PXEClient:Arch:00007:UNDI:003016");
+        assert_eq!((message.architecture, message.seconds), (Some(7), 4));
+        assert_eq!(message.machine_id.as_deref(), Some("00112233-4455-6677-0809-0a0b0c0d0e0f"));
+        assert!(!message.cut && !message.malformed);
     }
 
     #[test]
-    fn an_offer_of_a_boot_server_with_a_menu() {
+    fn parses_offer_with_pxe_menu() {
         let mut options = vec![60, 9];
         options.extend(b"PXEClient");
         let menu = b"\x06\x01\x0b\x08\x07\x80\x00\x01\x0a\x00\x00\x01\x09\x0e\x00\x00\x05Local\x80\x00\x03WDS\x0a\x05\x08Pick\xff";
@@ -292,16 +293,16 @@ mod tests {
         options.extend(menu);
         options.extend([54, 4, 10, 0, 0, 1, 67, 5]);
         options.extend(b"a.efi");
-        let mut bytes = message(2, &options);
+        let mut bytes = encode(2, &options);
         bytes[20..24].copy_from_slice(&[10, 0, 0, 2]);
-        let found = parsed(&bytes, bytes.len()).unwrap();
-        assert_eq!(found.kind, DhcpKind::Offer);
-        assert_eq!(found.address, None);
-        assert_eq!(found.server, Some("10.0.0.1".parse().unwrap()));
-        assert_eq!(found.boot_server.as_deref(), Some("10.0.0.2"));
-        assert_eq!(found.boot_file.as_deref(), Some("a.efi"));
+        let message = parse_bytes(&bytes, bytes.len()).unwrap();
+        assert_eq!(message.kind, DhcpKind::Offer);
+        assert_eq!(message.address, None);
+        assert_eq!(message.server, Some("10.0.0.1".parse().unwrap()));
+        assert_eq!(message.boot_server.as_deref(), Some("10.0.0.2"));
+        assert_eq!(message.boot_file.as_deref(), Some("a.efi"));
         assert_eq!(
-            found.pxe,
+            message.pxe,
             PxeOptions {
                 present: true,
                 discovery_control: Some(11),
@@ -314,33 +315,33 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_is_said_and_what_is_wrong_too() {
-        let bytes = message(1, &[60, 3, b'a', b'b', b'c']);
-        let found = parsed(&bytes[..54], bytes.len()).unwrap();
-        assert_eq!((found.kind, found.cut, found.malformed), (DhcpKind::SomeRequest, true, false));
-        assert!(found.client_mac.is_some());
-        // Cut in the padding after the end mark: nothing is missing.
-        assert!(!parsed(&bytes, bytes.len() + 60).unwrap().cut);
-        let wrong = message(1, &[60, 200, b'a']);
-        let found = parsed(&wrong, wrong.len()).unwrap();
-        assert_eq!((found.kind, found.cut, found.malformed), (DhcpKind::Discover, false, true));
-        assert_eq!(parsed(&bytes[..20], bytes.len()), None);
+    fn reports_truncated_and_malformed_messages() {
+        let bytes = encode(1, &[60, 3, b'a', b'b', b'c']);
+        let message = parse_bytes(&bytes[..54], bytes.len()).unwrap();
+        assert_eq!((message.kind, message.cut, message.malformed), (DhcpKind::SomeRequest, true, false));
+        assert!(message.client_mac.is_some());
+        // Truncated in the padding after the end option: nothing is missing.
+        assert!(!parse_bytes(&bytes, bytes.len() + 60).unwrap().cut);
+        let wrong = encode(1, &[60, 200, b'a']);
+        let message = parse_bytes(&wrong, wrong.len()).unwrap();
+        assert_eq!((message.kind, message.cut, message.malformed), (DhcpKind::Discover, false, true));
+        assert_eq!(parse_bytes(&bytes[..20], bytes.len()), None);
         let mut other = bytes;
         other[OPTIONS_AT - 1] = 0;
-        // Without the mark it is plain BOOTP; and something else when the hardware is no Ethernet.
-        let plain = parsed(&other, other.len()).unwrap();
+        // Without the magic number it is plain BOOTP, or another protocol if the hardware type is not Ethernet.
+        let plain = parse_bytes(&other, other.len()).unwrap();
         assert_eq!((plain.kind, plain.cut, plain.malformed), (DhcpKind::BootRequest, false, false));
         other[1] = 7;
-        assert_eq!(parsed(&other, other.len()), None);
+        assert_eq!(parse_bytes(&other, other.len()), None);
     }
 
     proptest! {
         #[test]
-        fn any_options_are_read_or_refused(options in proptest::collection::vec(any::<u8>(), 0..300), cut in 0_usize..600) {
-            let bytes = message(2, &options);
+        fn accepts_any_options(options in proptest::collection::vec(any::<u8>(), 0..300), cut in 0_usize..600) {
+            let bytes = encode(2, &options);
             let cut = &bytes[..cut.min(bytes.len())];
-            let found = parsed(cut, bytes.len());
-            // The short look finds the same station.
+            let message = parse_bytes(cut, bytes.len());
+            // `station` agrees with the full parser.
             let datagram = Datagram {
                 source: "0.0.0.0:68".parse().unwrap(),
                 destination: "255.255.255.255:67".parse().unwrap(),
@@ -348,7 +349,7 @@ mod tests {
                 payload_bytes: bytes.len() as u32,
                 fragment: None,
             };
-            prop_assert_eq!(station(&datagram), found.and_then(|found| found.client_mac));
+            prop_assert_eq!(station(&datagram), message.and_then(|message| message.client_mac));
             let _ = pxe_options(&options);
         }
     }

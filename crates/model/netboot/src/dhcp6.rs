@@ -1,4 +1,4 @@
-//! DHCPv6 messages (RFC 8415) with the options of network boot (RFC 5970).
+//! Parses DHCPv6 messages (RFC 8415) with network boot options (RFC 5970).
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
@@ -12,21 +12,21 @@ pub const PORTS: [u16; 2] = [546, 547];
 
 const RELAY_FORWARD: u8 = 12;
 const RELAY_REPLY: u8 = 13;
-/// Relays in a row that are looked through.
-const RELAYS: usize = 4;
+/// Maximum number of nested relays.
+const MAX_RELAYS: usize = 4;
 
-/// Whether a datagram's ports are those of DHCPv6.
+/// True if a port is a DHCPv6 port.
 #[must_use]
 pub fn is_dhcp(source: SocketAddr, destination: SocketAddr) -> bool {
     source.is_ipv6() && (PORTS.contains(&source.port()) || PORTS.contains(&destination.port()))
 }
 
-/// Reads a datagram; `None` when it is no DHCPv6 message. `client_mac` is the station that a message seen on the client's own link
-/// came from or goes to, used where the message itself does not name it.
+/// Parses a datagram. Returns `None` if it is not a DHCPv6 message. `client_mac` is the client's MAC address from the
+/// link layer, used if the message has none and was not relayed.
 #[must_use]
 pub fn parse(time_ns: i64, datagram: &Datagram<'_>, client_mac: Option<MacAddress>) -> Option<DhcpMessage> {
     let cut = (datagram.payload.len() as u64) < u64::from(datagram.payload_bytes);
-    let (bytes, relay) = inside(datagram.payload)?;
+    let (bytes, relay) = unwrap_relays(datagram.payload)?;
     let (head, rest) = bytes.split_first_chunk::<4>()?;
     let kind = match head[0] {
         1 => DhcpKind::Solicit,
@@ -76,10 +76,10 @@ pub fn parse(time_ns: i64, datagram: &Datagram<'_>, client_mac: Option<MacAddres
     Some(message)
 }
 
-/// The client's or server's own message, out of the envelopes of relays, and the outermost relay's address.
-fn inside(mut bytes: &[u8]) -> Option<(&[u8], Option<IpAddr>)> {
+/// Unwraps relayed messages. Returns the inner message and the outermost relay's address.
+fn unwrap_relays(mut bytes: &[u8]) -> Option<(&[u8], Option<IpAddr>)> {
     let mut relay = None;
-    for _ in 0..RELAYS {
+    for _ in 0..MAX_RELAYS {
         let kind = *bytes.first()?;
         if kind != RELAY_FORWARD && kind != RELAY_REPLY {
             return Some((bytes, relay));
@@ -110,9 +110,9 @@ fn fill(message: &mut DhcpMessage, code: u16, data: &[u8]) {
     match (code, data) {
         (1, _) => {
             if message.client_mac.is_none() {
-                message.client_mac = unique_id_mac(data);
+                message.client_mac = duid_mac(data);
             }
-            // A unique id made of the machine's UUID.
+            // A DUID based on the machine's UUID.
             if let [0, 4, id @ ..] = data
                 && id.len() == 16
             {
@@ -121,13 +121,13 @@ fn fill(message: &mut DhcpMessage, code: u16, data: &[u8]) {
                 message.machine_id = crate::dhcp::machine_id(&bytes);
             }
         }
-        // An association for an address: id and two times, then options.
+        // An identity association: id and two times, then options.
         (3, _) => message.address = message.address.or_else(|| first_address(data.get(12..)?)),
         (4, _) => message.address = message.address.or_else(|| first_address(data.get(4..)?)),
         // Elapsed time, in hundredths of a second.
         (8, &[high, low]) => message.seconds = u32::from(u16::from_be_bytes([high, low])) / 100,
         (15, [_, _, text @ ..]) => message.user_class = name(text),
-        // An enterprise number, then texts with their lengths.
+        // An enterprise number, then length-prefixed strings.
         (16, [_, _, _, _, _, _, text @ ..]) => message.vendor_class = name(text),
         (59, _) => {
             let url = name(data);
@@ -150,8 +150,8 @@ fn first_address(mut rest: &[u8]) -> Option<IpAddr> {
     }
 }
 
-/// The Ethernet address in a unique id made of one (kinds 1 and 3).
-fn unique_id_mac(data: &[u8]) -> Option<MacAddress> {
+/// The Ethernet address in a link-layer DUID (types 1 and 3).
+fn duid_mac(data: &[u8]) -> Option<MacAddress> {
     let mac = match data {
         [0, 1, 0, 1, _, _, _, _, mac @ ..] | [0, 3, 0, 1, mac @ ..] => mac,
         _ => return None,
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_with_a_file_to_load() {
+    fn parses_reply_with_boot_file() {
         let found = parsed(&reply()).unwrap();
         assert_eq!(found.kind, DhcpKind::Reply);
         assert_eq!(found.transaction, 0x6B_1D08);
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn relays_are_looked_through() {
+    fn unwraps_relayed_messages() {
         let mut bytes = vec![RELAY_REPLY, 0];
         bytes.extend("fd00::9".parse::<Ipv6Addr>().unwrap().octets());
         bytes.extend([0; 16]);
@@ -232,7 +232,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..300), kind in 0_u8..14) {
+        fn accepts_any_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..300), kind in 0_u8..14) {
             let mut message = vec![kind];
             message.extend(bytes);
             let _ = parsed(&message);

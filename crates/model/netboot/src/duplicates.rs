@@ -1,9 +1,10 @@
-//! Frames that one capture holds twice: a mirror of both directions, several components of one machine's network stack, an
-//! interface with and without its VLAN.
+//! Detects frames captured more than once: by a mirror port of both directions, by several components of a network
+//! stack, or on an interface with and without its VLAN.
 //!
-//! A copy has the same packet inside, whatever the link around it says. A sender that repeats itself makes a new packet, with
-//! another identification, and not within a millisecond. IPv6 and some IPv4 senders write no identification: there a twin
-//! counts as a copy only when the capture has been seen to double what no sender doubles at once, a request.
+//! A copy has the same IP packet in a possibly different link-layer frame. A sender that retransmits creates a new
+//! packet with another identification, and not within a millisecond. IPv6 and some IPv4 senders write no
+//! identification: such a packet counts as a copy only if the capture has also duplicated a request, which no sender
+//! sends twice at once.
 
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::net::SocketAddr;
@@ -14,64 +15,65 @@ use crate::frame::{Datagram, Frame, Packet, Segment};
 use crate::tftp;
 use crate::{dhcp4, dhcp6};
 
-/// Frames remembered.
+/// Number of frames remembered.
 const SLOTS: usize = 1 << 13;
-/// Copies with the same identification are no further apart, ns.
-const APART_NS: i64 = 10_000_000;
-/// Copies without an identification are no further apart, ns: no client asks again so soon.
-const APART_UNNUMBERED_NS: i64 = 1_000_000;
-/// Bytes of a payload that are compared.
-const COMPARED: usize = 96;
+/// Maximum interval between copies with the same identification, ns.
+const MAX_INTERVAL_NS: i64 = 10_000_000;
+/// Maximum interval between copies without an identification, ns; no client retries that soon.
+const MAX_UNNUMBERED_INTERVAL_NS: i64 = 1_000_000;
+/// Number of payload bytes compared.
+const COMPARED_LEN: usize = 96;
 
 /// The frames of the last milliseconds.
 #[derive(Clone, Debug)]
-pub(crate) struct Duplicates {
-    /// By the low bits of the digest: the digest, and when it was first seen.
+pub(crate) struct DuplicateDetector {
+    /// Indexed by the low bits of the digest: digest and first time.
     seen: Box<[(u64, i64)]>,
-    /// Whether requests were doubled.
-    doubles_requests: bool,
+    /// True if a request was duplicated.
+    has_duplicated_requests: bool,
     hashes: DefaultHashBuilder,
 }
 
-impl Default for Duplicates {
+impl Default for DuplicateDetector {
     fn default() -> Self {
         Self {
             seen: vec![(0, i64::MIN); SLOTS].into_boxed_slice(),
-            doubles_requests: false,
+            has_duplicated_requests: false,
             hashes: DefaultHashBuilder::default(),
         }
     }
 }
 
-impl Duplicates {
-    /// Whether the packet was there already, a moment ago.
+impl DuplicateDetector {
+    /// True if the same packet was captured a moment ago.
     pub(crate) fn is_copy(&mut self, frame: &Frame<'_>) -> bool {
         let (digest, request) = match &frame.packet {
-            Packet::Udp(datagram) => {
-                (of_datagram(self.start(frame, datagram.source, datagram.destination), datagram), is_request(datagram))
-            }
-            // Fragments share an identification and are told apart by their place.
+            Packet::Udp(datagram) => (
+                digest_datagram(self.start(frame, datagram.source, datagram.destination), datagram),
+                is_request(datagram),
+            ),
+            // Fragments share an identification and differ by their offset.
             Packet::LaterFragment { of, offset, bytes } => (self.hashes.hash_one((of, offset, bytes)), false),
             Packet::Tcp(segment) => (
-                of_segment(self.start(frame, segment.source, segment.destination), segment),
+                digest_segment(self.start(frame, segment.source, segment.destination), segment),
                 segment.syn && !segment.ack,
             ),
             _ => return false,
         };
         let slot = &mut self.seen[digest as usize % SLOTS];
         let (seen, time_ns) = *slot;
-        let apart = frame.time_ns.saturating_sub(time_ns);
-        if seen != digest || !(0..=APART_NS).contains(&apart) {
+        let interval_ns = frame.time_ns.saturating_sub(time_ns);
+        if seen != digest || !(0..=MAX_INTERVAL_NS).contains(&interval_ns) {
             *slot = (digest, frame.time_ns);
             return false;
         }
-        let soon = apart <= APART_UNNUMBERED_NS;
-        self.doubles_requests |= request && soon;
+        let soon = interval_ns <= MAX_UNNUMBERED_INTERVAL_NS;
+        self.has_duplicated_requests |= request && soon;
         let fragment = match &frame.packet {
             Packet::Udp(datagram) => datagram.fragment.is_some(),
             packet => matches!(packet, Packet::LaterFragment { .. }),
         };
-        frame.identification.is_some() || fragment || (soon && self.doubles_requests)
+        frame.identification.is_some() || fragment || (soon && self.has_duplicated_requests)
     }
 
     fn start(&self, frame: &Frame<'_>, source: SocketAddr, destination: SocketAddr) -> impl Hasher + use<> {
@@ -88,21 +90,21 @@ fn is_request(datagram: &Datagram<'_>) -> bool {
         || (dhcp6::is_dhcp(source, destination) && destination.port() == dhcp6::PORTS[1])
 }
 
-fn of_datagram(mut hasher: impl Hasher, datagram: &Datagram<'_>) -> u64 {
+fn digest_datagram(mut hasher: impl Hasher, datagram: &Datagram<'_>) -> u64 {
     (datagram.payload_bytes, datagram.fragment).hash(&mut hasher);
-    compared(datagram.payload).hash(&mut hasher);
+    compared_part(datagram.payload).hash(&mut hasher);
     hasher.finish()
 }
 
-fn of_segment(mut hasher: impl Hasher, segment: &Segment<'_>) -> u64 {
+fn digest_segment(mut hasher: impl Hasher, segment: &Segment<'_>) -> u64 {
     let numbers = (segment.sequence, segment.acknowledgment, segment.window, segment.payload_bytes);
     (numbers, [segment.syn, segment.ack, segment.fin, segment.reset]).hash(&mut hasher);
-    compared(segment.payload).hash(&mut hasher);
+    compared_part(segment.payload).hash(&mut hasher);
     hasher.finish()
 }
 
-fn compared(payload: &[u8]) -> &[u8] {
-    payload.get(..COMPARED).unwrap_or(payload)
+fn compared_part(payload: &[u8]) -> &[u8] {
+    payload.get(..COMPARED_LEN).unwrap_or(payload)
 }
 
 #[cfg(test)]
@@ -127,24 +129,24 @@ mod tests {
     }
 
     #[test]
-    fn numbered_packets_are_copies_at_once_and_repeats_are_not() {
-        let mut duplicates = Duplicates::default();
+    fn same_identification_is_a_copy() {
+        let mut duplicates = DuplicateDetector::default();
         assert!(!duplicates.is_copy(&frame(0, 40_000, b"\0\x04\0\x01", Some(7))));
         assert!(duplicates.is_copy(&frame(40_000, 40_000, b"\0\x04\0\x01", Some(7))));
-        // Sent again: another number.
+        // A retransmission has another identification.
         assert!(!duplicates.is_copy(&frame(80_000, 40_000, b"\0\x04\0\x01", Some(8))));
-        // The number came round.
+        // The identification was reused.
         assert!(!duplicates.is_copy(&frame(90_000_000, 40_000, b"\0\x04\0\x01", Some(7))));
     }
 
     #[test]
-    fn unnumbered_twins_are_copies_only_where_requests_are_doubled_too() {
-        let mut duplicates = Duplicates::default();
-        // The Sorcerer's Apprentice doubles blocks and acknowledgments.
+    fn without_identification_requires_duplicated_request() {
+        let mut duplicates = DuplicateDetector::default();
+        // The Sorcerer's Apprentice bug duplicates blocks and acknowledgments.
         assert!(!duplicates.is_copy(&frame(0, 69, b"\0\x01a\0octet\0", None)));
         assert!(!duplicates.is_copy(&frame(1_000, 40_000, b"\0\x04\0\x01", None)));
         assert!(!duplicates.is_copy(&frame(2_000, 40_000, b"\0\x04\0\x01", None)));
-        // A capture doubles requests as well; asked again after a second is no copy.
+        // The capture also duplicates requests; a retry after a second is not a copy.
         assert!(!duplicates.is_copy(&frame(1_000_000_000, 69, b"\0\x01a\0octet\0", None)));
         assert!(duplicates.is_copy(&frame(1_000_020_000, 69, b"\0\x01a\0octet\0", None)));
         assert!(!duplicates.is_copy(&frame(1_000_030_000, 40_000, b"\0\x04\0\x02", None)));

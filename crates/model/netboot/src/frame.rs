@@ -1,4 +1,4 @@
-//! A frame, as far as a network boot is concerned.
+//! A decoded frame of a capture.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -7,63 +7,58 @@ use serde::Serialize;
 
 use crate::address::MacAddress;
 
-/// A frame of the capture, its headers decoded.
+/// A frame with decoded headers.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
-    /// When it was captured, ns since the capture's first frame.
+    /// Capture time, ns since the first frame.
     pub time_ns: i64,
-    /// Bytes it had on the wire, without preamble and checksum.
+    /// Size on the wire, bytes, without preamble and checksum.
     pub wire_bytes: u32,
-    /// Who sent it, where the link tells.
+    /// Sender, if the link layer has addresses.
     pub source: Option<MacAddress>,
-    /// Whom it was sent to, where the link tells.
+    /// Receiver, if the link layer has addresses.
     pub destination: Option<MacAddress>,
-    /// Identification of the IP packet; `None` with IPv6, and where the sender leaves it zero.
+    /// Identification of the IP packet; `None` with IPv6, and if the sender writes zero.
     pub identification: Option<u16>,
-    /// What it carries.
     pub packet: Packet<'a>,
 }
 
-/// What a frame carries.
+/// Content of a frame.
 #[derive(Clone, Copy, Debug)]
 pub enum Packet<'a> {
     /// A UDP datagram, or the first fragment of one.
     Udp(Datagram<'a>),
     /// A TCP segment.
     Tcp(Segment<'a>),
-    /// A fragment of a datagram other than the first.
+    /// A fragment other than the first.
     LaterFragment {
-        /// Which datagram.
+        /// The datagram it belongs to.
         of: FragmentKey,
-        /// Its place in the datagram, bytes.
+        /// Offset in the datagram, bytes.
         offset: u16,
-        /// Bytes of the datagram that it carries.
+        /// Number of datagram bytes in this fragment.
         bytes: u32,
     },
-    /// A question whether an address is in use: ARP, ICMP echo, or a neighbor solicitation.
+    /// An address probe: ARP, ICMP echo, or neighbor solicitation.
     AddressProbe {
-        /// The address asked about.
+        /// The probed address.
         target: IpAddr,
     },
-    /// An answer that an address is in use: ARP, ICMP echo reply, or a neighbor advertisement.
-    AddressAnswer {
-        /// The address.
-        address: IpAddr,
-    },
-    /// A router or host says that a packet could not be delivered (ICMP).
+    /// A reply that an address is in use: ARP, ICMP echo reply, or neighbor advertisement.
+    AddressAnswer { address: IpAddr },
+    /// An ICMP report that a packet could not be delivered.
     Unreachable(Undelivered),
-    /// Something else.
+    /// Anything else.
     Other,
 }
 
-/// What ICMP says about a packet that could not be delivered.
+/// An ICMP report about a packet that could not be delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Undelivered {
-    /// Who says so.
+    /// Sender of the report.
     pub by: IpAddr,
-    /// Why.
     pub reason: UndeliveredReason,
-    /// Sender of the packet; the port is zero when it was not quoted.
+    /// Sender of the packet; the port is zero if it was not quoted.
     pub source: SocketAddr,
     /// Receiver of the packet.
     pub destination: SocketAddr,
@@ -75,13 +70,13 @@ named! {
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "snake_case")]
     pub enum UndeliveredReason {
-        /// Nothing listens on the port.
+        /// No process listens on the port.
         Port = "port unreachable",
-        /// The host does not answer on its network.
+        /// The host is down or does not exist.
         Host = "host unreachable",
-        /// No route leads to the network.
+        /// No route to the network.
         Network = "network unreachable",
-        /// A filter forbids it.
+        /// Blocked by a filter.
         Prohibited = "administratively prohibited",
         /// The packet is too large for the next link and must not be fragmented.
         TooLarge = "packet too large",
@@ -90,7 +85,7 @@ named! {
     }
 }
 
-/// Tells the datagram that a fragment belongs to.
+/// Identifies the datagram of a fragment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FragmentKey {
     /// Sender.
@@ -108,11 +103,11 @@ pub struct Datagram<'a> {
     pub source: SocketAddr,
     /// Receiver.
     pub destination: SocketAddr,
-    /// Payload, as far as it was captured and lies in this fragment.
+    /// Payload, as far as it was captured and is in this fragment.
     pub payload: &'a [u8],
-    /// Bytes of the whole payload, by the datagram's own length.
+    /// Size of the whole payload, bytes, from the datagram's length field.
     pub payload_bytes: u32,
-    /// Which datagram, when this is its first fragment, and the bytes of IP payload that this fragment carries.
+    /// For a first fragment: the datagram, and the bytes of IP payload in this fragment.
     pub fragment: Option<(FragmentKey, u32)>,
 }
 
@@ -127,20 +122,16 @@ pub struct Segment<'a> {
     pub sequence: u32,
     /// Next sequence number the sender expects.
     pub acknowledgment: u32,
-    /// Opens a connection.
     pub syn: bool,
-    /// Acknowledges.
     pub ack: bool,
-    /// Ends a direction.
     pub fin: bool,
-    /// Breaks the connection.
     pub reset: bool,
-    /// Receive window as written, before scaling.
+    /// Receive window field, before scaling.
     pub window: u16,
-    /// Shift of later windows; in segments that open a connection.
+    /// Window scale of later segments, from a SYN.
     pub window_shift: Option<u8>,
     /// Payload, as far as it was captured.
     pub payload: &'a [u8],
-    /// Bytes of the whole payload, by the packet's own length.
+    /// Size of the whole payload, bytes, from the packet's length field.
     pub payload_bytes: u32,
 }

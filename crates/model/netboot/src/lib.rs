@@ -1,16 +1,15 @@
-//! What a network boot says on the wire: frames as typed messages, and the transfers and exchanges made of them.
+//! Analyzes the network traffic of a network boot: decoded frames in, typed messages, transfers and connections out.
 //!
-//! A reader of captures hands over one [`Frame`](frame::Frame) after the other; [`Follower`] keeps what an analysis needs and lets
-//! the frame go.
+//! A capture reader passes [`Frame`](frame::Frame)s one by one; [`Follower`] keeps only what an analysis needs.
 //!
 //! # Design constraints
 //!
-//! * Pure: knows no file and no container; frames come in, a [`Capture`] comes out.
-//! * Streaming: memory grows with the number of transfers, exchanges and connections, never with their length, and those
-//!   are bounded ([`limits`]). What exceeds a bound is counted as a loss.
-//! * Payloads come from the network: every length is checked before it is used, and a message that is cut says so
-//!   instead of giving made-up values.
-//! * Times are nanoseconds since the capture's first frame, as recorded.
+//! * Pure: no files and no capture formats; frames come in, a [`Capture`] comes out.
+//! * Streaming: memory grows with the number of transfers, messages and connections, not with their size, and that
+//!   number is limited ([`limits`]). Exceeding a limit is counted as a loss.
+//! * Payloads are untrusted: every length is checked before use, and truncated messages are marked instead of being
+//!   completed with made-up values.
+//! * Times are nanoseconds since the first frame of the capture, as recorded.
 
 #![forbid(unsafe_code)]
 
@@ -22,17 +21,17 @@ pub mod dhcp;
 pub mod dhcp4;
 pub mod dhcp6;
 mod duplicates;
-mod follow;
 pub mod frame;
+pub mod histogram;
 pub mod limits;
 pub mod lookup;
 pub mod losses;
-pub mod spread;
 pub mod tftp;
+mod tracker;
 pub mod transfer;
 pub mod turnaround;
 pub mod window;
 
 pub use address::MacAddress;
 pub use capture::{Capture, CaptureFile};
-pub use follow::Follower;
+pub use tracker::Follower;

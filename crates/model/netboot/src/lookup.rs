@@ -1,52 +1,51 @@
-//! Names that clients look up before they load.
+//! Reads DNS lookups of clients.
 
 use std::net::IpAddr;
 
 use crate::frame::Datagram;
-use crate::limits::{LOOKUPS, NAME};
+use crate::limits::{MAX_LOOKUPS, MAX_NAME_LEN};
 
-/// Port of name servers.
+/// DNS port.
 pub const PORT: u16 = 53;
 
-/// A name that was looked up.
+/// A DNS lookup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lookup {
-    /// Who asked.
     pub client: IpAddr,
-    /// The name.
+    /// The name to resolve.
     pub name: String,
-    /// Number that question and answer share.
+    /// Transaction id.
     id: u16,
-    /// Time of the first question, ns.
+    /// Time of the first query, ns.
     pub asked_ns: i64,
-    /// Time of the answer, ns.
+    /// Time of the response, ns.
     pub answered_ns: Option<i64>,
-    /// Code of the answer, 0 when the server knows the name (RFC 1035, 4.1.1); `None` without an answer.
+    /// Response code; 0 if the server knows the name (RFC 1035, section 4.1.1); `None` without a response.
     pub code: Option<u8>,
-    /// Whether an answer held a record.
+    /// True if a response had a record.
     pub found: bool,
 }
 
-/// Notes a question or an answer; says whether there was room for it.
-pub(crate) fn see(lookups: &mut Vec<Lookup>, time_ns: i64, datagram: &Datagram<'_>) -> bool {
-    let Some((id, answer, name)) = parse(datagram.payload) else { return true };
-    let client = if answer { datagram.destination.ip() } else { datagram.source.ip() };
-    let full = lookups.len() >= LOOKUPS;
-    // Answers come soon or not at all: the latest questions are looked at only.
+/// Records a query or a response. Returns false if there is no room.
+pub(crate) fn record(lookups: &mut Vec<Lookup>, time_ns: i64, datagram: &Datagram<'_>) -> bool {
+    let Some((id, is_response, name)) = parse(datagram.payload) else { return true };
+    let client = if is_response { datagram.destination.ip() } else { datagram.source.ip() };
+    let full = lookups.len() >= MAX_LOOKUPS;
+    // Responses arrive soon or not at all, so only the latest queries are considered.
     let known = lookups
         .iter_mut()
         .rev()
         .take(64)
         .find(|lookup| lookup.id == id && lookup.client == client && lookup.name == name);
     match known {
-        Some(lookup) if answer => {
+        Some(lookup) if is_response => {
             lookup.answered_ns = lookup.answered_ns.or(Some(time_ns));
             let (code, records) = head(datagram.payload);
             lookup.code = lookup.code.or(Some(code));
             lookup.found |= code == 0 && records > 0;
         }
         Some(_) => {}
-        None if answer => {}
+        None if is_response => {}
         None if full => return false,
         None => {
             lookups.push(Lookup { client, name, id, asked_ns: time_ns, answered_ns: None, code: None, found: false })
@@ -55,7 +54,7 @@ pub(crate) fn see(lookups: &mut Vec<Lookup>, time_ns: i64, datagram: &Datagram<'
     true
 }
 
-/// Code of an answer and how many records it holds.
+/// The response code and the number of answer records.
 fn head(payload: &[u8]) -> (u8, u16) {
     match payload {
         [_, _, _, code, _, _, high, low, ..] => (code & 15, u16::from_be_bytes([*high, *low])),
@@ -63,15 +62,15 @@ fn head(payload: &[u8]) -> (u8, u16) {
     }
 }
 
-/// Number, whether it is an answer, and the name of the first question.
+/// The transaction id, true for a response, and the name in the first question.
 fn parse(payload: &[u8]) -> Option<(u16, bool, String)> {
     let (head, mut rest) = payload.split_first_chunk::<12>()?;
     let id = u16::from_be_bytes([head[0], head[1]]);
-    let answer = head[2] & 0x80 != 0;
+    let is_response = head[2] & 0x80 != 0;
     let mut name = String::new();
     loop {
         let (&length, after) = rest.split_first()?;
-        // The first name cannot refer to another one.
+        // The first name cannot be a compression pointer.
         if length > 63 {
             return None;
         }
@@ -83,12 +82,12 @@ fn parse(payload: &[u8]) -> Option<(u16, bool, String)> {
             name.push('.');
         }
         name.push_str(&String::from_utf8_lossy(label));
-        if name.len() > NAME {
+        if name.len() > MAX_NAME_LEN {
             return None;
         }
         rest = after;
     }
-    (!name.is_empty()).then_some((id, answer, name))
+    (!name.is_empty()).then_some((id, is_response, name))
 }
 
 #[cfg(test)]
@@ -96,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_question_and_its_answer() {
+    fn pairs_query_and_response() {
         let mut message = vec![0x12, 0x34, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0];
         message.extend(b"\x04boot\x03lan\0\0\x01\0\x01");
         let datagram = |bytes, source: &str, destination: &str| Datagram {
@@ -107,12 +106,12 @@ mod tests {
             fragment: None,
         };
         let mut lookups = Vec::new();
-        assert!(see(&mut lookups, 5, &datagram(&message, "10.0.0.2:4000", "10.0.0.1:53")));
-        assert!(see(&mut lookups, 6, &datagram(&message, "10.0.0.2:4000", "10.0.0.1:53")));
-        let mut answer = message.clone();
-        answer[2] = 0x81;
-        answer[3] = 0x83;
-        assert!(see(&mut lookups, 9, &datagram(&answer, "10.0.0.1:53", "10.0.0.2:4000")));
+        assert!(record(&mut lookups, 5, &datagram(&message, "10.0.0.2:4000", "10.0.0.1:53")));
+        assert!(record(&mut lookups, 6, &datagram(&message, "10.0.0.2:4000", "10.0.0.1:53")));
+        let mut response = message.clone();
+        response[2] = 0x81;
+        response[3] = 0x83;
+        assert!(record(&mut lookups, 9, &datagram(&response, "10.0.0.1:53", "10.0.0.2:4000")));
         assert_eq!(lookups.len(), 1);
         assert_eq!(lookups[0].name, "boot.lan");
         assert_eq!((lookups[0].asked_ns, lookups[0].answered_ns), (5, Some(9)));

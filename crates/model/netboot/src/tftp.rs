@@ -1,98 +1,97 @@
-//! TFTP packets (RFC 1350) with options (RFC 2347, 2348, 2349, 7440) and Microsoft's variable window.
+//! Parses TFTP packets (RFC 1350) with options (RFC 2347, 2348, 2349, 7440) and Microsoft's variable window.
 
 use onoff_trace::named;
 use serde::Serialize;
 
-use crate::limits::NAME;
+use crate::limits::MAX_NAME_LEN;
 
-/// Port that requests go to.
+/// Server port for requests.
 pub const PORT: u16 = 69;
 
-/// A packet.
+/// A TFTP packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
-    /// Asks for a file to be sent.
+    /// Requests to read a file.
     ReadRequest(Request),
-    /// Asks for a file to be taken.
+    /// Requests to write a file.
     WriteRequest(Request),
     /// A block of the file.
     Data {
         /// Block number as sent, 16 bits.
         block: u16,
-        /// For which processor the program is that begins here; `None` where no program begins.
+        /// Target machine of the program that starts in this block, if one does.
         program: Option<ProgramMachine>,
     },
-    /// Acknowledges all blocks up to one.
+    /// Acknowledges all blocks up to and including `block`.
     Acknowledgment {
         /// Block number as sent, 16 bits.
         block: u16,
-        /// Blocks the client wants next: the extra byte of Microsoft's variable window.
+        /// Number of blocks that the client requests next: the extra byte of Microsoft's variable window.
         next_window: Option<u8>,
     },
     /// Ends the transfer.
     Error {
-        /// Code; 8 refuses options.
+        /// Error code; 8: options refused.
         code: u16,
-        /// Text.
         text: String,
     },
     /// Grants options.
     OptionAcknowledgment(Options),
 }
 
-/// A request.
+/// A read or write request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Name of the file; what was captured of it.
+    /// File name, as far as it was captured.
     pub file: String,
-    /// Options asked for.
+    /// Requested options.
     pub options: Options,
 }
 
-/// Options asked for or granted.
+/// Requested or granted options.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Options {
-    /// Bytes per block, `blksize`; 512 without it.
+    /// `blksize`: bytes per block; 512 if missing.
     pub block_size: Option<u32>,
-    /// Blocks per acknowledgment, `windowsize`; 1 without it.
+    /// `windowsize`: blocks per acknowledgment; 1 if missing.
     pub window: Option<u32>,
-    /// Bytes of the file, `tsize`; 0 when the client asks.
+    /// `tsize`: file size, bytes; 0 in a read request.
     pub file_bytes: Option<u64>,
-    /// Seconds before a retransmission, `timeout`.
+    /// `timeout`: seconds before a retransmission.
     pub timeout_s: Option<u32>,
-    /// `multicast` (RFC 2090), as written.
+    /// `multicast` (RFC 2090), verbatim.
     pub multicast: Option<String>,
-    /// `msftwindow`: Microsoft's variable window, 31416 asked and 27182 granted.
+    /// `msftwindow`: Microsoft's variable window; 31416 requests it, 27182 grants it.
     pub variable_window: Option<u32>,
-    /// Names of options that are not listed above.
+    /// Names of other options.
     pub others: Vec<String>,
-    /// Whether options may lie past the captured part of the packet.
+    /// True if options may be beyond the captured part of the packet.
     pub cut: bool,
 }
 
-/// A datagram is no TFTP packet.
+/// Reason why a datagram is not a TFTP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NotTftp {
-    /// Too little of it was captured to tell.
-    Cut,
-    /// It breaks the format.
+pub enum ParseError {
+    /// The captured part is too short to tell.
+    Truncated,
+    /// The packet is malformed.
     Malformed,
 }
 
 impl Message {
-    /// Reads a datagram of `bytes` bytes of which `payload` was captured.
+    /// Parses a datagram of `bytes` bytes, of which `payload` was captured.
     ///
     /// # Errors
-    /// [`NotTftp`].
-    pub fn parse(payload: &[u8], bytes: u32) -> Result<Self, NotTftp> {
+    /// The datagram is truncated or not a TFTP packet.
+    pub fn parse(payload: &[u8], bytes: u32) -> Result<Self, ParseError> {
         let cut = (payload.len() as u64) < u64::from(bytes);
-        let short = if cut { NotTftp::Cut } else { NotTftp::Malformed };
+        let short = if cut { ParseError::Truncated } else { ParseError::Malformed };
         let (opcode, rest) = number(payload).ok_or(short)?;
         match opcode {
             1 | 2 => {
-                let mut texts = Texts { rest, cut };
-                let file = texts.next().ok_or(NotTftp::Malformed)?;
+                let mut texts = Strings { rest, cut };
+                let file = texts.next().ok_or(ParseError::Malformed)?;
                 // The mode: netascii or octet.
                 let _ = texts.next();
                 let request = Request { file, options: options(texts) };
@@ -104,26 +103,26 @@ impl Message {
             }
             4 => {
                 let (block, rest) = number(rest).ok_or(short)?;
-                // Ethernet pads short frames: the datagram's own length counts, not what is left of the frame.
+                // Ethernet pads short frames, so the datagram's own length counts.
                 let next_window = (bytes == 5).then(|| rest.first().copied()).flatten();
                 if bytes > 5 {
-                    return Err(NotTftp::Malformed);
+                    return Err(ParseError::Malformed);
                 }
                 Ok(Self::Acknowledgment { block, next_window })
             }
             5 => {
                 let (code, rest) = number(rest).ok_or(short)?;
-                let text = Texts { rest, cut }.next().unwrap_or_default();
+                let text = Strings { rest, cut }.next().unwrap_or_default();
                 Ok(Self::Error { code, text })
             }
-            6 => Ok(Self::OptionAcknowledgment(options(Texts { rest, cut }))),
-            _ => Err(NotTftp::Malformed),
+            6 => Ok(Self::OptionAcknowledgment(options(Strings { rest, cut }))),
+            _ => Err(ParseError::Malformed),
         }
     }
 }
 
 named! {
-    /// For which processor a UEFI program is (PE/COFF, field `Machine`).
+    /// Target machine of a UEFI program (PE/COFF, field `Machine`).
     #[derive(Hash, Serialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "snake_case")]
@@ -138,7 +137,7 @@ named! {
         Arm64 = "ARM64",
         /// Itanium.
         Itanium = "Itanium",
-        /// EFI byte code, for any processor.
+        /// EFI byte code, for any machine.
         ByteCode = "EFI byte code",
         /// 64-bit RISC-V.
         Riscv64 = "RISC-V (64-bit)",
@@ -147,7 +146,7 @@ named! {
     }
 }
 
-/// The processor that a PE/COFF program at the start of `data` is for.
+/// Target machine of the PE/COFF program at the start of `data`.
 fn program(data: &[u8]) -> Option<ProgramMachine> {
     let head: &[u8; 64] = data.first_chunk()?;
     if head[..2] != *b"MZ" {
@@ -176,15 +175,15 @@ fn number(bytes: &[u8]) -> Option<(u16, &[u8])> {
     Some((u16::from_be_bytes(*head), rest))
 }
 
-/// Texts that each end in a zero byte.
-struct Texts<'a> {
+/// Zero-terminated strings.
+struct Strings<'a> {
     rest: &'a [u8],
-    /// Whether the datagram goes on past `rest`.
+    /// True if the datagram continues after `rest`.
     cut: bool,
 }
 
-impl Texts<'_> {
-    /// The next text; one that the capture cut is given as far as it goes, one that the sender left open as well.
+impl Strings<'_> {
+    /// The next string, also if it was truncated or is not terminated.
     fn next(&mut self) -> Option<String> {
         if self.rest.is_empty() {
             return None;
@@ -198,23 +197,23 @@ impl Texts<'_> {
         Some(name(text))
     }
 
-    /// The next text, if all of it was captured.
-    fn next_whole(&mut self) -> Option<String> {
+    /// The next string, if it was captured completely.
+    fn next_complete(&mut self) -> Option<String> {
         let open = !self.rest.contains(&0);
         let text = self.next()?;
         (!(open && self.cut)).then_some(text)
     }
 }
 
-/// A name from the network, as text of bounded length.
+/// Decodes a name from the network, limited to [`MAX_NAME_LEN`] bytes.
 pub(crate) fn name(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes.get(..NAME).unwrap_or(bytes)).into_owned()
+    String::from_utf8_lossy(bytes.get(..MAX_NAME_LEN).unwrap_or(bytes)).into_owned()
 }
 
-fn options(mut texts: Texts<'_>) -> Options {
+fn options(mut texts: Strings<'_>) -> Options {
     let mut options = Options { cut: texts.cut, ..Options::default() };
-    while let Some(name) = texts.next_whole() {
-        let Some(value) = texts.next_whole() else { break };
+    while let Some(name) = texts.next_complete() {
+        let Some(value) = texts.next_complete() else { break };
         match name.to_ascii_lowercase().as_str() {
             "blksize" => options.block_size = value.parse().ok(),
             "windowsize" => options.window = value.parse().ok(),
@@ -234,12 +233,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn whole(bytes: &[u8]) -> Result<Message, NotTftp> {
+    fn whole(bytes: &[u8]) -> Result<Message, ParseError> {
         Message::parse(bytes, bytes.len() as u32)
     }
 
     #[test]
-    fn requests_and_their_options() {
+    fn parses_request_options() {
         let bytes =
             b"\0\x01boot.wim\0octet\0tsize\x000\0BLKSIZE\x001456\0windowsize\x004\0msftwindow\x0031416\0x\x00y\0";
         let Ok(Message::ReadRequest(request)) = whole(bytes) else {
@@ -257,7 +256,7 @@ mod tests {
                 ..Options::default()
             }
         );
-        // Cut inside the value of windowsize: it is not taken for a 4 that may have been 48.
+        // Truncated within the value of windowsize: the 4 may have been 48, so it is not used.
         let cut = &bytes[..bytes.iter().position(|&byte| byte == b'4').unwrap() + 1];
         let at = bytes.windows(13).position(|part| part == b"windowsize\x004\0").unwrap();
         for length in [cut.len(), at + 12] {
@@ -270,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_say_which_processor_they_are_for() {
+    fn reads_target_machine_of_program() {
         let mut data = vec![0, 3, 0, 1];
         data.extend(b"MZ");
         data.resize(4 + 60, 0);
@@ -290,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn the_other_packets() {
+    fn parses_other_packets() {
         assert_eq!(whole(b"\0\x03\x01\x02data"), Ok(Message::Data { block: 258, program: None }));
         assert_eq!(whole(b"\0\x04\0\x04"), Ok(Message::Acknowledgment { block: 4, next_window: None }));
         assert_eq!(whole(b"\0\x04\0\x04\x08"), Ok(Message::Acknowledgment { block: 4, next_window: Some(8) }));
@@ -302,14 +301,14 @@ mod tests {
             matches!(whole(b"\0\x06blksize\x001468\0"), Ok(Message::OptionAcknowledgment(options)) if options.block_size == Some(1468))
         );
         for bad in [&b""[..], b"\0", b"\0\x09abc", b"\0\x03\0", b"\0\x04\0\x01abc", b"GET /"] {
-            assert_eq!(whole(bad), Err(NotTftp::Malformed), "{bad:?}");
+            assert_eq!(whole(bad), Err(ParseError::Malformed), "{bad:?}");
         }
-        assert_eq!(Message::parse(b"\0", 30), Err(NotTftp::Cut));
+        assert_eq!(Message::parse(b"\0", 30), Err(ParseError::Truncated));
     }
 
     proptest! {
         #[test]
-        fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200), longer in 0_u32..100) {
+        fn accepts_any_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..200), longer in 0_u32..100) {
             let _ = Message::parse(&bytes, bytes.len() as u32 + longer);
         }
     }

@@ -281,7 +281,7 @@ fn excludes_loader_lines_with_another_clock() {
     assert_eq!((alone.duration_ns, both.duration_ns), (2_000_000_000, 2_000_000_000));
     assert_eq!((count(&alone, "loader_lines_by_another_clock"), count(&both, "loader_lines_by_another_clock")), (0, 3));
     let loss = both.losses.iter().find(|loss| loss.counter == "loader_lines_by_another_clock").unwrap();
-    assert_eq!(loss.first.as_deref(), Some("the last at 0003.120 s by its clock"));
+    assert_eq!(loss.first.as_deref(), Some("last line at 0003.120 s on the loader's clock"));
 }
 
 #[test]

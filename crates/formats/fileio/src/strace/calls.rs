@@ -1,4 +1,4 @@
-//! What each call does to files.
+//! Applies system calls to the table of open files and emits file operations.
 
 use hashbrown::HashMap;
 
@@ -7,67 +7,68 @@ use super::line::{self, Axis, Content, Time, arguments, descriptor, unquoted};
 use crate::format::Format;
 use crate::losses::{LossKind, Losses};
 use crate::number::{lines, unsigned};
-use crate::operation::{Counted, Operation, OperationKind, Outcome};
+use crate::operation::{Operation, OperationKind, OperationWriter, Outcome};
 
-/// The thread of a recording that names none.
-const ONLY: u32 = 0;
+/// Thread id used if the recording has none.
+const DEFAULT_TID: u32 = 0;
 
-struct Begun {
+struct UnfinishedCall {
     offset: usize,
     start_ns: i64,
     name: String,
     arguments: String,
 }
 
-/// One whole call.
+/// A complete call.
 #[derive(Debug)]
 struct Call<'c> {
-    /// Where its line is, bytes from the start.
-    place: usize,
+    /// Offset of its line, bytes.
+    line_offset: usize,
     tid: u32,
     start_ns: i64,
-    /// From the first half to the second, when strace did not say how long it took.
+    /// Time from the first half to the second, used if strace did not print a duration.
     between_ns: Option<i64>,
     name: &'c str,
     arguments: &'c [&'c str],
     result: Option<i64>,
     result_path: Option<&'c str>,
-    took_ns: Option<i64>,
+    duration_ns: Option<i64>,
 }
 
-pub(crate) fn read(bytes: &[u8], out: &mut Counted<'_>) {
-    let mut reader = Reader { files: Descriptors::default(), numbered: false };
-    let mut begun: HashMap<u32, Begun> = HashMap::new();
+pub(crate) fn read(bytes: &[u8], out: &mut OperationWriter<'_>) {
+    let mut reader = CallReader { files: Descriptors::default(), has_thread_ids: false };
+    let mut unfinished: HashMap<u32, UnfinishedCall> = HashMap::new();
     let mut axis = Axis::default();
     for (offset, line) in lines(bytes) {
         let text = String::from_utf8_lossy(line);
         if text.trim().is_empty() {
             continue;
         }
-        out.record();
-        out.pass(offset);
+        out.count_record();
+        out.report_progress(offset);
         let Some(parsed) = line::parse(&text) else {
-            out.lose(LossKind::Unreadable, offset);
+            out.count_loss(LossKind::Unreadable, offset);
             continue;
         };
         if matches!(parsed.time, Some(Time::Unix(_))) {
-            out.times_are_unix();
+            out.set_unix_times();
         }
-        reader.numbered |= parsed.tid.is_some();
-        let tid = parsed.tid.unwrap_or(ONLY);
-        let now_ns = axis.place(parsed.time);
+        reader.has_thread_ids |= parsed.tid.is_some();
+        let tid = parsed.tid.unwrap_or(DEFAULT_TID);
+        let now_ns = axis.to_axis(parsed.time);
         match parsed.content {
             Content::Other => {}
-            Content::Begun { name, arguments } => {
-                let half = Begun { offset, start_ns: now_ns, name: name.to_owned(), arguments: arguments.to_owned() };
-                if let Some(lost) = begun.insert(tid, half) {
-                    out.lose(LossKind::Unfinished, lost.offset);
+            Content::Begin { name, arguments } => {
+                let half =
+                    UnfinishedCall { offset, start_ns: now_ns, name: name.to_owned(), arguments: arguments.to_owned() };
+                if let Some(lost) = unfinished.insert(tid, half) {
+                    out.count_loss(LossKind::Unfinished, lost.offset);
                 }
             }
             Content::Call { name, arguments: inside, result } => {
                 reader.call(offset, tid, (now_ns, None), name, inside, result, out);
             }
-            Content::Resumed { name, arguments: inside, result } => match begun.remove(&tid) {
+            Content::Resumed { name, arguments: inside, result } => match unfinished.remove(&tid) {
                 Some(half) if half.name == name => {
                     let comma = if half.arguments.is_empty() || half.arguments.ends_with(',') { "" } else { "," };
                     let whole = format!("{}{comma} {inside}", half.arguments);
@@ -75,64 +76,64 @@ pub(crate) fn read(bytes: &[u8], out: &mut Counted<'_>) {
                     reader.call(half.offset, tid, (half.start_ns, between_ns), name, &whole, result, out);
                 }
                 Some(half) => {
-                    out.lose(LossKind::Unfinished, half.offset);
-                    out.lose(LossKind::Unfinished, offset);
+                    out.count_loss(LossKind::Unfinished, half.offset);
+                    out.count_loss(LossKind::Unfinished, offset);
                 }
-                None => out.lose(LossKind::Unfinished, offset),
+                None => out.count_loss(LossKind::Unfinished, offset),
             },
         }
     }
-    let mut halves: Vec<usize> = begun.into_values().map(|half| half.offset).collect();
+    let mut halves: Vec<usize> = unfinished.into_values().map(|half| half.offset).collect();
     halves.sort_unstable();
     for offset in halves {
-        out.lose(LossKind::Unfinished, offset);
+        out.count_loss(LossKind::Unfinished, offset);
     }
 }
 
 #[derive(Debug)]
-struct Reader {
+struct CallReader {
     files: Descriptors,
-    /// Whether lines name their thread.
-    numbered: bool,
+    /// True if lines have a thread id.
+    has_thread_ids: bool,
 }
 
-/// System calls that another recorder than `strace` saw, one by one, with their arguments as `strace` writes them.
+/// Converts system calls from another recorder than `strace` to file operations. The arguments are formatted as by
+/// `strace`.
 #[derive(Debug)]
-pub struct SystemCalls {
-    reader: Reader,
+pub struct SystemCallReader {
+    reader: CallReader,
     losses: Losses,
 }
 
 /// A system call that has returned.
 #[derive(Clone, Copy, Debug)]
 pub struct SystemCall<'c> {
-    /// Thread.
     pub tid: u32,
-    /// Begin, ns.
+    /// Start, ns.
     pub start_ns: i64,
-    /// How long it took, ns.
+    /// Duration, ns.
     pub duration_ns: i64,
-    /// Its name.
     pub name: &'c str,
-    /// Its arguments: a descriptor as a number, a path in quotes, flags in words.
+    /// Arguments: a descriptor as a number, a path in quotes, flags as names.
     pub arguments: &'c [&'c str],
-    /// What it returned; an error is negative.
+    /// Result; negative for an error.
     pub result: i64,
 }
 
-impl Default for SystemCalls {
+impl Default for SystemCallReader {
     fn default() -> Self {
-        Self { reader: Reader { files: Descriptors::default(), numbered: true }, losses: Losses::default() }
+        Self { reader: CallReader { files: Descriptors::default(), has_thread_ids: true }, losses: Losses::default() }
     }
 }
 
-impl SystemCalls {
-    /// Takes the next call, in the order in which they return, and hands what it did to a file to `sink`. Times stay as they are.
+impl SystemCallReader {
+    /// Processes the next call, in the order of return, and passes file operations to `sink`. Times are not shifted.
     pub fn call(&mut self, call: &SystemCall<'_>, sink: &mut dyn FnMut(&Operation<'_>)) {
         let mut passed = |_| {};
-        let mut out = Counted::of_known_times(Format::Strace, std::mem::take(&mut self.losses), sink, &mut passed);
+        let mut out =
+            OperationWriter::with_absolute_times(Format::Strace, std::mem::take(&mut self.losses), sink, &mut passed);
         let whole = Call {
-            place: 0,
+            line_offset: 0,
             tid: call.tid,
             start_ns: call.start_ns,
             between_ns: None,
@@ -140,48 +141,48 @@ impl SystemCalls {
             arguments: call.arguments,
             result: Some(call.result),
             result_path: None,
-            took_ns: Some(call.duration_ns),
+            duration_ns: Some(call.duration_ns),
         };
         if self.reader.apply(&whole, &mut out).is_none() {
-            out.lose(LossKind::Unreadable, 0);
+            out.count_loss(LossKind::Unreadable, 0);
         }
         self.losses = out.finish().losses;
     }
 
-    /// What could not be placed.
+    /// Calls and requests that could not be converted.
     #[must_use]
     pub const fn losses(&self) -> &Losses {
         &self.losses
     }
 }
 
-/// How a read or write finds its place.
+/// Source of the offset of a read or write.
 #[derive(Clone, Copy)]
-enum Place {
-    /// Where the file stands; it moves on.
+enum OffsetSource {
+    /// The current position, which advances.
     Current,
-    /// Argument of this number.
+    /// The argument at this index.
     Argument(usize),
-    /// Argument of this number; where the file stands if that is -1.
+    /// The argument at this index, or the current position if it is -1.
     ArgumentOrCurrent(usize),
 }
 
-impl Reader {
+impl CallReader {
     #[expect(clippy::too_many_arguments, reason = "the parts of a line")]
     fn call(
         &mut self,
-        place: usize,
+        line_offset: usize,
         tid: u32,
         (start_ns, between_ns): (i64, Option<i64>),
         name: &str,
         inside: &str,
         result: &str,
-        out: &mut Counted<'_>,
+        out: &mut OperationWriter<'_>,
     ) {
-        let (number, result_path, took_ns) = line::result(result);
+        let (number, result_path, duration_ns) = line::result(result);
         let arguments = arguments(inside);
         let call = Call {
-            place,
+            line_offset,
             tid,
             start_ns,
             between_ns,
@@ -189,23 +190,23 @@ impl Reader {
             arguments: &arguments,
             result: number,
             result_path,
-            took_ns,
+            duration_ns,
         };
         if self.apply(&call, out).is_none() {
-            out.lose(LossKind::Unreadable, place);
+            out.count_loss(LossKind::Unreadable, line_offset);
         }
     }
 
-    /// `None` when an argument is not what the call takes.
-    fn apply(&mut self, call: &Call<'_>, out: &mut Counted<'_>) -> Option<()> {
+    /// Applies a call. Returns `None` if an argument is invalid.
+    fn apply(&mut self, call: &Call<'_>, out: &mut OperationWriter<'_>) -> Option<()> {
         use OperationKind::{Flush, Read, Write};
         match call.name {
-            "read" | "readv" => self.transfer(call, Read, Place::Current, out),
-            "write" | "writev" => self.transfer(call, Write, Place::Current, out),
-            "pread64" | "pread" | "preadv" => self.transfer(call, Read, Place::Argument(3), out),
-            "pwrite64" | "pwrite" | "pwritev" => self.transfer(call, Write, Place::Argument(3), out),
-            "preadv2" => self.transfer(call, Read, Place::ArgumentOrCurrent(3), out),
-            "pwritev2" => self.transfer(call, Write, Place::ArgumentOrCurrent(3), out),
+            "read" | "readv" => self.transfer(call, Read, OffsetSource::Current, out),
+            "write" | "writev" => self.transfer(call, Write, OffsetSource::Current, out),
+            "pread64" | "pread" | "preadv" => self.transfer(call, Read, OffsetSource::Argument(3), out),
+            "pwrite64" | "pwrite" | "pwritev" => self.transfer(call, Write, OffsetSource::Argument(3), out),
+            "preadv2" => self.transfer(call, Read, OffsetSource::ArgumentOrCurrent(3), out),
+            "pwritev2" => self.transfer(call, Write, OffsetSource::ArgumentOrCurrent(3), out),
             "sendfile" | "sendfile64" => self.copy(call, 1, Some(2), None, out),
             "copy_file_range" => self.copy(call, 0, Some(1), Some((2, 3)), out),
             "open" | "openat" | "openat2" | "creat" => self.open(call, out),
@@ -213,7 +214,7 @@ impl Reader {
             "fsync" | "fdatasync" | "sync_file_range" => self.simple(call, Flush, out),
             "lseek" | "_llseek" => self.seek(call),
             "dup" | "dup2" | "dup3" => self.duplicate(call),
-            "fcntl" | "fcntl64" if call.arguments.get(1).is_some_and(|what| what.starts_with("F_DUPFD")) => {
+            "fcntl" | "fcntl64" if call.arguments.get(1).is_some_and(|command| command.starts_with("F_DUPFD")) => {
                 self.duplicate(call)
             }
             "fcntl" | "fcntl64" if call.arguments.get(1) == Some(&"F_SETFL") => self.set_flags(call),
@@ -222,9 +223,9 @@ impl Reader {
             "fstat" | "newfstatat" | "statx" => self.size(call),
             "ftruncate" | "ftruncate64" => self.truncate(call),
             "pipe" | "pipe2" | "socketpair" => Some(()),
-            "io_uring_enter" => lost(call, LossKind::IoUring, out),
-            "io_submit" => lost(call, LossKind::AsynchronousIo, out),
-            "splice" | "tee" => lost(call, LossKind::Spliced, out),
+            "io_uring_enter" => record_loss(call, LossKind::IoUring, out),
+            "io_submit" => record_loss(call, LossKind::AsynchronousIo, out),
+            "splice" | "tee" => record_loss(call, LossKind::Spliced, out),
             "mmap" | "mmap2" => self.map(call, out),
             _ => Some(()),
         }
@@ -234,9 +235,9 @@ impl Reader {
         let process = self.files.process(call.tid);
         Operation {
             start_ns: call.start_ns,
-            duration_ns: call.took_ns.or(call.between_ns),
-            pid: self.numbered.then_some(process),
-            tid: self.numbered.then_some(call.tid),
+            duration_ns: call.duration_ns.or(call.between_ns),
+            pid: self.has_thread_ids.then_some(process),
+            tid: self.has_thread_ids.then_some(call.tid),
             process: self.files.name(process),
             file,
             handle: id as u64 + 1,
@@ -244,11 +245,17 @@ impl Reader {
         }
     }
 
-    fn transfer(&mut self, call: &Call<'_>, kind: OperationKind, place: Place, out: &mut Counted<'_>) -> Option<()> {
+    fn transfer(
+        &mut self,
+        call: &Call<'_>,
+        kind: OperationKind,
+        source: OffsetSource,
+        out: &mut OperationWriter<'_>,
+    ) -> Option<()> {
         let (number, path) = descriptor(call.arguments.first()?)?;
         let Some(id) = self.files.find(call.tid, number, path) else {
-            if call.result.is_some_and(|moved| moved > 0) {
-                out.lose(LossKind::DescriptorNotKnown, call.place);
+            if call.result.is_some_and(|transferred| transferred > 0) {
+                out.count_loss(LossKind::DescriptorUnknown, call.line_offset);
             }
             return Some(());
         };
@@ -256,10 +263,12 @@ impl Reader {
         if !file.seekable {
             return Some(());
         }
-        let given = match place {
-            Place::Current => None,
-            Place::Argument(at) => Some(call.arguments.get(at)?.parse::<i64>().ok()?),
-            Place::ArgumentOrCurrent(at) => Some(call.arguments.get(at)?.parse::<i64>().ok()?).filter(|&at| at != -1),
+        let given = match source {
+            OffsetSource::Current => None,
+            OffsetSource::Argument(at) => Some(call.arguments.get(at)?.parse::<i64>().ok()?),
+            OffsetSource::ArgumentOrCurrent(at) => {
+                Some(call.arguments.get(at)?.parse::<i64>().ok()?).filter(|&at| at != -1)
+            }
         };
         let appends = kind == OperationKind::Write && file.append && given.is_none();
         let offset = match given {
@@ -270,29 +279,29 @@ impl Reader {
         self.push(call, kind, id, offset, call.result, given.is_none(), out)
     }
 
-    /// Hands on a read or write of `moved` bytes, and moves the file if it stood where the request was.
-    #[expect(clippy::too_many_arguments, reason = "a request and where it was")]
+    /// Emits a read or write of `transferred` bytes and advances the file position if the request used it.
+    #[expect(clippy::too_many_arguments, reason = "a request and its position")]
     fn push(
         &mut self,
         call: &Call<'_>,
         kind: OperationKind,
         id: OpenFileId,
         offset: Option<u64>,
-        moved: Option<i64>,
-        moves: bool,
-        out: &mut Counted<'_>,
+        transferred: Option<i64>,
+        advances: bool,
+        out: &mut OperationWriter<'_>,
     ) -> Option<()> {
-        let Some(moved) = moved else {
-            // The process ended in the call.
-            out.lose(LossKind::Unfinished, call.place);
+        let Some(transferred) = transferred else {
+            // The process ended during the call.
+            out.count_loss(LossKind::Unfinished, call.line_offset);
             return Some(());
         };
         let Some(offset) = offset else {
-            out.lose(LossKind::OffsetNotKnown, call.place);
+            out.count_loss(LossKind::OffsetUnknown, call.line_offset);
             return Some(());
         };
-        let length = u64::try_from(moved).unwrap_or(0);
-        let outcome = match moved {
+        let length = u64::try_from(transferred).unwrap_or(0);
+        let outcome = match transferred {
             ..0 => Outcome::Failed,
             0 if kind == OperationKind::Read => Outcome::EndOfFile,
             _ => Outcome::Done,
@@ -302,31 +311,31 @@ impl Reader {
         let end = offset.saturating_add(length);
         if kind == OperationKind::Write {
             let path = path.clone();
-            self.files.reach(&path, end);
+            self.files.grow_to(&path, end);
         }
-        if moves {
+        if advances {
             self.files.get_mut(id)?.position = end;
         }
         Some(())
     }
 
-    /// A copy inside the kernel: a read of one file, and a write of another where both are files.
+    /// A copy within the kernel: a read of one file, and a write of another if both are files.
     fn copy(
         &mut self,
         call: &Call<'_>,
         from: usize,
-        from_place: Option<usize>,
+        from_offset: Option<usize>,
         to: Option<(usize, usize)>,
-        out: &mut Counted<'_>,
+        out: &mut OperationWriter<'_>,
     ) -> Option<()> {
         let sides = [
-            Some((from, from_place, OperationKind::Read)),
+            Some((from, from_offset, OperationKind::Read)),
             to.map(|(to, place)| (to, Some(place), OperationKind::Write)),
         ];
         for (file, place, kind) in sides.into_iter().flatten() {
             let (number, path) = descriptor(call.arguments.get(file)?)?;
             let Some(id) = self.files.find(call.tid, number, path) else {
-                out.lose(LossKind::DescriptorNotKnown, call.place);
+                out.count_loss(LossKind::DescriptorUnknown, call.line_offset);
                 continue;
             };
             let position = self.files.get(id).filter(|file| file.seekable).map(|file| file.position);
@@ -344,14 +353,14 @@ impl Reader {
         Some(())
     }
 
-    fn open(&mut self, call: &Call<'_>, out: &mut Counted<'_>) -> Option<()> {
+    fn open(&mut self, call: &Call<'_>, out: &mut OperationWriter<'_>) -> Option<()> {
         let at = usize::from(call.name.starts_with("openat"));
         let mut path = unquoted(call.arguments.get(at)?)?;
         if at == 1
             && !path.starts_with('/')
-            && let Some((_, Some(folder))) = descriptor(call.arguments.first()?)
+            && let Some((_, Some(directory))) = descriptor(call.arguments.first()?)
         {
-            path = format!("{}/{path}", folder.trim_end_matches('/'));
+            path = format!("{}/{path}", directory.trim_end_matches('/'));
         }
         let flags = call.arguments.get(at + 1).copied().unwrap_or_default();
         let descriptor = call.result.and_then(|result| i32::try_from(result).ok()).filter(|&result| result >= 0);
@@ -378,7 +387,7 @@ impl Reader {
         Some(())
     }
 
-    fn close(&mut self, call: &Call<'_>, out: &mut Counted<'_>) -> Option<()> {
+    fn close(&mut self, call: &Call<'_>, out: &mut OperationWriter<'_>) -> Option<()> {
         let (number, path) = descriptor(call.arguments.first()?)?;
         if call.result != Some(0) {
             return Some(());
@@ -392,7 +401,7 @@ impl Reader {
         Some(())
     }
 
-    fn simple(&mut self, call: &Call<'_>, kind: OperationKind, out: &mut Counted<'_>) -> Option<()> {
+    fn simple(&mut self, call: &Call<'_>, kind: OperationKind, out: &mut OperationWriter<'_>) -> Option<()> {
         let (number, path) = descriptor(call.arguments.first()?)?;
         match self.files.find(call.tid, number, path) {
             Some(id) => {
@@ -400,14 +409,14 @@ impl Reader {
                 let path = &self.files.get(id)?.path;
                 out.push(&Operation { outcome, ..self.operation(call, kind, path, id) });
             }
-            None => out.lose(LossKind::DescriptorNotKnown, call.place),
+            None => out.count_loss(LossKind::DescriptorUnknown, call.line_offset),
         }
         Some(())
     }
 
     fn seek(&mut self, call: &Call<'_>) -> Option<()> {
         let (number, path) = descriptor(call.arguments.first()?)?;
-        // `_llseek` answers the position through its fourth argument.
+        // `_llseek` returns the position through its fourth argument.
         let position = if call.name == "_llseek" {
             call.arguments.get(3)?.trim_matches(['[', ']']).parse().ok()
         } else {
@@ -463,18 +472,18 @@ impl Reader {
         Some(())
     }
 
-    /// The size of a file, which a later append needs.
+    /// Records the size of a file, which later appends need.
     fn size(&mut self, call: &Call<'_>) -> Option<()> {
         let Some((number, path)) = call.arguments.first().and_then(|first| descriptor(first)) else { return Some(()) };
-        // `newfstatat(3, "", …)` is about the descriptor, with a name about another file.
+        // `newfstatat(3, "", …)` refers to the descriptor; with a name it refers to another file.
         if call.name != "fstat" && call.arguments.get(1) != Some(&"\"\"") {
             return Some(());
         }
-        let sized = call.arguments.iter().find_map(|argument| {
+        let size = call.arguments.iter().find_map(|argument| {
             let rest = argument.split_once("st_size=").or_else(|| argument.split_once("stx_size="))?.1;
             unsigned(rest.split([',', '}']).next()?.as_bytes())
         });
-        if let (Some(size), Some(id)) = (sized, self.files.find(call.tid, number, path)) {
+        if let (Some(size), Some(id)) = (size, self.files.find(call.tid, number, path)) {
             let path = self.files.get(id)?.path.clone();
             self.files.set_size(&path, size);
         }
@@ -493,18 +502,18 @@ impl Reader {
         Some(())
     }
 
-    fn map(&mut self, call: &Call<'_>, out: &mut Counted<'_>) -> Option<()> {
+    fn map(&mut self, call: &Call<'_>, out: &mut OperationWriter<'_>) -> Option<()> {
         let anonymous = call.arguments.get(3).is_none_or(|flags| flags.contains("MAP_ANON"));
         let named = call.arguments.get(4).and_then(|text| descriptor(text)).is_some_and(|(number, _)| number >= 0);
         if !anonymous && named {
-            out.lose(LossKind::Mapped, call.place);
+            out.count_loss(LossKind::Mapped, call.line_offset);
         }
         Some(())
     }
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "one arm among those that may refuse")]
-fn lost(call: &Call<'_>, kind: LossKind, out: &mut Counted<'_>) -> Option<()> {
-    out.lose(kind, call.place);
+#[expect(clippy::unnecessary_wraps, reason = "same signature as the other handlers")]
+fn record_loss(call: &Call<'_>, kind: LossKind, out: &mut OperationWriter<'_>) -> Option<()> {
+    out.count_loss(kind, call.line_offset);
     Some(())
 }

@@ -1,19 +1,19 @@
-//! Open files, as the kernel keeps them: threads share or copy tables of descriptors, and descriptors share open files.
+//! Tracks open files like the kernel does: threads share or copy descriptor tables, and descriptors share open files.
 
 use hashbrown::HashMap;
 
-/// An open file: what duplicates of one descriptor share.
+/// An open file description, shared by duplicated descriptors.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OpenFile {
     pub(super) path: String,
-    /// Where the next read or write without a place starts.
+    /// Position of the next read or write without an explicit offset.
     pub(super) position: u64,
     pub(super) append: bool,
-    /// Whether it has places at all; a pipe or socket has none.
+    /// False for pipes, sockets and the like.
     pub(super) seekable: bool,
 }
 
-/// Number of an open file in [`Descriptors`].
+/// Index of an open file in [`Descriptors`].
 pub(super) type OpenFileId = usize;
 
 #[derive(Clone, Debug, Default)]
@@ -45,7 +45,7 @@ impl Descriptors {
         }
     }
 
-    /// A new open file at `descriptor` of a thread's table.
+    /// Adds an open file at `descriptor` of a thread's table.
     pub(super) fn open(&mut self, tid: u32, descriptor: i32, file: OpenFile, close_on_exec: bool) -> OpenFileId {
         let table = self.table(tid);
         self.open_files.push(file);
@@ -56,13 +56,13 @@ impl Descriptors {
         id
     }
 
-    /// The open file at `descriptor`. A path that `-y` printed names a file whose opening was not recorded.
+    /// The open file at `descriptor`. A path printed by `-y` identifies a file whose opening was not recorded.
     pub(super) fn find(&mut self, tid: u32, descriptor: i32, path: Option<&str>) -> Option<OpenFileId> {
         let table = self.table(tid);
         let known = self.tables.get(table)?.files.get(&descriptor).map(|&(id, _)| id);
         match (known, path) {
             (Some(id), Some(path)) if self.open_files.get(id).is_some_and(|file| file.path != path) => {
-                // The descriptor was given to another file while nobody looked, or the file was renamed.
+                // The descriptor was reused for another file by an unrecorded call, or the file was renamed.
                 let known = self.open_files.get_mut(id)?;
                 if known.seekable && is_seekable(path) {
                     known.path = path.to_owned();
@@ -103,7 +103,7 @@ impl Descriptors {
         self.tables.get_mut(table)?.files.remove(&descriptor).map(|(id, _)| id)
     }
 
-    /// A new thread or process.
+    /// Adds a new thread or process.
     pub(super) fn spawn(&mut self, parent: u32, child: u32, shares_files: bool, is_thread: bool) {
         let table = self.table(parent);
         let table = if shares_files {
@@ -121,13 +121,13 @@ impl Descriptors {
         }
     }
 
-    /// A thread runs another program: its table is its own, without what closes then.
+    /// Handles exec: the thread gets its own table without the close-on-exec descriptors.
     pub(super) fn execute(&mut self, tid: u32, path: &str) {
         let table = self.table(tid);
-        let shared = self.table_of.iter().any(|(&other, &of)| of == table && other != tid);
+        let is_shared = self.table_of.iter().any(|(&other, &other_table)| other_table == table && other != tid);
         if let Some(mut copy) = self.tables.get(table).cloned() {
             copy.files.retain(|_, &mut (_, close_on_exec)| !close_on_exec);
-            if shared {
+            if is_shared {
                 self.tables.push(copy);
                 self.table_of.insert(tid, self.tables.len() - 1);
             } else if let Some(table) = self.tables.get_mut(table) {
@@ -139,7 +139,7 @@ impl Descriptors {
         self.names.insert(process, name.to_owned());
     }
 
-    /// The process of a thread.
+    /// Process id of a thread.
     pub(super) fn process(&self, tid: u32) -> u32 {
         self.process_of.get(&tid).copied().unwrap_or(tid)
     }
@@ -148,7 +148,7 @@ impl Descriptors {
         self.names.get(&process).map_or("", String::as_str)
     }
 
-    /// The size of a file, as far as it is known: said by the kernel, or reached by a write.
+    /// The size of a file, if known: reported by the kernel or reached by a write.
     pub(super) fn size(&self, path: &str) -> Option<u64> {
         self.sizes.get(path).copied()
     }
@@ -162,14 +162,14 @@ impl Descriptors {
         }
     }
 
-    pub(super) fn reach(&mut self, path: &str, end: u64) {
+    pub(super) fn grow_to(&mut self, path: &str, end: u64) {
         if let Some(known) = self.sizes.get_mut(path) {
             *known = (*known).max(end);
         }
     }
 }
 
-/// Whether what `-y` prints for a descriptor is a file: pipes, sockets and others are `kind:[number]`.
+/// True if the text that `-y` prints for a descriptor is a file; pipes, sockets and others are `kind:[number]`.
 pub(super) fn is_seekable(path: &str) -> bool {
     path.starts_with('/') && !path.contains("<char ") && !path.starts_with("/dev/pts/") && path != "/dev/tty"
 }

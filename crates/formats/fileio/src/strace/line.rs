@@ -1,74 +1,73 @@
-//! One line of `strace`, taken apart.
+//! Parses one line of `strace`.
 
-use crate::number::{Days, clock_ns, seconds_ns, unsigned32};
+use crate::number::{MidnightUnwrapper, clock_ns, seconds_ns, unsigned32};
 
-/// What a line says besides its thread and time.
+/// Content of a line after the thread and time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Content<'l> {
-    /// A whole call.
+    /// A complete call.
     Call { name: &'l str, arguments: &'l str, result: &'l str },
     /// The first half of a call.
-    Begun { name: &'l str, arguments: &'l str },
-    /// The second half of a call: what is left of its arguments, and its result.
+    Begin { name: &'l str, arguments: &'l str },
+    /// The second half of a call: its remaining arguments and its result.
     Resumed { name: &'l str, arguments: &'l str, result: &'l str },
     /// A signal, an exit, or a message of strace.
     Other,
 }
 
-/// A line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Line<'l> {
     pub(super) tid: Option<u32>,
-    /// As printed, ns: since 1970, since midnight, or since the line before.
+    /// As printed.
     pub(super) time: Option<Time>,
     pub(super) content: Content<'l>,
 }
 
-/// A printed time.
+/// A printed time, ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Time {
     /// Since 1970-01-01 UTC (`-ttt`).
     Unix(i64),
     /// Since midnight (`-t`, `-tt`).
     Clock(i64),
-    /// Since the line before (`-r`).
+    /// Since the previous line (`-r`).
     Since(i64),
 }
 
-/// Times of one recording on one axis.
+/// Converts the times of a recording to one axis.
 #[derive(Debug, Default)]
 pub(super) struct Axis {
-    days: Days,
+    midnights: MidnightUnwrapper,
     now_ns: i64,
-    lines: i64,
+    line_count: i64,
 }
 
 impl Axis {
-    pub(super) fn place(&mut self, time: Option<Time>) -> i64 {
+    pub(super) fn to_axis(&mut self, time: Option<Time>) -> i64 {
         match time {
             Some(Time::Unix(ns)) => ns,
-            Some(Time::Clock(ns)) => self.days.on_axis(ns),
+            Some(Time::Clock(ns)) => self.midnights.unwrap_time(ns),
             Some(Time::Since(ns)) => {
                 self.now_ns = self.now_ns.saturating_add(ns);
                 self.now_ns
             }
             None => {
-                self.lines += 1;
-                self.lines
+                self.line_count += 1;
+                self.line_count
             }
         }
     }
 }
 
-/// Seconds since 1970 are large; those since the line before are not (1990).
-const UNIX_FROM_NS: i64 = 631_152_000_000_000_000;
+/// Threshold to distinguish times since 1970 from times since the previous line: the year 1990.
+const MIN_UNIX_NS: i64 = 631_152_000_000_000_000;
 
-/// Whether a line is a call with its result.
+/// True if the line is a call.
 pub(crate) fn is_call(line: &[u8]) -> bool {
     let Ok(line) = str::from_utf8(line) else { return false };
     match parse(line).map(|line| line.content) {
         Some(Content::Call { name, .. }) => is_name(name),
-        Some(Content::Begun { name, .. }) => is_name(name),
+        Some(Content::Begin { name, .. }) => is_name(name),
         _ => false,
     }
 }
@@ -77,7 +76,7 @@ fn is_name(name: &str) -> bool {
     name.len() >= 2 && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
 }
 
-/// Takes a line apart; `None` when it is no line of strace.
+/// Parses a line; `None` if it is not strace output.
 pub(super) fn parse(line: &str) -> Option<Line<'_>> {
     let mut rest = line.trim_start();
     let mut tid = None;
@@ -87,9 +86,9 @@ pub(super) fn parse(line: &str) -> Option<Line<'_>> {
         tid = Some(unsigned32(number.as_bytes())?);
         rest = after.trim_start();
     }
-    // At most a thread, and two times (`-r -tt`).
+    // At most a thread id and two times (`-r -tt`).
     for _ in 0..3 {
-        // With `-r` and another time, the difference stands in parentheses with a sign.
+        // With `-r` and another time, the difference is in parentheses with a sign.
         if let Some((_, after)) = rest.strip_prefix("(+").and_then(|inside| inside.split_once(')')) {
             rest = after.trim_start();
             continue;
@@ -99,7 +98,7 @@ pub(super) fn parse(line: &str) -> Option<Line<'_>> {
         let found = if word.contains(':') {
             clock_ns(bytes).map(Time::Clock)
         } else if word.contains('.') {
-            seconds_ns(bytes).map(|ns| if ns >= UNIX_FROM_NS { Time::Unix(ns) } else { Time::Since(ns) })
+            seconds_ns(bytes).map(|ns| if ns >= MIN_UNIX_NS { Time::Unix(ns) } else { Time::Since(ns) })
         } else {
             match unsigned32(bytes) {
                 Some(number) if tid.is_none() => {
@@ -111,7 +110,7 @@ pub(super) fn parse(line: &str) -> Option<Line<'_>> {
             }
         };
         let Some(found) = found else { break };
-        // A point in time says more than a difference.
+        // Prefer an absolute time to a difference.
         time = match (time, found) {
             (Some(known @ (Time::Unix(_) | Time::Clock(_))), _) => Some(known),
             _ => Some(found),
@@ -135,16 +134,16 @@ fn content(rest: &str) -> Option<Content<'_>> {
         return None;
     }
     if let Some(arguments) = after.trim_end().strip_suffix("<unfinished ...>") {
-        return Some(Content::Begun { name, arguments: arguments.trim_end() });
+        return Some(Content::Begin { name, arguments: arguments.trim_end() });
     }
     let (arguments, result) = close(after)?;
     Some(Content::Call { name, arguments, result })
 }
 
-/// What precedes the parenthesis that closes the call, and the result after it.
+/// Splits at the parenthesis that closes the call, into the arguments and the result.
 fn close(text: &str) -> Option<(&str, &str)> {
     let mut depth = 0_u32;
-    let mut scan = Scan::new(text);
+    let mut scan = Scanner::new(text);
     while let Some((at, byte)) = scan.next() {
         match byte {
             b'(' | b'[' | b'{' => depth += 1,
@@ -164,7 +163,7 @@ pub(super) fn arguments(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut start = 0;
     let mut depth = 0_u32;
-    let mut scan = Scan::new(text);
+    let mut scan = Scanner::new(text);
     while let Some((at, byte)) = scan.next() {
         match byte {
             b'(' | b'[' | b'{' => depth += 1,
@@ -185,15 +184,15 @@ pub(super) fn arguments(text: &str) -> Vec<&str> {
 
 const MAX_ARGUMENTS: usize = 16;
 
-/// The bytes of a call outside its texts and outside the paths that `-y` puts after descriptors.
-struct Scan<'l> {
+/// Iterates over the bytes of a call outside of strings and of the paths that `-y` prints after descriptors.
+struct Scanner<'l> {
     bytes: &'l [u8],
     at: usize,
 }
 
-impl<'l> Scan<'l> {
+impl<'l> Scanner<'l> {
     fn new(text: &'l str) -> Self {
-        Scan { bytes: text.as_bytes(), at: 0 }
+        Scanner { bytes: text.as_bytes(), at: 0 }
     }
 
     fn next(&mut self) -> Option<(usize, u8)> {
@@ -202,17 +201,17 @@ impl<'l> Scan<'l> {
             let byte = *self.bytes.get(at)?;
             self.at += 1;
             match byte {
-                b'"' => self.pass_text(),
-                // A path after a descriptor; a comparison or a shift has a blank before it.
+                b'"' => self.skip_string(),
+                // A path follows a descriptor directly; a comparison or a shift has a space before it.
                 b'<' if at > 0 && self.bytes.get(at - 1).is_some_and(|byte| byte.is_ascii_alphanumeric()) => {
-                    self.pass_path();
+                    self.skip_path();
                 }
                 _ => return Some((at, byte)),
             }
         }
     }
 
-    fn pass_text(&mut self) {
+    fn skip_string(&mut self) {
         while let Some(&byte) = self.bytes.get(self.at) {
             self.at += 1;
             match byte {
@@ -223,14 +222,14 @@ impl<'l> Scan<'l> {
         }
     }
 
-    /// Up to the `>` that closes the path; the details of a device or socket (`<char 1:3>`) lie inside.
-    fn pass_path(&mut self) {
+    /// Skips to the `>` that closes the path; it may contain details of a device or socket (`<char 1:3>`).
+    fn skip_path(&mut self) {
         let mut depth = 1_u32;
         while let Some(&byte) = self.bytes.get(self.at) {
             self.at += 1;
             match byte {
                 b'<' => depth += 1,
-                // `->` inside the address of a connection closes nothing.
+                // `->` in the address of a connection does not close the path.
                 b'>' if self.bytes.get(self.at.wrapping_sub(2)) == Some(&b'-') => {}
                 b'>' => {
                     depth -= 1;
@@ -244,7 +243,7 @@ impl<'l> Scan<'l> {
     }
 }
 
-/// A descriptor as printed: its number and the path that `-y` puts after it.
+/// Parses a descriptor: its number, and the path that `-y` prints after it.
 pub(super) fn descriptor(text: &str) -> Option<(i32, Option<&str>)> {
     let text = text.trim();
     let (number, rest) = match text.split_once('<') {
@@ -258,15 +257,15 @@ pub(super) fn descriptor(text: &str) -> Option<(i32, Option<&str>)> {
     Some((number, rest.map(|rest| rest.strip_suffix('>').unwrap_or(rest))))
 }
 
-/// A call's result: the number, the path after it, and how long the call took, ns.
+/// Parses a result: the number, the path after it, and the duration, ns.
 pub(super) fn result(text: &str) -> (Option<i64>, Option<&str>, Option<i64>) {
     let mut rest = text.trim_end();
-    let mut took_ns = None;
+    let mut duration_ns = None;
     if let Some((before, inside)) = rest.rsplit_once(" <")
         && let Some(seconds) = inside.strip_suffix('>')
     {
-        took_ns = seconds_ns(seconds.as_bytes());
-        if took_ns.is_some() {
+        duration_ns = seconds_ns(seconds.as_bytes());
+        if duration_ns.is_some() {
             rest = before.trim_end();
         }
     }
@@ -276,10 +275,10 @@ pub(super) fn result(text: &str) -> (Option<i64>, Option<&str>, Option<i64>) {
         None => number.parse().ok(),
     });
     let path = rest.get(end..).and_then(|after| after.strip_prefix('<')).and_then(|path| path.split_once('>'));
-    (number, path.map(|(path, _)| path), took_ns)
+    (number, path.map(|(path, _)| path), duration_ns)
 }
 
-/// A text as printed, without quotes and escapes; `None` for what is no text.
+/// Removes the quotes and escapes of a string; `None` if it is not a string.
 pub(super) fn unquoted(text: &str) -> Option<String> {
     let inside = text.trim().strip_prefix('"')?;
     let mut bytes = Vec::with_capacity(inside.len());
@@ -331,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_and_times_in_every_spelling() {
+    fn parses_thread_and_time() {
         for (line, tid, time) in [
             ("read(3, \"\", 4) = 0", None, None),
             ("2038  23:12:36.5 read(3, \"\", 4) = 0", Some(2038), Some(Time::Clock(83_556_500_000_000))),
@@ -346,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn parentheses_and_commas_in_texts_and_paths_end_nothing() {
+    fn ignores_delimiters_in_strings_and_paths() {
         let line = "read(3</a (1), b>, \") = 5, \\\"\", 4) = 4 <0.000004>";
         let Content::Call { name, arguments: inside, result: end } = call(line) else { panic!() };
         assert_eq!((name, arguments(inside)), ("read", vec!["3</a (1), b>", "\") = 5, \\\"\"", "4"]));
@@ -358,8 +357,8 @@ mod tests {
     }
 
     #[test]
-    fn halves() {
-        assert_eq!(call("read(3,  <unfinished ...>"), Content::Begun { name: "read", arguments: "3," });
+    fn parses_unfinished_and_resumed_calls() {
+        assert_eq!(call("read(3,  <unfinished ...>"), Content::Begin { name: "read", arguments: "3," });
         assert_eq!(
             call("<... read resumed>\"abcd\", 4) = 4"),
             Content::Resumed { name: "read", arguments: "\"abcd\", 4", result: "4" }
@@ -369,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn texts() {
+    fn unescapes_strings() {
         assert_eq!(unquoted("\"/a\\303\\244\\x41\\n\\\"b\"...").as_deref(), Some("/aäA\n\"b"));
         assert_eq!(unquoted("NULL"), None);
     }

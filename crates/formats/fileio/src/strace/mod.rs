@@ -1,12 +1,12 @@
-//! The text of `strace`: one line per call, of one or many threads.
+//! Reads the output of `strace`: one line per call, of one or several threads.
 //!
-//! Calls that read and write where the file stands do not say where that is: [`descriptors`] follows every open file through
-//! opening, moving, duplication, cloning and execution, as the kernel does.
+//! Reads and writes at the current position do not show the offset. [`descriptors`] therefore tracks every open file
+//! through opens, seeks, duplications, clones and execs, as the kernel does.
 
 mod calls;
 mod descriptors;
 mod line;
 
 pub(crate) use calls::read;
-pub use calls::{SystemCall, SystemCalls};
+pub use calls::{SystemCall, SystemCallReader};
 pub(crate) use line::is_call;

@@ -1,19 +1,19 @@
-//! `trace.dat`: the file of trace-cmd, versions 6 and 7.
+//! Reads `trace.dat` files of trace-cmd, versions 6 and 7.
 //!
 //! ```text
 //! 17 08 44 "tracing" version 0, endianness, size of a long, page size
-//! version 6: descriptions one after the other, then options, then each processor's pages
-//! version 7: compression, place of the options; these tell the places of sections, each compressed or not
+//! version 6: descriptions in a fixed order, then options, then the pages of each processor
+//! version 7: compression, offset of the options, which have the offsets of the sections, each compressed or not
 //! ```
 //!
-//! Source: the manual page trace-cmd.dat(5), and files of trace-cmd 3.1.
+//! Sources: the manual page trace-cmd.dat(5), and files of trace-cmd 3.1.
 
-mod bytes;
 mod compression;
-mod describe;
+mod cursor;
+mod description;
 mod pages;
-mod places;
 mod process_map;
+mod sections;
 
 use std::borrow::Cow;
 
@@ -21,98 +21,98 @@ use crate::error::Error;
 use crate::event::{Body, Context, Event};
 use crate::losses::Losses;
 use crate::record::{KernelCode, KernelFunction};
-use bytes::Bytes;
-use describe::Description;
-use pages::Pages;
+use cursor::Cursor;
+use description::Description;
+use pages::PageReader;
 pub use process_map::{MappedFile, ProcessMap};
 
-/// A trace.dat file, its descriptions read.
+/// A trace.dat file whose descriptions have been read.
 #[derive(Debug)]
 pub struct DataFile<'a> {
     description: Description,
-    /// The clock that stamped the events, as the kernel names it; empty when the file does not say.
+    /// The clock of the events, as the kernel names it; empty if unknown.
     clock: String,
     processors: Vec<Processor<'a>>,
     losses: Losses,
 }
 
-/// One processor's pages.
+/// The pages of one processor.
 #[derive(Debug)]
 struct Processor<'a> {
     number: u16,
-    /// Where they begin in the file.
+    /// Offset in the file.
     offset: usize,
     pages: Cow<'a, [u8]>,
 }
 
 impl<'a> DataFile<'a> {
-    /// Whether `bytes` begin as such a file does.
+    /// True if `bytes` start with the magic number.
     #[must_use]
     pub fn recognizes(bytes: &[u8]) -> bool {
-        bytes.starts_with(places::MAGIC)
+        bytes.starts_with(sections::MAGIC)
     }
 
-    /// Reads the descriptions in `bytes`, and undoes the compression of the pages.
+    /// Reads the descriptions in `bytes` and decompresses the pages.
     ///
     /// # Errors
-    /// No such file, a version that is not known, or one cut inside its descriptions.
+    /// Not a trace.dat file, an unsupported version, or a file truncated within its descriptions.
     pub fn open(bytes: &'a [u8]) -> Result<Self, Error> {
-        places::read(bytes)
+        sections::read(bytes)
     }
 
-    /// The clock that stamped the events, as the kernel names it, e.g. `mono`; empty when the file does not say.
+    /// The clock of the events, as the kernel names it, e.g. `mono`; empty if unknown.
     #[must_use]
     pub fn clock(&self) -> &str {
         &self.clock
     }
 
-    /// The kernel's function at an address, as the file lists it (`/proc/kallsyms`); `None` where it lists none, for data, and behind the
-    /// end of a module's code.
+    /// The kernel function that contains `address`, from the file's copy of `/proc/kallsyms`. Returns `None` if the
+    /// file has no symbols, for data, and past the end of a module's code.
     #[must_use]
     pub fn kernel_function(&self, address: u64) -> Option<KernelFunction<'_>> {
-        self.description.names.function_at(address)
+        self.description.symbols.function_at(address)
     }
 
-    /// Where the kernel's code and that of its modules is.
+    /// Address ranges of the code of the kernel and its modules.
     #[must_use]
     pub fn kernel_code(&self) -> Vec<KernelCode<'_>> {
-        self.description.names.code()
+        self.description.symbols.code()
     }
 
-    /// Whether the file lists the kernel's functions without their addresses: its maker was not allowed to see them.
+    /// True if the file has kernel symbols without addresses because the recorder lacked the privileges to read them.
     #[must_use]
     pub fn kernel_addresses_are_hidden(&self) -> bool {
-        self.description.names.are_hidden()
+        self.description.symbols.is_hidden()
     }
 
-    /// Which files traced processes had mapped when the recording ended (`trace-cmd record --proc-map`).
+    /// Files that traced processes had mapped at the end of the recording (`trace-cmd record --proc-map`).
     #[must_use]
     pub fn process_maps(&self) -> &[ProcessMap] {
         &self.description.maps
     }
 
-    /// Gives every event to `each`, those of all processors in the order of time.
+    /// Passes the events of all processors to `each` in time order. Returns what could not be read.
     pub fn read(&self, mut each: impl FnMut(Event<'_>)) -> Losses {
         let mut losses = self.losses.clone();
         losses.unreadable_symbols =
-            self.description.names.unreadable().saturating_add(self.description.unreadable_maps);
+            self.description.symbols.unreadable().saturating_add(self.description.unreadable_maps);
         let layout = self.description.page;
         let mut streams: Vec<_> = self
             .processors
             .iter()
             .map(|processor| {
-                let mut pages = Pages::new(&processor.pages, processor.offset, layout);
-                let head = pages.next(&mut losses);
-                (processor.number, pages, head)
+                let mut pages = PageReader::new(&processor.pages, processor.offset, layout);
+                let next = pages.next(&mut losses);
+                (processor.number, pages, next)
             })
             .collect();
-        // Few processors: looking at each head costs less than keeping them sorted.
-        while let Some((cpu, pages, head)) = streams
+        // With few processors, a linear search is faster than a sorted structure.
+        while let Some((cpu, pages, next)) = streams
             .iter_mut()
-            .filter(|(_, _, head)| head.is_some())
-            .min_by_key(|(_, _, head)| head.as_ref().map(|record| record.time_ns))
+            .filter(|(_, _, next)| next.is_some())
+            .min_by_key(|(_, _, next)| next.as_ref().map(|record| record.time_ns))
         {
-            if let Some(record) = head.take() {
+            if let Some(record) = next.take() {
                 match self.event(*cpu, record.time_ns, record.payload) {
                     Some(event) => each(event),
                     None => {
@@ -121,7 +121,7 @@ impl<'a> DataFile<'a> {
                     }
                 }
             }
-            *head = pages.next(&mut losses);
+            *next = pages.next(&mut losses);
         }
         losses
     }
@@ -141,12 +141,12 @@ impl<'a> DataFile<'a> {
     }
 }
 
-/// `TRACE_FLAG_HARDIRQ`, `TRACE_FLAG_SOFTIRQ` and `TRACE_FLAG_NMI` of the kernel.
+/// Maps the kernel's `TRACE_FLAG_HARDIRQ`, `TRACE_FLAG_SOFTIRQ` and `TRACE_FLAG_NMI`.
 const fn context(flags: i64) -> Context {
     const INTERRUPT: i64 = 0x08;
     const SOFT_INTERRUPT: i64 = 0x10;
-    const NOT_MASKABLE: i64 = 0x40;
-    if flags & (INTERRUPT | NOT_MASKABLE) != 0 {
+    const NON_MASKABLE: i64 = 0x40;
+    if flags & (INTERRUPT | NON_MASKABLE) != 0 {
         Context::Interrupt
     } else if flags & SOFT_INTERRUPT != 0 {
         Context::SoftInterrupt

@@ -1,12 +1,13 @@
-//! The ring buffer's pages of one processor.
+//! Reads the ring buffer pages of one processor.
 //!
-//! A page has a time, the length of its data and flags, then records. A record begins with 32 bits: five of type or length,
-//! 27 of nanoseconds since the record before. Source: `ring_buffer.h` of the kernel, and the file's own description of the page.
+//! A page has a time, the length of its data and flags, followed by records. A record starts with 32 bits: five for a
+//! type or length, 27 for the nanoseconds since the previous record. Sources: the kernel's `ring_buffer.h`, and the
+//! page description in the file.
 
 use crate::losses::Losses;
 use crate::record::unsigned;
 
-/// Where things are in a page.
+/// Field offsets and sizes in a page.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PageLayout {
     pub(super) page_size: usize,
@@ -16,48 +17,48 @@ pub(super) struct PageLayout {
     pub(super) big_endian: bool,
 }
 
-/// One record.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Record<'p> {
     pub(super) time_ns: u64,
-    /// Where it begins.
+    /// Offset in the file.
     pub(super) offset: usize,
     pub(super) payload: &'p [u8],
 }
 
-/// Records of one processor, in order.
+/// Iterates over the records of one processor.
 #[derive(Debug)]
-pub(super) struct Pages<'p> {
+pub(super) struct PageReader<'p> {
     pages: &'p [u8],
     file_offset: usize,
     layout: PageLayout,
     next_page: usize,
-    /// The records of the current page that are left, and where they begin.
+    /// The remaining records of the current page, and their offset.
     data: &'p [u8],
-    at: usize,
+    position: usize,
     time_ns: u64,
 }
 
 const MISSED_EVENTS: u64 = 1 << 31;
 const MISSED_COUNT: u64 = 1 << 30;
-/// Bits of the length field that are a length.
-const LENGTH_BITS: u64 = (1 << 27) - 1;
+/// Bits of the commit field that are the length.
+const LENGTH_MASK: u64 = (1 << 27) - 1;
 
-const MAX_SHORT: u32 = 28;
+const MAX_SHORT_TYPE: u32 = 28;
 const PADDING: u32 = 29;
 const TIME_EXTEND: u32 = 30;
+const ABSOLUTE_TIME: u32 = 31;
 const DELTA_BITS: u32 = 27;
 
-impl<'p> Pages<'p> {
+impl<'p> PageReader<'p> {
     pub(super) fn new(pages: &'p [u8], file_offset: usize, layout: PageLayout) -> Self {
-        Self { pages, file_offset, layout, next_page: 0, data: &[], at: 0, time_ns: 0 }
+        Self { pages, file_offset, layout, next_page: 0, data: &[], position: 0, time_ns: 0 }
     }
 
     /// The next record.
     pub(super) fn next(&mut self, losses: &mut Losses) -> Option<Record<'p>> {
         loop {
             if self.data.len() < 4 {
-                self.turn_page(losses)?;
+                self.load_page(losses)?;
                 continue;
             }
             match self.record() {
@@ -65,14 +66,14 @@ impl<'p> Pages<'p> {
                 Some(None) => {}
                 None => {
                     losses.damaged += 1;
-                    losses.at(self.file_offset + self.at);
+                    losses.at(self.file_offset + self.position);
                     self.data = &[];
                 }
             }
         }
     }
 
-    fn turn_page(&mut self, losses: &mut Losses) -> Option<()> {
+    fn load_page(&mut self, losses: &mut Losses) -> Option<()> {
         let PageLayout { page_size, commit_offset, commit_size, data_offset, big_endian } = self.layout;
         let begin = self.next_page;
         let page = self.pages.get(begin..).filter(|page| !page.is_empty())?;
@@ -86,7 +87,7 @@ impl<'p> Pages<'p> {
         };
         self.time_ns = unsigned(time, big_endian);
         let commit = unsigned(commit, big_endian);
-        let length = (commit & LENGTH_BITS) as usize;
+        let length = (commit & LENGTH_MASK) as usize;
         let end = data_offset.checked_add(length)?;
         if commit & MISSED_EVENTS != 0 {
             let count = page.get(end..end + commit_size).filter(|_| commit & MISSED_COUNT != 0);
@@ -106,14 +107,14 @@ impl<'p> Pages<'p> {
                 self.data = page.get(data_offset..).unwrap_or_default();
             }
         }
-        self.at = begin + data_offset;
+        self.position = begin + data_offset;
         Some(())
     }
 
-    /// Takes one record. Outer `None`: damaged; inner `None`: it is no event.
+    /// Reads one record. Outer `None`: damaged; inner `None`: not an event.
     fn record(&mut self) -> Option<Option<Record<'p>>> {
-        let offset = self.file_offset + self.at;
-        let head = self.number32()?;
+        let offset = self.file_offset + self.position;
+        let head = self.read_u32()?;
         let (kind, delta) = if self.layout.big_endian {
             (head >> DELTA_BITS, head & ((1 << DELTA_BITS) - 1))
         } else {
@@ -121,52 +122,52 @@ impl<'p> Pages<'p> {
         };
         match kind {
             PADDING => {
-                // Without a delta the rest of the page is empty; with one, a record was taken back.
+                // Without a delta the rest of the page is empty; with one, this is a discarded record.
                 if delta == 0 {
                     self.data = &[];
                 } else {
                     self.time_ns = self.time_ns.wrapping_add(delta.into());
-                    let length = self.number32()? as usize;
-                    self.skip(length.checked_sub(4)?)?;
+                    let length = self.read_u32()? as usize;
+                    self.take(length.checked_sub(4)?)?;
                 }
                 Some(None)
             }
             TIME_EXTEND => {
-                let high = u64::from(self.number32()?) << DELTA_BITS;
+                let high = u64::from(self.read_u32()?) << DELTA_BITS;
                 self.time_ns = self.time_ns.wrapping_add(high | u64::from(delta));
                 Some(None)
             }
-            31 => {
-                // The five highest bits do not fit and stay what they were.
-                const FITS: u64 = (1 << (DELTA_BITS + 32)) - 1;
-                let low = u64::from(self.number32()?) << DELTA_BITS | u64::from(delta);
-                self.time_ns = self.time_ns & !FITS | low;
+            ABSOLUTE_TIME => {
+                // The record has the low 59 bits; the five high bits are unchanged.
+                const LOW_MASK: u64 = (1 << (DELTA_BITS + 32)) - 1;
+                let low = u64::from(self.read_u32()?) << DELTA_BITS | u64::from(delta);
+                self.time_ns = self.time_ns & !LOW_MASK | low;
                 Some(None)
             }
             length => {
                 self.time_ns = self.time_ns.wrapping_add(delta.into());
                 let length = match length {
-                    0 => (self.number32()? as usize).checked_sub(4)?,
-                    1..=MAX_SHORT => length as usize * 4,
+                    0 => (self.read_u32()? as usize).checked_sub(4)?,
+                    1..=MAX_SHORT_TYPE => length as usize * 4,
                     _ => return None,
                 };
-                let payload = self.skip(length)?;
+                let payload = self.take(length)?;
                 Some(Some(Record { time_ns: self.time_ns, offset, payload }))
             }
         }
     }
 
-    fn number32(&mut self) -> Option<u32> {
+    fn read_u32(&mut self) -> Option<u32> {
         let big_endian = self.layout.big_endian;
-        self.skip(4).map(|bytes| unsigned(bytes, big_endian) as u32)
+        self.take(4).map(|bytes| unsigned(bytes, big_endian) as u32)
     }
 
-    /// Takes bytes; records are kept at multiples of four.
-    fn skip(&mut self, length: usize) -> Option<&'p [u8]> {
+    /// Takes `length` bytes and the padding to a multiple of four.
+    fn take(&mut self, length: usize) -> Option<&'p [u8]> {
         let padded = length.checked_next_multiple_of(4)?;
         let (taken, rest) = self.data.split_at_checked(padded)?;
         self.data = rest;
-        self.at += padded;
+        self.position += padded;
         taken.get(..length)
     }
 }

@@ -1,4 +1,4 @@
-//! What a process had mapped, as trace-cmd keeps it (option `PROCMAPS`).
+//! Parses the mapped files of a process, as stored by trace-cmd (option `PROCMAPS`).
 //!
 //! ```text
 //! 74 13 /bin/busy                              process, number of lines, program; numbers are hexadecimal
@@ -7,49 +7,49 @@
 //!
 //! Source: trace-cmd.dat(5), and files of trace-cmd 3.1.6.
 
-/// A file, or the part of it, in a process's memory.
+/// A mapped file or part of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MappedFile {
-    /// First address.
+    /// Start address.
     pub begin: u64,
-    /// The address behind the last.
+    /// End address, exclusive.
     pub end: u64,
-    /// The file's path, or a name in brackets for what is no file.
+    /// Path, or a name in brackets for mappings without a file.
     pub path: String,
 }
 
-/// What a process had mapped.
+/// The mapped files of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessMap {
     /// Process id.
     pub pid: u32,
-    /// Path of its program.
+    /// Path of the executable.
     pub program: String,
-    /// In the order of addresses.
+    /// Sorted by address.
     pub files: Vec<MappedFile>,
 }
 
-/// More mapped places than the kernel allows a process by default (`vm.max_map_count`).
-const MAX_PLACES: usize = 65_530;
+/// Maximum number of mappings: the kernel's default limit per process (`vm.max_map_count`).
+const MAX_MAPPINGS: usize = 65_530;
 
 impl ProcessMap {
-    /// Reads one map; and how many of its lines are none. Pieces of one file that follow each other are one: the file's beginning, which
-    /// is mapped first, is what its addresses count from.
+    /// Parses one map. Also returns the number of unreadable lines. Adjacent parts of a file are merged, because its
+    /// addresses count from the beginning of the file, which is mapped first.
     pub(super) fn parse(text: &str) -> (Option<Self>, u64) {
         let mut lines = text.trim_end_matches('\0').lines();
         let Some((pid, program)) = lines.next().and_then(head) else { return (None, 1) };
         let mut files: Vec<MappedFile> = Vec::new();
         let mut unreadable = 0;
         for line in lines {
-            let Some(place) = place(line) else {
+            let Some(mapping) = mapping(line) else {
                 unreadable += 1;
                 continue;
             };
-            let is_full = files.len() >= MAX_PLACES;
+            let is_full = files.len() >= MAX_MAPPINGS;
             match files.last_mut() {
-                Some(last) if last.path == place.path && last.end <= place.begin => last.end = place.end,
+                Some(last) if last.path == mapping.path && last.end <= mapping.begin => last.end = mapping.end,
                 _ if is_full => unreadable += 1,
-                _ => files.push(place),
+                _ => files.push(mapping),
             }
         }
         (Some(Self { pid, program: program.to_owned(), files }), unreadable)
@@ -62,7 +62,7 @@ fn head(line: &str) -> Option<(u32, &str)> {
     Some((u32::from_str_radix(pid, 16).ok()?, program))
 }
 
-fn place(line: &str) -> Option<MappedFile> {
+fn mapping(line: &str) -> Option<MappedFile> {
     let (begin, rest) = line.split_once(' ')?;
     let (end, path) = rest.split_once(' ')?;
     let (begin, end) = (u64::from_str_radix(begin, 16).ok()?, u64::from_str_radix(end, 16).ok()?);
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_pieces_of_a_file_are_one() {
+    fn merges_parts_of_a_file() {
         let text = "74 5 /bin/busy\n1000 2000 /bin/busy\n2000 3000 /bin/busy\n4000 5000 [heap]\n6000 7000 /lib/c.so\n\
                     9000 a000 /lib/c.so\n\0";
         let (map, unreadable) = ProcessMap::parse(text);
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_map_is_counted() {
+    fn counts_unreadable_lines() {
         assert_eq!(ProcessMap::parse(""), (None, 1));
         assert_eq!(ProcessMap::parse("xyz 1 a\n"), (None, 1));
         let (map, unreadable) = ProcessMap::parse("1 ffffffff a\n2000 1000 /backwards\n1 2\n1 zz b\n1000 2000 /a b\n");

@@ -1,23 +1,23 @@
-//! Events by the names of their fields: binary records, and the text of `trace-cmd report -R`.
+//! Decodes events by field name: binary records, and the text of `trace-cmd report -R`.
 
 use super::{BlockRequest, Kind, PowerEdge, RequestStage, RuntimePower, TaskState};
 use crate::record::{RecordBody, StackAddresses};
 
-/// An event's fields by their names.
+/// Access to an event's fields by name.
 pub(super) trait Fields<'a>: Copy {
-    /// A number; `None` when there is no such field.
+    /// A number; `None` if the field does not exist.
     fn number(self, field: &str) -> Option<i64>;
-    /// A text; `None` when there is no such field.
+    /// A string; `None` if the field does not exist.
     fn text(self, field: &str) -> Option<&'a str>;
-    /// The function that begins at the address in a field; empty when it has no name here.
+    /// The function that starts at the address in a field; empty if unknown.
     fn function(self, field: &str) -> Option<&'a str>;
-    /// The function that holds the address in a field; empty when it has no name here.
+    /// The function that contains the address in a field; empty if unknown.
     fn function_around(self, field: &str) -> Option<&'a str>;
-    /// The text at the address in a field.
+    /// The string at the address in a field.
     fn string_at(self, field: &str) -> Option<&'a str>;
-    /// The addresses from a field on, `most` at most.
-    fn addresses(self, field: &str, most: usize) -> Option<StackAddresses<'a>>;
-    /// Whether call stacks are addresses here.
+    /// Up to `max` addresses, starting at a field.
+    fn addresses(self, field: &str, max: usize) -> Option<StackAddresses<'a>>;
+    /// True if call stacks have addresses in this format.
     fn has_addresses(self) -> bool;
 }
 
@@ -42,8 +42,8 @@ impl<'a> Fields<'a> for RecordBody<'a> {
         RecordBody::string_at(&self, field)
     }
 
-    fn addresses(self, field: &str, most: usize) -> Option<StackAddresses<'a>> {
-        RecordBody::addresses(&self, field, most)
+    fn addresses(self, field: &str, max: usize) -> Option<StackAddresses<'a>> {
+        RecordBody::addresses(&self, field, max)
     }
 
     fn has_addresses(self) -> bool {
@@ -51,19 +51,19 @@ impl<'a> Fields<'a> for RecordBody<'a> {
     }
 }
 
-/// `name=value name=value …`, as `trace-cmd report -R` writes the fields: addresses instead of what is there, long numbers in
+/// Text `name=value name=value …` of `trace-cmd report -R`, which has addresses instead of strings and long numbers in
 /// hexadecimal.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RawText<'a>(&'a str);
 
 impl<'a> RawText<'a> {
-    /// The fields of `text`; `None` when it does not begin with one.
-    pub(super) fn of(text: &'a str) -> Option<Self> {
+    /// Wraps `text`; `None` if it does not start with a field.
+    pub(super) fn new(text: &'a str) -> Option<Self> {
         let (name, _) = text.split_once('=')?;
         is_field_name(name).then_some(Self(text))
     }
 
-    /// A value, up to the next field. Values are not quoted: a thread's name that holds ` x=` ends there.
+    /// A value, up to the next field. Values are not quoted, so a thread name that contains ` x=` is truncated there.
     fn value(self, field: &str) -> Option<&'a str> {
         let mut rest = self.0;
         loop {
@@ -76,7 +76,7 @@ impl<'a> RawText<'a> {
         }
     }
 
-    /// An address has no name in this form.
+    /// Addresses have no names in this format.
     fn address(self, field: &str) -> Option<&'a str> {
         self.value(field)?.starts_with("0x").then_some("")
     }
@@ -86,7 +86,7 @@ fn is_field_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// Where in `text` the space is before the next `name=`.
+/// Position of the space before the next `name=`.
 fn next_field(text: &str) -> Option<usize> {
     memchr::memchr_iter(b'=', text.as_bytes()).find_map(|equals| {
         let before = text.get(..equals)?;
@@ -120,7 +120,7 @@ impl<'a> Fields<'a> for RawText<'a> {
         None
     }
 
-    fn addresses(self, _field: &str, _most: usize) -> Option<StackAddresses<'a>> {
+    fn addresses(self, _field: &str, _max: usize) -> Option<StackAddresses<'a>> {
         None
     }
 
@@ -201,14 +201,14 @@ pub(super) fn read<'a>(name: &str, body: impl Fields<'a>) -> Option<Kind<'a>> {
         }),
         "funcgraph_entry" => Kind::FunctionBegin {
             function: match body.function_around("func")? {
-                // Raw text has the address; in a record the field is a number, and no text whatever its bytes are.
+                // Raw text has the address as text; in a record the field is a number and must not be read as text.
                 "" => body.text("func").filter(|text| text.starts_with("0x")).unwrap_or_default(),
                 named => named,
             },
-            depth: number_of_depth(body.number("depth")?)?,
+            depth: depth(body.number("depth")?)?,
         },
         "funcgraph_exit" => Kind::FunctionEnd {
-            depth: number_of_depth(body.number("depth")?)?,
+            depth: depth(body.number("depth")?)?,
             duration_ns: body
                 .number("rettime")
                 .zip(body.number("calltime"))
@@ -217,9 +217,9 @@ pub(super) fn read<'a>(name: &str, body: impl Fields<'a>) -> Option<Kind<'a>> {
         },
         "kernel_stack" | "user_stack" if !body.has_addresses() => Kind::Other,
         "kernel_stack" => {
-            // Kernels before 2.6.38 do not say how many there are.
-            let most = body.number("size").map_or(MAX_FRAMES, |count| usize::try_from(count).unwrap_or(0));
-            Kind::KernelStack(body.addresses("caller", most.min(MAX_FRAMES))?)
+            // Kernels before 2.6.38 do not record the number of frames.
+            let max = body.number("size").map_or(MAX_FRAMES, |count| usize::try_from(count).unwrap_or(0));
+            Kind::KernelStack(body.addresses("caller", max.min(MAX_FRAMES))?)
         }
         "user_stack" => Kind::UserStack {
             process: body.number("tgid").and_then(|process| process.try_into().ok()).unwrap_or_default(),
@@ -230,17 +230,17 @@ pub(super) fn read<'a>(name: &str, body: impl Fields<'a>) -> Option<Kind<'a>> {
     })
 }
 
-/// The kernel's depth is -1 where the tracer lost count.
-fn number_of_depth(depth: i64) -> Option<u32> {
-    depth.try_into().ok()
+/// Converts a depth; it is -1 if the tracer lost count.
+fn depth(value: i64) -> Option<u32> {
+    value.try_into().ok()
 }
 
-/// More frames than a record of the tracer, which is within a page, can hold.
+/// Maximum number of frames; a record, which fits in a page, has fewer.
 const MAX_FRAMES: usize = 1024;
-/// Frames of a process's stack (`FTRACE_STACK_ENTRIES`).
+/// Number of frames of a user stack (`FTRACE_STACK_ENTRIES`).
 const MAX_USER_FRAMES: usize = 8;
 
-/// A kernel's device number holds the minor number in its low twenty bits.
+/// The minor number is in the low twenty bits of a device number.
 const MINOR_BITS: u32 = 20;
 
 fn request<'a>(body: impl Fields<'a>, stage: RequestStage) -> Option<Kind<'a>> {
@@ -257,7 +257,7 @@ fn request<'a>(body: impl Fields<'a>, stage: RequestStage) -> Option<Kind<'a>> {
     }))
 }
 
-/// Why a thread stopped: the lowest bit set says it; the bit above all of them, that it was preempted
+/// Decodes a thread state: the lowest set bit is the state, and the bit above all states means preempted
 /// (`TASK_REPORT_MAX`, Linux 4.14 and later).
 fn state(bits: i64) -> TaskState {
     const LETTERS: &[u8; 8] = b"SDTtXZPI";
@@ -267,7 +267,7 @@ fn state(bits: i64) -> TaskState {
     TaskState { letter, preempted: bits & PREEMPTED != 0 }
 }
 
-/// `pm_verb_symbolic` of the kernel.
+/// The kernel's `pm_verb_symbolic`.
 fn pm_event(event: i64) -> &'static str {
     match event {
         0x01 => "freeze",
@@ -285,9 +285,9 @@ fn pm_event(event: i64) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Format, KernelNames};
+    use crate::record::{Format, KernelSymbols};
 
-    /// A record as kernels describe those of the function_graph tracer.
+    /// Builds a record in the format of the function_graph tracer.
     fn record(name: &str, fields: &[(&str, usize, i64)]) -> (Format, Vec<u8>) {
         let mut text = format!("name: {name}\nID: 11\nformat:\n");
         let mut bytes = Vec::new();
@@ -300,19 +300,19 @@ mod tests {
     }
 
     #[test]
-    fn binary_records_of_the_function_graph_tracer_are_calls_with_their_names() {
-        let mut names = KernelNames::default();
-        names.symbols(b"ffffffff81000000 T sd_suspend\nffffffff81000100 T sd_resume\n");
+    fn decodes_function_graph_records() {
+        let mut symbols = KernelSymbols::default();
+        symbols.add_symbols(b"ffffffff81000000 T sd_suspend\nffffffff81000100 T sd_resume\n");
         let kind = |name: &str, fields: &[(&str, usize, i64)], expected: Option<Kind<'_>>| {
             let (format, bytes) = record(name, fields);
-            assert_eq!(read(name, RecordBody::new(&format, &bytes, &names, false)), expected, "{fields:?}");
+            assert_eq!(read(name, RecordBody::new(&format, &bytes, &symbols, false)), expected, "{fields:?}");
         };
         let address = 0xffff_ffff_8100_0100_u64 as i64;
         let begin = |function, depth| Some(Kind::FunctionBegin { function, depth });
         kind("funcgraph_entry", &[("unsigned long func", 8, address), ("int depth", 4, 2)], begin("sd_resume", 2));
-        // Newer kernels have a long depth; a module's function that was taken out again has no name.
+        // Newer kernels have a long depth; a function of an unloaded module has no name.
         kind("funcgraph_entry", &[("unsigned long func", 8, 0x10), ("unsigned long depth", 8, 0)], begin("", 0));
-        // Where the tracer lost count there is no depth.
+        // The tracer lost count: no depth.
         kind("funcgraph_entry", &[("unsigned long func", 8, address), ("int depth", 4, -1)], None);
         let end = [
             ("unsigned long func", 8, address),
@@ -327,9 +327,9 @@ mod tests {
     }
 
     #[test]
-    fn call_stacks_are_addresses_up_to_their_end() {
-        // Linux 6.1: 88 bytes of record describe 64 of `caller`, and `size` says how many there are.
-        let names = KernelNames::default();
+    fn reads_call_stacks() {
+        // Linux 6.1 describes only 64 of the 88 bytes of `caller`; `size` is the number of frames.
+        let symbols = KernelSymbols::default();
         let header: &[(&str, usize, i64)] = &[("int size", 4, 3), ("int pad", 4, 0)];
         let kernel = |size: i64, rest: &[u64]| {
             let mut fields = header.to_vec();
@@ -337,27 +337,27 @@ mod tests {
             fields.push(("unsigned long caller[8]", 8, 0x10));
             let (format, mut bytes) = record("kernel_stack", &fields);
             bytes.extend(rest.iter().flat_map(|address| address.to_le_bytes()));
-            match read("kernel_stack", RecordBody::new(&format, &bytes, &names, false)) {
+            match read("kernel_stack", RecordBody::new(&format, &bytes, &symbols, false)) {
                 Some(Kind::KernelStack(stack)) => stack.iter().collect::<Vec<u64>>(),
                 other => panic!("{other:?}"),
             }
         };
-        assert_eq!(kernel(3, &[0x20, 0x30, 0x40]), [0x10, 0x20, 0x30], "what is behind the count is of no stack");
-        assert_eq!(kernel(9, &[0x20]), [0x10, 0x20], "a record that is cut keeps what it has");
-        assert_eq!(kernel(4, &[0x20, u64::MAX, 0x40]), [0x10, 0x20], "old kernels end with all bits");
-        assert_eq!(kernel(3, &[0x7fff_ffff, 0x30]), [0x10, 0x30], "the tracer's own code is no frame");
+        assert_eq!(kernel(3, &[0x20, 0x30, 0x40]), [0x10, 0x20, 0x30], "frames beyond the count are ignored");
+        assert_eq!(kernel(9, &[0x20]), [0x10, 0x20], "a truncated record keeps its frames");
+        assert_eq!(kernel(4, &[0x20, u64::MAX, 0x40]), [0x10, 0x20], "old kernels end a stack with all bits set");
+        assert_eq!(kernel(3, &[0x7fff_ffff, 0x30]), [0x10, 0x30], "tracer trampolines are not frames");
         assert_eq!(kernel(-1, &[0x20]), [0_u64; 0]);
         let user: &[(&str, usize, i64)] =
             &[("unsigned int tgid", 4, 77), ("int pad", 4, 0), ("unsigned long caller[8]", 8, 0x10)];
         let (format, mut bytes) = record("user_stack", user);
         bytes.extend([0x20_u64, 0, 0x30].iter().flat_map(|address| address.to_le_bytes()));
         let Some(Kind::UserStack { process: 77, addresses }) =
-            read("user_stack", RecordBody::new(&format, &bytes, &names, false))
+            read("user_stack", RecordBody::new(&format, &bytes, &symbols, false))
         else {
             panic!("no stack");
         };
         assert_eq!(addresses.iter().collect::<Vec<u64>>(), [0x10, 0x20]);
-        // A record that ends before its addresses has no stack; in text there is none either.
-        assert_eq!(read("user_stack", RecordBody::new(&format, &bytes[..6], &names, false)), None);
+        // A record that ends before its addresses has no stack.
+        assert_eq!(read("user_stack", RecordBody::new(&format, &bytes[..6], &symbols, false)), None);
     }
 }

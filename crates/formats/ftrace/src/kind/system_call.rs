@@ -1,4 +1,5 @@
-//! System calls: `syscalls:sys_enter_…` and `sys_exit_…`, which the kernel's own text writes `sys_read(fd: 3, …)` and `sys_read -> 0x10`.
+//! Decodes system calls: `syscalls:sys_enter_…` and `sys_exit_…`, which the kernel's own text writes as `sys_read(fd:
+//! 3, …)` and `sys_read -> 0x10`.
 
 use super::Kind;
 use crate::event::{Body, Event};
@@ -7,19 +8,19 @@ use crate::record::RecordValue;
 /// An argument of a system call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SystemCallArgument<'a> {
-    /// Its name in the kernel.
+    /// Name in the kernel.
     pub name: &'a str,
-    /// Its value; 0 where the text has a word only.
+    /// Value; 0 if the text has only a word.
     pub value: u64,
-    /// What a pointer points at, or the flags in words, where the kernel writes that (Linux 6.19 and later).
+    /// String behind a pointer, or symbolic flags, if recorded (Linux 6.19 and later).
     pub text: Option<&'a str>,
 }
 
-/// Most arguments of a system call.
+/// Maximum number of arguments of a system call.
 const MAX_ARGUMENTS: usize = 6;
 
-/// The name of the call, and whether it begins or ends; `None` for events that are no system call. `sys_enter` and `sys_exit` alone
-/// (`raw_syscalls`) number the calls of one architecture instead of naming them; they are not read.
+/// The name of the call, and true for its begin. Returns `None` for other events. `sys_enter` and `sys_exit` without a
+/// name (`raw_syscalls`) have architecture-specific numbers and are not supported.
 fn name_and_edge<'a>(event: &Event<'a>) -> Option<(&'a str, bool)> {
     let name = event.name.strip_prefix("sys_")?;
     if let Some(name) = name.strip_prefix("enter_") {
@@ -36,10 +37,10 @@ fn name_and_edge<'a>(event: &Event<'a>) -> Option<(&'a str, bool)> {
     }
 }
 
-/// What the event says of a system call: `None` when it is none, `Some(None)` when its result cannot be read.
+/// Decodes a system call event. Outer `None`: not a system call; inner `None`: unreadable result.
 pub(super) fn read<'a>(event: &Event<'a>) -> Option<Option<Kind<'a>>> {
-    let (name, begins) = name_and_edge(event)?;
-    if begins {
+    let (name, is_begin) = name_and_edge(event)?;
+    if is_begin {
         return Some(Some(Kind::SystemCallBegin(name)));
     }
     let result = match event.body {
@@ -53,7 +54,7 @@ pub(super) fn read<'a>(event: &Event<'a>) -> Option<Option<Kind<'a>>> {
     Some(result.map(|result| Kind::SystemCallEnd { name, result }))
 }
 
-/// The arguments of a system call that begins, in their order.
+/// The arguments at the begin of a system call, in order.
 #[must_use]
 pub fn system_call_arguments<'a>(event: &Event<'a>) -> Vec<SystemCallArgument<'a>> {
     match event.body {
@@ -64,7 +65,7 @@ pub fn system_call_arguments<'a>(event: &Event<'a>) -> Vec<SystemCallArgument<'a
                     RecordValue::Number(value) if arguments.len() < MAX_ARGUMENTS => {
                         arguments.push(SystemCallArgument { name, value: value.cast_unsigned(), text: None });
                     }
-                    // `__filename_val` behind the arguments is what `filename` points at.
+                    // `__filename_val`, after the arguments, is the string behind `filename`.
                     RecordValue::Text(text) => {
                         let of = name.trim_start_matches("__").trim_end_matches("_val");
                         let argument = arguments.iter_mut().find(|argument| argument.name == of);
@@ -85,22 +86,22 @@ pub fn system_call_arguments<'a>(event: &Event<'a>) -> Vec<SystemCallArgument<'a
     }
 }
 
-/// What commas separate that are not within quotes.
+/// Splits at commas outside of quotes.
 fn parts(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = Some(text);
     std::iter::from_fn(move || {
-        let now = rest?;
+        let current = rest?;
         let mut quoted = false;
-        let end = now.bytes().position(|byte| {
+        let end = current.bytes().position(|byte| {
             quoted ^= byte == b'"';
             byte == b',' && !quoted
         });
-        rest = end.and_then(|end| now.get(end + 1..));
-        now.get(..end.unwrap_or(now.len()))
+        rest = end.and_then(|end| current.get(end + 1..));
+        current.get(..end.unwrap_or(current.len()))
     })
 }
 
-/// `fd: 3`, `fd: 0x00000003`, `filename: 0x7ffd "/etc/x"`, `flags: O_RDONLY|O_CLOEXEC`.
+/// Parses `fd: 3`, `fd: 0x00000003`, `filename: 0x7ffd "/etc/x"`, `flags: O_RDONLY|O_CLOEXEC`.
 fn argument(part: &str) -> Option<SystemCallArgument<'_>> {
     let (name, value) = part.trim().split_once([':', '='])?;
     let value = value.trim();
@@ -112,7 +113,7 @@ fn argument(part: &str) -> Option<SystemCallArgument<'_>> {
     })
 }
 
-/// The kernel writes arguments and results in hexadecimal notation, with `0x` or without.
+/// Parses a hexadecimal number with or without `0x`.
 fn number(word: &str) -> Option<u64> {
     u64::from_str_radix(word.strip_prefix("0x").unwrap_or(word), 16).ok()
 }
@@ -129,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn each_spelling_of_a_call_says_the_same() {
+    fn decodes_every_text_format() {
         let own = events("a-1 [000] ..... 1.5: sys_read(fd: 3, buf: 7ffd00, count: 1000)\n");
         let own_newer = events("a-1 [000] ..... 1.5: sys_read(fd: 0x3, buf: 0x7ffd00, count: 0x1000)\n");
         let report =
@@ -148,12 +149,12 @@ mod tests {
     }
 
     #[test]
-    fn what_a_pointer_points_at_is_read_where_it_is_written() {
+    fn reads_strings_behind_pointers() {
         let line = "a-1 [000] ..... 1.5: sys_openat(dfd: 0xffffff9c, filename: 0x7ffd00 \"/etc/a, b\", flags: O_RDONLY|O_CLOEXEC, mode: 0x0)\n";
         let found = events(line);
         let texts: Vec<_> = found[0].1.iter().map(|argument| argument.text).collect();
         assert_eq!(texts, [None, Some("/etc/a, b"), Some("O_RDONLY|O_CLOEXEC"), None]);
-        // Calls by number are not read, and a result that is no number is unreadable.
+        // Calls by number are not supported, and a result that is not a number is unreadable.
         assert_eq!(events("a-1 [000] 1.5: sys_enter: NR 0 (3, 7f, 10, 0, 0, 0)\n")[0].0, Some(Kind::Other));
         assert_eq!(events("a-1 [000] 1.5: sys_exit_read: what\n")[0].0, None);
     }

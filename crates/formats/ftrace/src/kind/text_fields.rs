@@ -1,29 +1,29 @@
-//! Events as the kernel and `trace-cmd report` write them.
+//! Decodes events in the text format of the kernel and of `trace-cmd report`.
 
 use super::fields::{self, RawText};
-use super::graph_text;
+use super::function_graph;
 use super::{BlockRequest, Kind, PowerEdge, RequestStage, RuntimePower, TaskState};
 
 pub(super) fn read<'a>(name: &str, text: &'a str) -> Option<Kind<'a>> {
     let text = text.trim();
-    let raw = || RawText::of(text).and_then(|raw| fields::read(name, raw));
-    // These would take raw fields for names.
-    let begins_with_a_name =
+    let raw = || RawText::new(text).and_then(|raw| fields::read(name, raw));
+    // For these events, raw fields would be taken for a name.
+    let starts_with_name =
         ["module_", "rpm_", "wakeup_source_"].iter().any(|family| name.starts_with(family)) || is_mark(name);
-    if begins_with_a_name && let Some(kind) = raw().filter(|&kind| kind != Kind::Other) {
+    if starts_with_name && let Some(kind) = raw().filter(|&kind| kind != Kind::Other) {
         return Some(kind);
     }
-    as_words(name, text).or_else(raw)
+    parse(name, text).or_else(raw)
 }
 
-/// Text from outside the kernel, and what the kernel's own `trace_printk` writes.
+/// Text written from user space, or by the kernel's `trace_printk`.
 fn is_mark(name: &str) -> bool {
     matches!(name, "tracing_mark_write" | "print" | "bprint" | "bputs")
 }
 
-fn as_words<'a>(name: &str, text: &'a str) -> Option<Kind<'a>> {
+fn parse<'a>(name: &str, text: &'a str) -> Option<Kind<'a>> {
     Some(match name {
-        "funcgraph_entry" | "funcgraph_exit" => graph_text::read(text)?,
+        "funcgraph_entry" | "funcgraph_exit" => function_graph::read(text)?,
         "sched_switch" => switch(text)?,
         "sched_waking" | "sched_wakeup" | "sched_wakeup_new" => {
             let (task, pid) = match between(text, "comm=", " pid=") {
@@ -54,19 +54,19 @@ fn as_words<'a>(name: &str, text: &'a str) -> Option<Kind<'a>> {
         "block_rq_issue" => request(text, RequestStage::Issued)?,
         "block_rq_complete" => request(text, RequestStage::Completed)?,
         "initcall_level" => Kind::InitcallLevel(after(text, "level=")?),
-        "initcall_start" => Kind::InitcallBegin(function_begun(after(text, "func=")?)),
+        "initcall_start" => Kind::InitcallBegin(called_function(after(text, "func=")?)),
         "initcall_finish" => Kind::InitcallEnd {
-            function: function_begun(between(text, "func=", " ret=")?),
+            function: called_function(between(text, "func=", " ret=")?),
             result: number(after(text, " ret=")?)?,
         },
         "module_load" => Kind::ModuleLoad(first_word(text)?),
         "module_free" => Kind::ModuleFree(first_word(text)?),
         "module_request" => Kind::ModuleRequest(first_word(text)?),
         "device_pm_callback_start" => {
-            let (who, rest) = text.split_once(", parent: ")?;
+            let (subject, rest) = text.split_once(", parent: ")?;
             let (parent, rest) = rest.split_once(", ")?;
             let (operations, event) = rest.rsplit_once('[')?;
-            let (driver, device) = driver_and_device(who);
+            let (driver, device) = driver_and_device(subject);
             Kind::DevicePower {
                 driver,
                 device,
@@ -74,8 +74,8 @@ fn as_words<'a>(name: &str, text: &'a str) -> Option<Kind<'a>> {
             }
         }
         "device_pm_callback_end" => {
-            let (who, error) = text.rsplit_once(", err=")?;
-            let (driver, device) = driver_and_device(who);
+            let (subject, error) = text.rsplit_once(", err=")?;
+            let (driver, device) = driver_and_device(subject);
             Kind::DevicePower { driver, device, edge: PowerEdge::End { error: number(error)? } }
         }
         "suspend_resume" => {
@@ -99,7 +99,7 @@ fn as_words<'a>(name: &str, text: &'a str) -> Option<Kind<'a>> {
             let (device, result) = rest.rsplit_once(" ret=")?;
             Kind::RuntimePower(RuntimePower::Return { function: function(place), device, result: number(result)? })
         }
-        // trace-cmd puts the function that wrote it before the text; that of a user's text says nothing.
+        // trace-cmd prefixes the writing function; for user text it carries no information.
         name if is_mark(name) => Kind::Mark(text.strip_prefix("tracing_mark_write: ").unwrap_or(text)),
         _ => Kind::Other,
     })
@@ -118,7 +118,7 @@ fn switch(text: &str) -> Option<Kind<'_>> {
             next_priority: number(after(next, " next_prio=")?)?,
         });
     }
-    // trace-cmd's own way: `task:pid [priority] state ==> task:pid [priority]`.
+    // trace-cmd's own format: `task:pid [priority] state ==> task:pid [priority]`.
     let (previous_task, previous_pid) = task_and_pid(previous)?;
     let (next_task, next_pid) = task_and_pid(next)?;
     Some(Kind::Switch {
@@ -137,12 +137,13 @@ fn state(text: &str) -> Option<TaskState> {
     Some(TaskState { letter: *text.as_bytes().first()?, preempted: text.ends_with('+') })
 }
 
-/// `254,0 R 4096 () 32 + 8 [task]`; a queued one has no byte count and no command, a completed one no byte count.
+/// Parses `254,0 R 4096 () 32 + 8 [task]`. A queued request has no byte count and no command, a completed one no byte
+/// count.
 fn request(text: &str, stage: RequestStage) -> Option<Kind<'_>> {
     let (head, tail) = text.rsplit_once(" [")?;
     let tail = tail.strip_suffix(']')?;
     let (place, sectors) = head.rsplit_once(" + ")?;
-    // Newer kernels write the priority behind the length: `none,0,0`.
+    // Newer kernels append the priority to the length: `none,0,0`.
     let sectors = number(sectors)?;
     let (what, sector) = place.rsplit_once(' ')?;
     let (device, rest) = what.split_once(' ')?;
@@ -159,21 +160,21 @@ fn request(text: &str, stage: RequestStage) -> Option<Kind<'_>> {
     }))
 }
 
-/// `task:pid [priority]…`: a task's name may hold colons and spaces.
+/// Parses `task:pid [priority]…`; the task name may contain colons and spaces.
 fn task_and_pid(text: &str) -> Option<(&str, u32)> {
-    let (who, _) = text.rsplit_once(" [")?;
-    let (task, pid) = who.rsplit_once(':')?;
+    let (subject, _) = text.rsplit_once(" [")?;
+    let (task, pid) = subject.rsplit_once(':')?;
     Some((task, number(pid)?))
 }
 
-/// The driver may be missing and may hold spaces, as `i8042 kbd` does; a device's name holds none.
+/// Splits driver and device. The driver may be missing or contain spaces, such as `i8042 kbd`; a device name has none.
 fn driver_and_device(text: &str) -> (&str, &str) {
     text.rsplit_once(' ').unwrap_or(("", text))
 }
 
-/// What stands behind the first `key`, which ends with `=`.
+/// The text after the first `key`, which ends with `=`.
 fn after<'a>(text: &'a str, key: &str) -> Option<&'a str> {
-    // Lines have few equal signs: looking behind each is much quicker than a search for the whole key.
+    // Lines have few equal signs, so checking each is much faster than searching for the whole key.
     let bytes = text.as_bytes();
     let at = memchr::memchr_iter(b'=', bytes).find(|&at| ends_key(bytes, at, key))?;
     text.get(at + 1..)
@@ -188,7 +189,7 @@ fn after_last<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     text.get(at + key.len()..)
 }
 
-/// A value that may hold spaces ends where the next key begins, and that is the last such place.
+/// The value between `key` and the last occurrence of `next`; the value may contain spaces.
 fn between<'a>(text: &'a str, key: &str, next: &str) -> Option<&'a str> {
     let value = after(text, key)?;
     let bytes = value.as_bytes();
@@ -200,13 +201,13 @@ fn first_word(text: &str) -> Option<&str> {
     text.split_ascii_whitespace().next()
 }
 
-/// The number that `text` begins with.
+/// Parses the number at the start of `text`.
 fn number<N: std::str::FromStr>(text: &str) -> Option<N> {
     let end = text.bytes().position(|byte| !(byte.is_ascii_digit() || byte == b'-')).unwrap_or(text.len());
     text.get(..end)?.parse().ok()
 }
 
-/// `function+0x12/0x34` and `function+0x12` are `function`: where in it does not matter here. An address is no name.
+/// Removes the offset from `function+0x12/0x34` or `function+0x12`. An address gives an empty name.
 fn function(text: &str) -> &str {
     match text.split('+').next().unwrap_or(text).trim() {
         address if address.starts_with("0x") => "",
@@ -214,9 +215,9 @@ fn function(text: &str) -> &str {
     }
 }
 
-/// A function that is called is named with offset zero. Another offset shows that it is gone from memory, as the initialization
-/// of modules is, and that the name is that of what stands there now.
-fn function_begun(text: &str) -> &str {
+/// The name of a called function, which must have offset zero. Any other offset means that the function was freed, as a
+/// module's initialization is, and that the name belongs to what is there now.
+fn called_function(text: &str) -> &str {
     let name = function(text);
     match text.split_once('+') {
         Some((_, offset)) if !(offset == "0x0" || offset.starts_with("0x0/")) => "",

@@ -1,17 +1,17 @@
-//! The description of an event's fields, and an event read by it.
+//! Parses event descriptions (`format` files) and reads records by them.
 
-use super::{KernelNames, unsigned};
+use super::{KernelSymbols, unsigned};
 
-/// How a field's value stands in the record.
+/// Location of a field's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
-    /// There.
-    Here,
-    /// Elsewhere in the record: 16 bits of offset and 16 of length (`__data_loc`).
-    FromRecord,
-    /// The same, the offset counted from the end of the field (`__rel_loc`).
-    FromField,
-    /// There, up to the record's end.
+enum FieldLocation {
+    /// At the field's offset.
+    Inline,
+    /// 16-bit offset from the start of the record, and 16-bit length (`__data_loc`).
+    RecordRelative,
+    /// 16-bit offset from the end of the field, and 16-bit length (`__rel_loc`).
+    FieldRelative,
+    /// From the field's offset to the end of the record.
     ToEnd,
 }
 
@@ -21,23 +21,21 @@ struct Field {
     offset: usize,
     size: usize,
     signed: bool,
-    /// An array of `char`, or another text of the record's own.
+    /// True for an array of `char` or another string type.
     text: bool,
-    place: Place,
+    location: FieldLocation,
 }
 
 /// A value of a record's field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordValue<'a> {
-    /// A number.
     Number(i64),
-    /// A text.
     Text(&'a str),
-    /// A value of another kind: its bytes.
+    /// Raw bytes of any other type.
     Bytes(&'a [u8]),
 }
 
-/// Return addresses of a call stack as recorded, innermost first.
+/// Return addresses of a recorded call stack, innermost first.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct StackAddresses<'a> {
     bytes: &'a [u8],
@@ -46,10 +44,10 @@ pub struct StackAddresses<'a> {
 }
 
 impl<'a> StackAddresses<'a> {
-    /// The addresses up to the first that stands for none: all bits clear, as behind a short stack of a process, or all bits set, with
-    /// which kernels before 5.2 end their own.
+    /// Iterates over the addresses up to a terminator: all bits clear, as after a short user stack, or all bits set, as
+    /// in kernels before 5.2.
     pub fn iter(self) -> impl Iterator<Item = u64> + 'a {
-        // The tracer's mark for code that it made itself.
+        // Marks a tracer trampoline.
         const TRAMPOLINE: u64 = 0x7fff_ffff;
         let all_set = if self.size == 4 { u64::from(u32::MAX) } else { u64::MAX };
         let addresses = self.bytes.chunks_exact(self.size.max(1)).map(move |bytes| unsigned(bytes, self.big_endian));
@@ -65,21 +63,21 @@ impl std::fmt::Debug for StackAddresses<'_> {
     }
 }
 
-/// An event's description.
+/// The description of an event.
 #[derive(Clone, Debug)]
 pub(crate) struct Format {
     pub(crate) name: String,
     pub(crate) id: u16,
     fields: Vec<Field>,
-    /// Bytes of an address.
+    /// Size of an address, bytes.
     pub(crate) long_size: usize,
 }
 
-/// More fields than any event has.
+/// Maximum number of fields.
 const MAX_FIELDS: usize = 256;
 
 impl Format {
-    /// Reads a `format` file; `None` when it has no name, id or fields.
+    /// Parses a `format` file; `None` if it has no name or id.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut name = None;
         let mut id = None;
@@ -102,8 +100,8 @@ impl Format {
         self.fields.iter().find(|field| field.name == name)
     }
 
-    /// Offset and size of a field, for the description of a page, which is written the same way.
-    pub(crate) fn place(text: &str, name: &str) -> Option<(usize, usize)> {
+    /// Offset and size of a field in a description, which may also be that of a page.
+    pub(crate) fn field_location(text: &str, name: &str) -> Option<(usize, usize)> {
         text.lines()
             .filter_map(|line| line.trim_start().strip_prefix("field:").and_then(Field::parse))
             .find(|field| field.name == name)
@@ -112,7 +110,7 @@ impl Format {
 }
 
 impl Field {
-    /// `char prev_comm[16]; offset:8; size:16; signed:0;`, with tabs between.
+    /// Parses `char prev_comm[16]; offset:8; size:16; signed:0;`, with tabs in between.
     fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split(';').map(str::trim);
         let declaration = parts.next()?;
@@ -133,35 +131,35 @@ impl Field {
             size,
             signed,
             text: declaration.contains("char") && declaration.contains('['),
-            place: if declaration.starts_with("__data_loc") {
-                Place::FromRecord
+            location: if declaration.starts_with("__data_loc") {
+                FieldLocation::RecordRelative
             } else if declaration.starts_with("__rel_loc") {
-                Place::FromField
+                FieldLocation::FieldRelative
             } else if size == 0 {
-                Place::ToEnd
+                FieldLocation::ToEnd
             } else {
-                Place::Here
+                FieldLocation::Inline
             },
         })
     }
 }
 
-/// A record's bytes and what describes them.
+/// The bytes of a record and its description.
 #[derive(Clone, Copy, Debug)]
 pub struct RecordBody<'a> {
     format: &'a Format,
     bytes: &'a [u8],
-    names: &'a KernelNames,
+    symbols: &'a KernelSymbols,
     big_endian: bool,
 }
 
 impl<'a> RecordBody<'a> {
-    pub(crate) const fn new(format: &'a Format, bytes: &'a [u8], names: &'a KernelNames, big_endian: bool) -> Self {
-        Self { format, bytes, names, big_endian }
+    pub(crate) const fn new(format: &'a Format, bytes: &'a [u8], symbols: &'a KernelSymbols, big_endian: bool) -> Self {
+        Self { format, bytes, symbols, big_endian }
     }
 
-    /// Its fields in their order, those that every event has (`common_…`) left out. A function's address is its name where the file
-    /// lists it.
+    /// The fields in order, without the common fields (`common_…`). A function's address is replaced by its name if the
+    /// file has it.
     pub fn fields(&self) -> impl Iterator<Item = (&'a str, RecordValue<'a>)> {
         let body = *self;
         self.format
@@ -187,11 +185,11 @@ impl<'a> RecordBody<'a> {
         })
     }
 
-    /// A number; `None` when there is no such field, or the record is cut before it.
+    /// A number; `None` if the field does not exist or the record is too short.
     #[must_use]
     pub fn number(&self, name: &str) -> Option<i64> {
         let field = self.format.field(name)?;
-        if field.place != Place::Here || !(1..=8).contains(&field.size) {
+        if field.location != FieldLocation::Inline || !(1..=8).contains(&field.size) {
             return None;
         }
         let bytes = self.bytes.get(field.offset..field.offset.checked_add(field.size)?)?;
@@ -200,19 +198,19 @@ impl<'a> RecordBody<'a> {
         Some(if field.signed { ((value << spare) as i64) >> spare } else { value as i64 })
     }
 
-    /// A text; `None` when there is no such field, the record is cut before it or it is no UTF-8.
+    /// A string; `None` if the field does not exist, the record is too short, or the string is not UTF-8.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<&'a str> {
         let field = self.format.field(name)?;
-        let (offset, length) = match field.place {
-            Place::Here => (field.offset, field.size),
-            Place::ToEnd => (field.offset, self.bytes.len().checked_sub(field.offset)?),
-            Place::FromRecord | Place::FromField => {
+        let (offset, length) = match field.location {
+            FieldLocation::Inline => (field.offset, field.size),
+            FieldLocation::ToEnd => (field.offset, self.bytes.len().checked_sub(field.offset)?),
+            FieldLocation::RecordRelative | FieldLocation::FieldRelative => {
                 let end = field.offset.checked_add(4)?;
-                let place = self.bytes.get(field.offset..end)?;
-                let place = unsigned(place, self.big_endian);
-                let from = if field.place == Place::FromField { end } else { 0 };
-                (from + (place & 0xffff) as usize, (place >> 16 & 0xffff) as usize)
+                let location = self.bytes.get(field.offset..end)?;
+                let location = unsigned(location, self.big_endian);
+                let from = if field.location == FieldLocation::FieldRelative { end } else { 0 };
+                (from + (location & 0xffff) as usize, (location >> 16 & 0xffff) as usize)
             }
         };
         let bytes = self.bytes.get(offset..offset.checked_add(length)?)?;
@@ -220,33 +218,32 @@ impl<'a> RecordBody<'a> {
         std::str::from_utf8(bytes.get(..length)?).ok()
     }
 
-    /// The addresses from a field to the record's end, `most` at most: a call stack, whose length the description does not say.
+    /// Up to `max` addresses from a field to the end of the record: a call stack, whose length the description lacks.
     #[must_use]
-    pub fn addresses(&self, name: &str, most: usize) -> Option<StackAddresses<'a>> {
+    pub fn addresses(&self, name: &str, max: usize) -> Option<StackAddresses<'a>> {
         let size = self.format.long_size;
         let bytes = self.bytes.get(self.format.field(name)?.offset..)?;
-        let bytes = bytes.get(..most.saturating_mul(size)).unwrap_or(bytes);
+        let bytes = bytes.get(..max.saturating_mul(size)).unwrap_or(bytes);
         Some(StackAddresses { bytes, size, big_endian: self.big_endian })
     }
 
-    /// The function that begins at the address in a field; empty when the file lists none there, such as a module's that was
-    /// taken out again.
+    /// The function that starts at the address in a field; empty if the file has none, such as for an unloaded module.
     #[must_use]
     pub fn function(&self, name: &str) -> Option<&'a str> {
         let address = self.number(name)? as u64;
-        Some(self.names.function(address).unwrap_or_default())
+        Some(self.symbols.function(address).unwrap_or_default())
     }
 
-    /// The function that holds the address in a field; empty when the file lists none before it.
+    /// The function that contains the address in a field; empty if the file has none.
     #[must_use]
     pub fn function_around(&self, name: &str) -> Option<&'a str> {
         let address = self.number(name)? as u64;
-        Some(self.names.function_around(address).unwrap_or_default())
+        Some(self.symbols.function_around(address).unwrap_or_default())
     }
 
-    /// The text at the address in a field: one of the kernel's own, which the file lists.
+    /// The kernel string at the address in a field.
     #[must_use]
     pub fn string_at(&self, name: &str) -> Option<&'a str> {
-        self.names.string(self.number(name)? as u64)
+        self.symbols.string(self.number(name)? as u64)
     }
 }

@@ -1,8 +1,8 @@
-//! What slow initialization functions and device callbacks called, by the function_graph tracer.
+//! Builds call graphs of slow initialization functions and device callbacks from the function_graph tracer.
 //!
-//! A function belongs to the work of the thread that called it, never to work that only goes on at the same time. Calls are
-//! summed as they come: the same function called from the same place is one row, so that memory is bounded by the shape of the code and
-//! not by the length of the trace.
+//! A call counts for the work of the thread that made it, never for work that only runs at the same time. Calls are
+//! summed as they arrive: the same function called from the same place is one row, so memory depends on the shape of
+//! the code and not on the length of the trace.
 
 use std::cmp::Reverse;
 
@@ -11,46 +11,45 @@ use onoff_trace::{CallGraphFunction, CallGraphSubject, StringId, counters};
 
 use crate::assembly::Assembly;
 
-/// Work that takes less is not slow, ns.
-const SLOW_NS: i64 = 1_000_000;
+/// Minimum duration of slow work, ns.
+const MIN_WORK_NS: i64 = 1_000_000;
 
-/// A function is left out where it took a smaller part of the work than one in this many.
-const MIN_PART_SIZE: i64 = 200;
+/// A function is skipped if it took less than 1/200 of the work.
+const MIN_SHARE_DIVISOR: i64 = 200;
 
-/// Functions under way at a time in one thread; the kernel's tracer ends at 50.
+/// Maximum call depth; the kernel's tracer stops at 50.
 const MAX_DEPTH: usize = 64;
 
-/// Functions of one graph, by their places in it.
-const MAX_FUNCTIONS: usize = 4096;
+/// Maximum number of nodes in one graph.
+const MAX_NODES: usize = 4096;
 
-/// Work of one thread that is open at a time.
+/// Maximum nesting of work in one thread.
 const MAX_OPEN: usize = 8;
 
-/// Threads with open work.
+/// Maximum number of threads with open work.
 const MAX_THREADS: usize = 4096;
 
-/// Rows of all graphs together.
+/// Maximum number of rows in all graphs.
 const MAX_ROWS: usize = 200_000;
 
 counters! {
-    LEFT_OUT = "call_graph_calls_left_out", Notice, [CallGraphFunctions],
-        "calls in call graphs that are too deep, or of too many different functions, were left out: their time is their callers' own";
+    CALLS_SKIPPED = "call_graph_calls_left_out", Notice, [CallGraphFunctions],
+        "calls in call graphs were skipped: too deep, or too many different functions; their time counts for the caller";
     UNPAIRED = "call_graph_calls_unpaired", Notice, [CallGraphFunctions],
-        "calls in call graphs whose begin or end is not in the trace have no time: it is their callers' own";
+        "calls in call graphs have no duration because their begin or end was not recorded; their time counts for the caller";
     OVERRUN = "call_graph_overruns", Notice, [CallGraphFunctions],
-        "functions were called deeper than the kernel's tracer goes, and are not in call graphs";
+        "function calls deeper than the kernel's tracer records are missing from call graphs";
 }
 
-/// A function that returns.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Return {
-    /// When, on the axis.
+    /// Time on the axis.
     pub(super) time_ns: i64,
-    /// How many traced functions it was called from.
+    /// Number of traced callers.
     pub(super) depth: u32,
-    /// How long it took by the tracer, ns.
+    /// Duration according to the tracer, ns.
     pub(super) duration_ns: Option<u64>,
-    /// Functions of the thread that were too deep, so far.
+    /// Calls of the thread that were too deep, cumulative.
     pub(super) overrun: u64,
 }
 
@@ -65,7 +64,7 @@ struct Node {
     own_ns: i64,
 }
 
-/// A call under way.
+/// A call that has not returned.
 #[derive(Clone, Copy, Debug)]
 struct Frame {
     node: usize,
@@ -74,7 +73,7 @@ struct Frame {
     called_ns: i64,
 }
 
-/// Work under way.
+/// An initialization function or device callback that has not returned.
 #[derive(Debug)]
 struct Work {
     subject: CallGraphSubject,
@@ -82,22 +81,22 @@ struct Work {
     driver: StringId,
     start_ns: i64,
     nodes: Vec<Node>,
-    places: HashMap<(Option<usize>, StringId), usize>,
+    node_ids: HashMap<(Option<usize>, StringId), usize>,
     frames: Vec<Frame>,
-    /// Calls within one that was left out are left out too: its depth.
-    left_out_at: Option<u32>,
+    /// Depth of a skipped call; calls below it are skipped too.
+    skipped_depth: Option<u32>,
 }
 
-/// Follows the calls of every thread that works on a device.
+/// Tracks the calls of every thread that works on a device.
 #[derive(Debug, Default)]
 pub(super) struct CallGraphTracker {
     threads: HashMap<u32, Vec<Work>>,
-    /// The tracer's last count of each thread, of threads that it is known of.
+    /// Last overrun count of each thread.
     overruns: HashMap<u32, u64>,
 }
 
 impl CallGraphTracker {
-    /// Work on a device, `who` by its name and its driver, begins in thread `tid`.
+    /// Starts work on a device in thread `tid`.
     pub(super) fn begin(
         &mut self,
         start_ns: i64,
@@ -106,27 +105,27 @@ impl CallGraphTracker {
         (name, driver): (StringId, StringId),
         assembly: &mut Assembly,
     ) {
-        // Number 0 is the idle thread of every processor.
+        // Thread 0 is the idle thread of every processor.
         if tid == 0 || (self.threads.len() >= MAX_THREADS && !self.threads.contains_key(&tid)) {
             return;
         }
-        let open = self.threads.entry(tid).or_default();
-        if open.len() >= MAX_OPEN {
-            open.remove(0).close(None, tid, assembly);
+        let stack = self.threads.entry(tid).or_default();
+        if stack.len() >= MAX_OPEN {
+            stack.remove(0).close(None, tid, assembly);
         }
-        open.push(Work {
+        stack.push(Work {
             subject,
             name,
             driver,
             start_ns,
             nodes: Vec::new(),
-            places: HashMap::new(),
+            node_ids: HashMap::new(),
             frames: Vec::new(),
-            left_out_at: None,
+            skipped_depth: None,
         });
     }
 
-    /// Work of that name, or the last of that kind, ends.
+    /// Ends the work with this name, or the latest of this kind.
     pub(super) fn end(
         &mut self,
         end_ns: i64,
@@ -135,24 +134,24 @@ impl CallGraphTracker {
         name: Option<StringId>,
         assembly: &mut Assembly,
     ) {
-        let Some(open) = self.threads.get_mut(&tid) else { return };
-        let is_it = |work: &Work| work.subject == subject && name.is_none_or(|name| work.name == name);
-        if let Some(at) = open.iter().rposition(is_it) {
-            open.remove(at).close(Some(end_ns), tid, assembly);
+        let Some(stack) = self.threads.get_mut(&tid) else { return };
+        let matches = |work: &Work| work.subject == subject && name.is_none_or(|name| work.name == name);
+        if let Some(at) = stack.iter().rposition(matches) {
+            stack.remove(at).close(Some(end_ns), tid, assembly);
         }
-        if open.is_empty() {
+        if stack.is_empty() {
             self.threads.remove(&tid);
         }
     }
 
     pub(super) fn on_call(&mut self, time_ns: i64, tid: u32, function: &str, depth: u32, assembly: &mut Assembly) {
-        let Some(work) = self.threads.get_mut(&tid).and_then(|open| open.last_mut()) else { return };
+        let Some(work) = self.threads.get_mut(&tid).and_then(|stack| stack.last_mut()) else { return };
         let function = assembly.text(function);
         work.on_call(time_ns, function, depth, assembly);
     }
 
     pub(super) fn on_return(&mut self, tid: u32, end: &Return, assembly: &mut Assembly) {
-        let Some(work) = self.threads.get_mut(&tid).and_then(|open| open.last_mut()) else { return };
+        let Some(work) = self.threads.get_mut(&tid).and_then(|stack| stack.last_mut()) else { return };
         if end.overrun > 0
             && (self.overruns.len() < MAX_THREADS || self.overruns.contains_key(&tid))
             && let Some(before) = self.overruns.insert(tid, end.overrun)
@@ -162,12 +161,12 @@ impl CallGraphTracker {
         work.on_return(end, assembly);
     }
 
-    /// What is still under way at the trace's end: a callback that hung is among it.
+    /// Closes work that is still open at the end of the trace, such as a callback that hung.
     pub(super) fn finish(self, assembly: &mut Assembly) {
         let mut threads: Vec<(u32, Vec<Work>)> = self.threads.into_iter().collect();
         threads.sort_by_key(|&(tid, _)| tid);
-        for (tid, open) in threads {
-            for work in open {
+        for (tid, stack) in threads {
+            for work in stack {
                 work.close(None, tid, assembly);
             }
         }
@@ -176,22 +175,22 @@ impl CallGraphTracker {
 
 impl Work {
     fn on_call(&mut self, time_ns: i64, function: StringId, depth: u32, assembly: &mut Assembly) {
-        // What is as deep or deeper has returned, and its end is missing.
+        // Calls at the same depth or deeper have returned; their end is missing.
         self.unwind(depth, assembly);
-        if self.left_out_at.is_some_and(|at| depth > at) {
-            assembly.losses.add(&LEFT_OUT, 1);
+        if self.skipped_depth.is_some_and(|at| depth > at) {
+            assembly.losses.add(&CALLS_SKIPPED, 1);
             return;
         }
-        self.left_out_at = None;
+        self.skipped_depth = None;
         let parent = self.frames.last().map(|frame| frame.node);
-        let known = self.places.get(&(parent, function)).copied();
-        if self.frames.len() >= MAX_DEPTH || (known.is_none() && self.nodes.len() >= MAX_FUNCTIONS) {
-            assembly.losses.add(&LEFT_OUT, 1);
-            self.left_out_at = Some(depth);
+        let known = self.node_ids.get(&(parent, function)).copied();
+        if self.frames.len() >= MAX_DEPTH || (known.is_none() && self.nodes.len() >= MAX_NODES) {
+            assembly.losses.add(&CALLS_SKIPPED, 1);
+            self.skipped_depth = Some(depth);
             return;
         }
         let node = known.unwrap_or_else(|| {
-            self.places.insert((parent, function), self.nodes.len());
+            self.node_ids.insert((parent, function), self.nodes.len());
             self.nodes.push(Node { parent, function, calls: 0, unfinished: 0, duration_ns: 0, own_ns: 0 });
             self.nodes.len() - 1
         });
@@ -202,13 +201,13 @@ impl Work {
     }
 
     fn on_return(&mut self, end: &Return, assembly: &mut Assembly) {
-        if self.left_out_at.is_some_and(|at| end.depth >= at) {
-            self.left_out_at = self.left_out_at.filter(|&at| end.depth > at);
+        if self.skipped_depth.is_some_and(|at| end.depth >= at) {
+            self.skipped_depth = self.skipped_depth.filter(|&at| end.depth > at);
             return;
         }
         self.unwind(end.depth.saturating_add(1), assembly);
         let Some(frame) = self.frames.pop_if(|frame| frame.depth == end.depth) else {
-            // Called before the work began, or the begin is missing.
+            // The call was made before the work began, or its begin is missing.
             assembly.losses.add(&UNPAIRED, 1);
             return;
         };
@@ -223,7 +222,7 @@ impl Work {
         }
     }
 
-    /// Takes off the calls under way that are at least `depth` deep: they have no end.
+    /// Drops open calls at `depth` or deeper; they have no end.
     fn unwind(&mut self, depth: u32, assembly: &mut Assembly) {
         while let Some(frame) = self.frames.pop_if(|frame| frame.depth >= depth) {
             assembly.losses.add(&UNPAIRED, 1);
@@ -233,14 +232,14 @@ impl Work {
         }
     }
 
-    /// Puts the rows of what mattered into `assembly`.
+    /// Adds the rows of the significant calls to `assembly`.
     fn close(mut self, end_ns: Option<i64>, tid: u32, assembly: &mut Assembly) {
         self.unwind(0, assembly);
         let length_ns = end_ns.map(|end_ns| end_ns.saturating_sub(self.start_ns));
-        if length_ns.is_some_and(|ns| ns < SLOW_NS) {
+        if length_ns.is_some_and(|ns| ns < MIN_WORK_NS) {
             return;
         }
-        let least_ns = length_ns.map_or(SLOW_NS, |ns| ns / MIN_PART_SIZE);
+        let min_ns = length_ns.map_or(MIN_WORK_NS, |ns| ns / MIN_SHARE_DIVISOR);
         let mut children: Vec<Vec<usize>> = vec![Vec::new(); self.nodes.len()];
         let mut roots = Vec::new();
         for (at, node) in self.nodes.iter().enumerate() {
@@ -249,18 +248,18 @@ impl Work {
                 None => roots.push(at),
             }
         }
-        let matters = |node: &Node| node.unfinished > 0 || node.duration_ns >= least_ns;
-        let in_order = |places: &mut Vec<usize>| {
-            places.retain(|&at| self.nodes.get(at).is_some_and(matters));
-            // The longest is taken first: from the end.
-            places.sort_by_key(|&at| (self.nodes.get(at).map(|node| node.duration_ns), Reverse(at)));
+        let is_significant = |node: &Node| node.unfinished > 0 || node.duration_ns >= min_ns;
+        let sort_siblings = |node_ids: &mut Vec<usize>| {
+            node_ids.retain(|&at| self.nodes.get(at).is_some_and(is_significant));
+            // `pending` is popped from the end, so the longest comes last.
+            node_ids.sort_by_key(|&at| (self.nodes.get(at).map(|node| node.duration_ns), Reverse(at)));
         };
-        in_order(&mut roots);
-        let mut waiting: Vec<(usize, u32)> = roots.into_iter().map(|at| (at, 0)).collect();
-        while let Some((at, depth)) = waiting.pop() {
+        sort_siblings(&mut roots);
+        let mut pending: Vec<(usize, u32)> = roots.into_iter().map(|at| (at, 0)).collect();
+        while let Some((at, depth)) = pending.pop() {
             let Some(node) = self.nodes.get(at) else { continue };
             if assembly.call_graph_functions.len() >= MAX_ROWS {
-                assembly.losses.add(&LEFT_OUT, node.calls);
+                assembly.losses.add(&CALLS_SKIPPED, node.calls);
                 continue;
             }
             assembly.call_graph_functions.push(CallGraphFunction {
@@ -278,8 +277,8 @@ impl Work {
                 own_ns: node.own_ns,
             });
             if let Some(called) = children.get_mut(at) {
-                in_order(called);
-                waiting.extend(called.iter().map(|&at| (at, depth + 1)));
+                sort_siblings(called);
+                pending.extend(called.iter().map(|&at| (at, depth + 1)));
             }
         }
     }

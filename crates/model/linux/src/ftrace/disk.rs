@@ -1,4 +1,4 @@
-//! Block requests, from issue to completion.
+//! Pairs the issue and completion events of block requests into disk I/O rows.
 
 use hashbrown::HashMap;
 use onoff_ftrace::{BlockRequest, RequestStage};
@@ -8,15 +8,15 @@ use crate::assembly::Assembly;
 
 counters! {
     WITHOUT_ISSUE = "disk_requests_without_issue", Notice, [DiskIos],
-        "disk requests completed whose issue is not recorded: they began before the recording, or block:block_rq_issue was not recorded";
+        "disk requests completed without a recorded issue: they started before the recording, or block:block_rq_issue was not recorded";
     NO_TRANSFERS = "disk_requests_without_transfer", Notice, [DiskIos],
-        "discards and requests private to a driver are in no table";
+        "discards and driver-private requests were skipped: they transfer no data";
 }
 
 const SECTOR_BYTES: u64 = 512;
-/// More requests under way than are followed.
-const MAX_OPEN: usize = 1 << 16;
-/// First sector of requests without data when they complete.
+/// Maximum number of requests in flight.
+const MAX_IN_FLIGHT: usize = 1 << 16;
+/// First sector that a request without data has on completion.
 const NO_SECTOR: u64 = u64::MAX;
 
 type Device = (u32, u32);
@@ -30,10 +30,10 @@ struct Issue {
 
 #[derive(Debug, Default)]
 pub(super) struct DiskTracker {
-    /// By device and first sector; those without data under [`NO_SECTOR`].
-    open: HashMap<(Device, u64), Issue>,
-    /// Who handed in a request, by device and first sector: it is often issued by a thread of the kernel.
-    askers: HashMap<(Device, u64), u32>,
+    /// Requests in flight by device and first sector; requests without data use [`NO_SECTOR`].
+    in_flight: HashMap<(Device, u64), Issue>,
+    /// Submitting thread by device and first sector. A kernel thread often issues the request.
+    submitters: HashMap<(Device, u64), u32>,
     last_completion: HashMap<Device, i64>,
 }
 
@@ -44,18 +44,18 @@ impl DiskTracker {
         }
         match request.stage {
             RequestStage::Queued => {
-                if self.askers.len() >= MAX_OPEN {
-                    self.askers.clear();
+                if self.submitters.len() >= MAX_IN_FLIGHT {
+                    self.submitters.clear();
                 }
-                self.askers.insert((request.device, request.sector), tid);
+                self.submitters.insert((request.device, request.sector), tid);
             }
             RequestStage::Inserted => {}
             RequestStage::Issued => {
                 let sector = if request.sectors == 0 { NO_SECTOR } else { request.sector };
-                let asker = self.askers.remove(&(request.device, request.sector));
-                if self.open.len() < MAX_OPEN {
-                    let issue = Issue { time_ns, tid: asker.unwrap_or(tid), sectors: request.sectors };
-                    self.open.insert((request.device, sector), issue);
+                let submitter = self.submitters.remove(&(request.device, request.sector));
+                if self.in_flight.len() < MAX_IN_FLIGHT {
+                    let issue = Issue { time_ns, tid: submitter.unwrap_or(tid), sectors: request.sectors };
+                    self.in_flight.insert((request.device, sector), issue);
                 }
             }
             RequestStage::Completed => self.on_completion(time_ns, request, assembly),
@@ -64,18 +64,18 @@ impl DiskTracker {
 
     fn on_completion(&mut self, time_ns: i64, request: &BlockRequest<'_>, assembly: &mut Assembly) {
         let device = request.device;
-        // A write with a flush completes once more, without sectors, when all its parts are done.
+        // A write with a flush completes a second time, without sectors, when all its parts are done.
         if request.sectors == 0 && request.sector != NO_SECTOR {
             return;
         }
-        let issue = self.open.remove(&(device, request.sector));
+        let issue = self.in_flight.remove(&(device, request.sector));
         if let Some(issue) = issue
             && request.sectors > 0
             && issue.sectors > request.sectors
         {
             let rest = Issue { sectors: issue.sectors - request.sectors, ..issue };
             let sector = request.sector.saturating_add(request.sectors);
-            self.open.insert((device, sector), rest);
+            self.in_flight.insert((device, sector), rest);
         }
         let before = self.last_completion.insert(device, time_ns);
         let Some(operation) = operation(request.operation) else {
@@ -106,7 +106,7 @@ impl DiskTracker {
     }
 }
 
-/// From the kernel's letters (`blk_fill_rwbs`): an `F` before the others is a flush that goes ahead of the request.
+/// Parses the kernel's letters (`blk_fill_rwbs`). A leading `F` is a flush before the request.
 fn operation(letters: &str) -> Option<DiskOperation> {
     let behind = letters.strip_prefix('F').unwrap_or(letters);
     match behind.as_bytes().first() {
@@ -118,7 +118,7 @@ fn operation(letters: &str) -> Option<DiskOperation> {
     }
 }
 
-/// From the same letters: `A` behind the operation says that the kernel reads ahead (`REQ_RAHEAD`).
+/// True for a read with the letter `A`: kernel read-ahead (`REQ_RAHEAD`).
 fn is_read_ahead(letters: &str) -> bool {
     operation(letters) == Some(DiskOperation::Read) && letters.contains('A')
 }
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kernels_letters_are_operations() {
+    fn parses_operation_letters() {
         let all = ["R", "RA", "WS", "FWFS", "FF", "F", "FN", "D", "DS", "N", ""].map(operation);
         let (read, write) = (Some(DiskOperation::Read), Some(DiskOperation::Write));
         let flush = Some(DiskOperation::Flush);
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn only_reads_with_the_kernels_letter_are_read_ahead() {
+    fn detects_read_ahead() {
         let all = ["R", "RA", "RAM", "RSM", "RM", "WA", "WS", "FF", "D", ""].map(is_read_ahead);
         assert_eq!(all, [false, true, true, false, false, false, false, false, false, false]);
     }

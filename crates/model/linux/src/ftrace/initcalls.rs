@@ -1,4 +1,4 @@
-//! Initialization functions of the kernel and of modules.
+//! Tracks the initialization functions of the kernel and of modules.
 
 use hashbrown::HashMap;
 use onoff_trace::{DeviceOperationKind, StringId};
@@ -6,25 +6,25 @@ use onoff_trace::{DeviceOperationKind, StringId};
 use crate::assembly::Assembly;
 use crate::devices::operation;
 
-/// What a thread has open.
+/// Open operations of a thread.
 #[derive(Clone, Debug, Default)]
-struct Open {
-    /// Row of the module that is being initialized.
+struct ThreadState {
+    /// Row of the module being initialized.
     module: Option<usize>,
-    /// Functions that run, by the names that the trace gives them, and their rows. A thread runs one at a time, but while
-    /// the clock moves in ticks, early in a boot, records of two processors come in the wrong order.
+    /// Running functions: their name in the trace, and their row. A thread runs one at a time, but while the clock
+    /// advances in ticks, early in a boot, records of two processors may arrive in the wrong order.
     initcalls: Vec<(StringId, usize)>,
-    /// The last end whose begin has not come yet: name, time and result.
+    /// The last end that arrived before its begin: name, time and result.
     early_end: Option<(StringId, i64, i32)>,
 }
 
-/// Functions of one thread that are open at a time; more means that ends are missing.
+/// Maximum number of open functions per thread; more means that ends are missing.
 const MAX_OPEN: usize = 16;
 
-/// Rows are put into the assembly when they begin; this knows which are open.
+/// Adds rows at their begin and remembers which are open.
 #[derive(Debug, Default)]
 pub(super) struct InitcallTracker {
-    threads: HashMap<u32, Open>,
+    threads: HashMap<u32, ThreadState>,
 }
 
 impl InitcallTracker {
@@ -49,7 +49,7 @@ impl InitcallTracker {
             .module
             .and_then(|at| assembly.device_operations.get(at))
             .map_or(StringId::EMPTY, |module| module.driver);
-        // Of a module the trace knows the wrong name: it is looked up when the function's memory serves something else.
+        // For a module the trace has the wrong name: it is resolved after the function's memory was reused.
         if !module.is_empty() {
             row.driver = module;
         }
@@ -74,7 +74,7 @@ impl InitcallTracker {
         let named = open.initcalls.iter().rposition(|&(open, _)| open == name);
         let initcall = match named {
             Some(at) => Some(open.initcalls.remove(at).1),
-            // The name of a module's function can be another at its end.
+            // A module's function may have a different name at its end.
             None if open.module.is_some() => open.initcalls.pop().map(|(_, row)| row),
             None => {
                 open.early_end = Some((name, time_ns, result));
@@ -93,7 +93,7 @@ impl InitcallTracker {
         }
     }
 
-    /// A module that is loaded and calls nothing has no function of its own: it is done at once.
+    /// Ends modules without an initialization function at their load time.
     pub(super) fn finish(self, assembly: &mut Assembly) {
         for open in self.threads.into_values() {
             if open.initcalls.is_empty() {

@@ -1,4 +1,4 @@
-//! Interrupts and soft interrupts, from their begin to their end.
+//! Pairs the begin and end of interrupts and soft interrupts.
 
 use hashbrown::HashMap;
 use onoff_ftrace::{Context, Event};
@@ -8,22 +8,22 @@ use crate::assembly::Assembly;
 
 counters! {
     WITHOUT_END = "interrupts_without_end", Notice, [Interrupts],
-        "the end of some interrupt handlers is not recorded, so that they have no length; record irq:irq_handler_exit too";
+        "interrupt handlers have no duration because their end was not recorded; also record irq:irq_handler_exit";
 }
 
-/// Names of soft interrupts, by number (`enum` in `linux/interrupt.h`).
+/// Names of soft interrupts by number (`enum` in `linux/interrupt.h`).
 const SOFT_INTERRUPTS: [&str; 10] =
     ["HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"];
 
-/// What a processor is in.
+/// Open interrupts of a processor.
 #[derive(Debug, Default)]
 struct Processor {
-    /// Begin, number and name of the interrupts that are open, the outermost first.
+    /// Begin, number and name of the open interrupts, outermost first.
     interrupts: Vec<(i64, u32, StringId)>,
     soft: Option<(i64, u32)>,
 }
 
-/// More interrupts inside each other than a kernel allows.
+/// Maximum nesting of interrupts; a kernel allows less.
 const MAX_DEPTH: usize = 16;
 
 #[derive(Debug, Default)]
@@ -34,7 +34,8 @@ pub(super) struct InterruptTracker {
 }
 
 impl InterruptTracker {
-    /// Whether `event` happened in an interrupt or soft interrupt: as the event says, else by what is open on its processor.
+    /// True if `event` happened in an interrupt or soft interrupt: from the event's flags, else from what is open on
+    /// its processor.
     pub(super) fn is_open(&self, event: &Event<'_>) -> bool {
         match event.context {
             Some(context) => context != Context::Thread,
@@ -47,7 +48,7 @@ impl InterruptTracker {
 
     pub(super) fn on_begin(&mut self, time_ns: i64, cpu: u16, number: u32, name: StringId) {
         let open = &mut self.processors.entry(cpu).or_default().interrupts;
-        // A shared interrupt calls one handler after the other: an open one of the same number has no end in the recording.
+        // Handlers of a shared interrupt run one after the other: an open one with the same number has no recorded end.
         while open.last().is_some_and(|last| last.1 == number) || open.len() >= MAX_DEPTH {
             open.pop();
             self.without_end += 1;
@@ -105,7 +106,8 @@ impl InterruptTracker {
             .values()
             .map(|processor| processor.interrupts.len() + usize::from(processor.soft.is_some()))
             .sum();
-        // What the recording's end cut is no gap in what was recorded; one on every processor is usual.
+        // Handlers open at the end of the recording are normal, one per processor; they count only if other ends are
+        // missing.
         if self.without_end > 0 {
             self.without_end += open as u64;
         }

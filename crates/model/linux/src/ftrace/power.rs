@@ -1,4 +1,4 @@
-//! Suspend and hibernation: their steps and the devices' callbacks. And devices that sleep and wake while the system works.
+//! Tracks suspend and hibernation steps, device callbacks, and runtime power management of devices.
 
 use onoff_ftrace::{PowerEdge, RuntimePower};
 use onoff_trace::{PowerRequest, PowerRequestKind, StringId};
@@ -6,29 +6,29 @@ use onoff_trace::{PowerRequest, PowerRequestKind, StringId};
 use crate::assembly::Assembly;
 use crate::power::{self, Step};
 
-/// Requests to devices that are open, and the row each has in the assembly.
+/// Open requests to devices, with their row in the assembly.
 #[derive(Debug, Default)]
 pub(super) struct PowerTracker {
-    open: Vec<Open>,
-    steps: power::Steps,
+    open: Vec<OpenRequest>,
+    steps: power::StepTracker,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Open {
+struct OpenRequest {
     kind: PowerRequestKind,
     tid: u32,
     device: StringId,
     row: usize,
 }
 
-impl Open {
+impl OpenRequest {
     fn is_of(&self, tid: u32, device: StringId) -> bool {
         self.tid == tid && self.device == device
     }
 }
 
-/// More callbacks under way than a kernel has threads for.
-const MAX_OPEN: usize = 4096;
+/// Maximum number of callbacks in flight.
+const MAX_IN_FLIGHT: usize = 4096;
 
 impl PowerTracker {
     pub(super) fn on_device(
@@ -40,7 +40,7 @@ impl PowerTracker {
         edge: PowerEdge<'_>,
         assembly: &mut Assembly,
     ) {
-        // A class of devices is a driver without a name of its own.
+        // For a device class the driver is empty.
         let device = assembly.text(device);
         match edge {
             PowerEdge::Begin { parent, operations, event } => {
@@ -55,13 +55,13 @@ impl PowerTracker {
                 self.begin(row, tid, assembly);
             }
             PowerEdge::End { error } => {
-                let is_it = |open: &Open| open.is_of(tid, device) && !open.kind.is_runtime();
-                self.end(is_it, time_ns, error, assembly);
+                let matches = |open: &OpenRequest| open.is_of(tid, device) && !open.kind.is_runtime();
+                self.end(matches, time_ns, error, assembly);
             }
         }
     }
 
-    /// A step that did not begin in the trace is passed over: which of them a trace holds is chosen event by event.
+    /// Ignores the end of a step whose begin was not traced: event filters may have removed it.
     pub(super) fn on_runtime(&mut self, time_ns: i64, tid: u32, step: RuntimePower<'_>, assembly: &mut Assembly) {
         let (kind, device, event) = match step {
             RuntimePower::Suspend(device) => (PowerRequestKind::RuntimeSuspend, device, "ftrace/rpm_suspend"),
@@ -70,30 +70,30 @@ impl PowerTracker {
             RuntimePower::Return { function, device, result } => {
                 let Some(kind) = runtime_kind(function) else { return };
                 let device = assembly.text(device);
-                let is_it = |open: &Open| open.is_of(tid, device) && open.kind == kind;
-                self.end(is_it, time_ns, result, assembly);
+                let matches = |open: &OpenRequest| open.is_of(tid, device) && open.kind == kind;
+                self.end(matches, time_ns, result, assembly);
                 return;
             }
         };
         let device = assembly.text(device);
         let event = assembly.text(event);
         let row = power::runtime_request(kind, time_ns, tid, device, event);
-        // A thread is in one such step of a device at a time: the end of the one before was not recorded.
+        // A thread runs one such step per device at a time, so the end of the previous one was not recorded.
         self.open.retain(|open| !(open.is_of(tid, device) && open.kind == kind));
         self.begin(row, tid, assembly);
     }
 
     fn begin(&mut self, row: PowerRequest, tid: u32, assembly: &mut Assembly) {
-        if self.open.len() >= MAX_OPEN {
+        if self.open.len() >= MAX_IN_FLIGHT {
             self.open.remove(0);
         }
-        self.open.push(Open { kind: row.kind, tid, device: row.device, row: assembly.power_requests.len() });
+        self.open.push(OpenRequest { kind: row.kind, tid, device: row.device, row: assembly.power_requests.len() });
         assembly.power_requests.push(row);
     }
 
-    /// Ends the latest open request that `is_it`.
-    fn end(&mut self, is_it: impl Fn(&Open) -> bool, time_ns: i64, error: i32, assembly: &mut Assembly) {
-        let Some(at) = self.open.iter().rposition(is_it) else { return };
+    /// Ends the latest open request that `matches`.
+    fn end(&mut self, matches: impl Fn(&OpenRequest) -> bool, time_ns: i64, error: i32, assembly: &mut Assembly) {
+        let Some(at) = self.open.iter().rposition(matches) else { return };
         let open = self.open.remove(at);
         if let Some(row) = assembly.power_requests.get_mut(open.row) {
             row.end_ns = Some(time_ns);
@@ -123,7 +123,7 @@ impl PowerTracker {
     }
 }
 
-/// The kernel's function of a step of runtime power management.
+/// Maps a kernel function to a runtime power management step.
 fn runtime_kind(function: &str) -> Option<PowerRequestKind> {
     match function {
         "rpm_suspend" => Some(PowerRequestKind::RuntimeSuspend),
@@ -133,7 +133,7 @@ fn runtime_kind(function: &str) -> Option<PowerRequestKind> {
     }
 }
 
-/// `dpm_prepare` and `dpm_complete` call back without naming a set of callbacks.
+/// `dpm_prepare` and `dpm_complete` callbacks have no stage name.
 fn kind(operations: &str, event: &str) -> PowerRequestKind {
     let down = matches!(event, "suspend" | "freeze" | "hibernate" | "quiesce");
     let stage = operations.split(' ').next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Who asks whom to end, and whom the service manager ends by force.
+//! Records termination requests (SIGTERM and similar) and processes that the service manager killed.
 
 use onoff_trace::{Notification, NotificationKind, TableName};
 
@@ -12,10 +12,10 @@ const SIGQUIT: i32 = 3;
 const SIGKILL: i32 = 9;
 const SIGTERM: i32 = 15;
 
-/// The service manager and its last program.
+/// Pid of the service manager and of systemd-shutdown.
 const SERVICE_MANAGER: u32 = 1;
 
-/// Takes a signal that thread `sender` sends.
+/// Processes a signal sent by thread `sender`.
 pub(super) fn on_signal(time_ns: i64, sender: u32, number: i32, (task, pid): (&str, u32), assembly: &mut Assembly) {
     let kind = match number {
         SIGTERM | SIGINT | SIGQUIT | SIGHUP if sender != pid => NotificationKind::ApplicationShutdown,

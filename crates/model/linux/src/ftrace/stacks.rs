@@ -1,4 +1,4 @@
-//! Call stacks: `kernel_stack` and `user_stack`, records that follow the event they are of.
+//! Reads call stacks from `kernel_stack` and `user_stack` records, which follow the event they belong to.
 
 use hashbrown::{HashMap, HashSet};
 use onoff_ftrace::{Context, DataFile, Event, Kind, StackAddresses};
@@ -8,20 +8,21 @@ use crate::assembly::Assembly;
 
 counters! {
     WITHOUT_EVENT = "stacks_without_event", Notice, [Stacks],
-        "call stacks whose event is not recorded before them, on their processor and of their thread, are in no table";
+        "call stacks were skipped because no earlier event of the same processor and thread was recorded";
     HIDDEN = "kernel_addresses_hidden", Warning, [Methods],
-        "the trace lists the kernel's functions without their addresses (kernel.kptr_restrict), so that functions of call stacks have no names; \
+        "the trace lists kernel functions without addresses (kernel.kptr_restrict), so call stacks have no kernel function names; \
          record as root";
     UNLISTED = "kernel_addresses_unlisted", Notice, [Methods],
-        "addresses of the kernel's call stacks that are in none of the functions the trace lists, such as those of a module that was \
-         taken out before the list was made";
+        "addresses in kernel call stacks match no function listed in the trace, for example in a module that was \
+         unloaded before the list was written";
 }
 
-/// What the kernel itself is called, where a module is called `[ext4]`.
+/// Name of the kernel image; a module is `[ext4]`.
 const KERNEL: &str = "[kernel]";
 
-/// How the names of functions begin with which the tracer records an event: they are innermost in each stack, and say nothing of who called.
-const OWN: &[&str] = &[
+/// Name prefixes of the functions with which the tracer records an event. They are the innermost frames of every stack
+/// and are removed.
+const TRACER_FUNCTION_PREFIXES: &[&str] = &[
     "__traceiter_",
     "trace_event_raw_event_",
     "trace_event_buffer_",
@@ -35,39 +36,38 @@ const OWN: &[&str] = &[
 
 /// The last event of a processor in one context.
 #[derive(Clone, Copy, Debug)]
-struct Last {
+struct LastEvent {
     time_ns: i64,
     pid: u32,
-    /// Whether the thread left the processor with it.
-    leaves: bool,
-    /// What is known of its stack.
-    kernel: bool,
-    user: bool,
+    /// True if the thread switched out with this event.
+    switches_out: bool,
+    has_kernel_stack: bool,
+    has_user_stack: bool,
 }
 
-/// The stack with which a thread left its processor.
+/// The stacks at which a thread switched out.
 #[derive(Clone, Copy, Debug, Default)]
-struct Left {
+struct SwitchOutStacks {
     time_ns: i64,
     kernel: StackId,
     user: StackId,
 }
 
-/// Stacks so far.
+/// Assigns stacks to events.
 #[derive(Debug)]
 pub(super) struct StackTracker<'f> {
     data: &'f DataFile<'f>,
-    last: HashMap<(u16, Level), Last>,
-    left: HashMap<u32, Left>,
-    /// The process of a thread, where a stack said it.
+    last: HashMap<(u16, Level), LastEvent>,
+    switched_out: HashMap<u32, SwitchOutStacks>,
+    /// Process by thread, as given by user stacks.
     processes: HashMap<u32, u32>,
-    /// Whether a function is the tracer's own.
-    own: HashMap<u64, bool>,
+    /// Caches by address whether a function belongs to the tracer.
+    is_tracer_function: HashMap<u64, bool>,
     kernel_addresses: HashSet<u64>,
     frames: Vec<u64>,
 }
 
-/// An event of a deeper level comes between one of a higher and its stack.
+/// Nesting level of a context: an event of a deeper level may come between an event and its stack.
 type Level = u8;
 
 const fn level(context: Option<Context>) -> Level {
@@ -83,43 +83,45 @@ impl<'f> StackTracker<'f> {
         Self {
             data,
             last: HashMap::new(),
-            left: HashMap::new(),
+            switched_out: HashMap::new(),
             processes: HashMap::new(),
-            own: HashMap::new(),
+            is_tracer_function: HashMap::new(),
             kernel_addresses: HashSet::new(),
             frames: Vec::new(),
         }
     }
 
-    /// Takes any other event than a stack.
+    /// Processes an event that is not a stack.
     pub(super) fn on_event(&mut self, time_ns: i64, event: &Event<'_>, kind: &Kind<'_>, assembly: &mut Assembly) {
-        let mut last = Last { time_ns, pid: event.pid, leaves: false, kernel: false, user: false };
+        let mut last =
+            LastEvent { time_ns, pid: event.pid, switches_out: false, has_kernel_stack: false, has_user_stack: false };
         if let &Kind::Switch { previous_pid, next_pid, .. } = kind {
-            last.leaves = previous_pid == event.pid && previous_pid != 0;
-            // A thread is where it was when it left. Analyses look for its stack at the end of a wait, where Windows records it.
-            if let Some(left) = self.left.remove(&next_pid) {
-                self.push((time_ns, next_pid), [left.kernel, left.user], assembly);
+            last.switches_out = previous_pid == event.pid && previous_pid != 0;
+            // A thread resumes where it switched out. Analyses look for its stack at the end of a wait, where Windows
+            // records it.
+            if let Some(switched_out) = self.switched_out.remove(&next_pid) {
+                self.push((time_ns, next_pid), [switched_out.kernel, switched_out.user], assembly);
             }
-            self.left.remove(&previous_pid).into_iter().for_each(|left| {
-                self.push((left.time_ns, previous_pid), [left.kernel, left.user], assembly);
+            self.switched_out.remove(&previous_pid).into_iter().for_each(|switched_out| {
+                self.push((switched_out.time_ns, previous_pid), [switched_out.kernel, switched_out.user], assembly);
             });
         }
         self.last.insert((event.cpu, level(event.context)), last);
     }
 
-    /// Takes a stack of the kernel.
+    /// Processes a kernel stack.
     pub(super) fn on_kernel(&mut self, event: &Event<'_>, addresses: StackAddresses<'_>, assembly: &mut Assembly) {
         self.frames.clear();
         for address in addresses.iter() {
-            if !self.frames.is_empty() || !self.is_own(address) {
+            if !self.frames.is_empty() || !self.check_tracer_function(address) {
                 self.frames.push(address);
                 self.kernel_addresses.insert(address);
             }
         }
-        self.keep(event, false, assembly);
+        self.assign(event, false, assembly);
     }
 
-    /// Takes the stack of a process.
+    /// Processes a user stack.
     pub(super) fn on_user(
         &mut self,
         event: &Event<'_>,
@@ -132,40 +134,44 @@ impl<'f> StackTracker<'f> {
         }
         self.frames.clear();
         self.frames.extend(addresses.iter());
-        self.keep(event, true, assembly);
+        self.assign(event, true, assembly);
     }
 
-    fn is_own(&mut self, address: u64) -> bool {
+    fn check_tracer_function(&mut self, address: u64) -> bool {
         let data = self.data;
-        *self.own.entry(address).or_insert_with(|| {
+        *self.is_tracer_function.entry(address).or_insert_with(|| {
             let function = data.kernel_function(address);
-            function.is_some_and(|function| OWN.iter().any(|own| function.name.starts_with(own)))
+            function
+                .is_some_and(|function| TRACER_FUNCTION_PREFIXES.iter().any(|prefix| function.name.starts_with(prefix)))
         })
     }
 
-    /// Gives the frames to the event that they are of.
-    fn keep(&mut self, event: &Event<'_>, of_user: bool, assembly: &mut Assembly) {
+    /// Assigns the frames to the event they belong to.
+    fn assign(&mut self, event: &Event<'_>, is_user: bool, assembly: &mut Assembly) {
         let last = self.last.get_mut(&(event.cpu, level(event.context))).filter(|last| last.pid == event.pid);
-        let Some(last) = last.filter(|last| !(last.user || (last.kernel && !of_user))) else {
+        let Some(last) = last.filter(|last| !(last.has_user_stack || (last.has_kernel_stack && !is_user))) else {
             assembly.losses.add(&WITHOUT_EVENT, 1);
             return;
         };
-        if of_user {
-            last.user = true;
+        if is_user {
+            last.has_user_stack = true;
         } else {
-            last.kernel = true;
+            last.has_kernel_stack = true;
         }
         let last = *last;
         let stack = assembly.stack_pool.intern(&self.frames);
-        if !last.leaves {
+        if !last.switches_out {
             self.push((last.time_ns, last.pid), [stack, StackId::EMPTY], assembly);
             return;
         }
-        let left = self.left.entry(last.pid).or_insert(Left { time_ns: last.time_ns, ..Left::default() });
-        if of_user {
-            left.user = stack;
+        let switched_out = self
+            .switched_out
+            .entry(last.pid)
+            .or_insert(SwitchOutStacks { time_ns: last.time_ns, ..SwitchOutStacks::default() });
+        if is_user {
+            switched_out.user = stack;
         } else {
-            left.kernel = stack;
+            switched_out.kernel = stack;
         }
     }
 
@@ -175,11 +181,11 @@ impl<'f> StackTracker<'f> {
         assembly.stacks.extend(stacks.map(|stack| Stack { time_ns, pid, tid, stack }));
     }
 
-    /// What is still open at the trace's end, and the names of what the stacks hold.
+    /// Adds the remaining stacks and names the addresses they contain.
     pub(super) fn finish(mut self, assembly: &mut Assembly) {
-        let left: Vec<(u32, Left)> = self.left.drain().collect();
-        for (tid, left) in left {
-            self.push((left.time_ns, tid), [left.kernel, left.user], assembly);
+        let switched_out: Vec<(u32, SwitchOutStacks)> = self.switched_out.drain().collect();
+        for (tid, switched_out) in switched_out {
+            self.push((switched_out.time_ns, tid), [switched_out.kernel, switched_out.user], assembly);
         }
         if !self.kernel_addresses.is_empty() {
             self.name_kernel(assembly);
@@ -189,7 +195,7 @@ impl<'f> StackTracker<'f> {
         }
     }
 
-    /// Names the kernel's functions: those that stacks hold, and the modules that they are in.
+    /// Adds the kernel functions that occur in stacks, and the modules that contain them.
     fn name_kernel(&self, assembly: &mut Assembly) {
         if self.data.kernel_addresses_are_hidden() {
             assembly.losses.add(&HIDDEN, 1);
@@ -228,10 +234,10 @@ impl<'f> StackTracker<'f> {
         }
     }
 
-    /// Adds what processes had mapped.
+    /// Adds the files that processes had mapped.
     fn map_processes(&self, assembly: &mut Assembly) {
         for map in self.data.process_maps() {
-            // Of what is no file, only the kernel's gift to processes is code.
+            // The vDSO is the only mapping without a file that contains code.
             let code = map.files.iter().filter(|file| !file.path.starts_with('[') || file.path == "[vdso]");
             for file in code {
                 let path = assembly.text(&file.path);

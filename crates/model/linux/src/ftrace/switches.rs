@@ -1,29 +1,28 @@
-//! Which thread runs where: `sched_switch`, `sched_waking`.
+//! Reads context switches and ready threads from `sched_switch`, `sched_waking` and `sched_wakeup`.
 
 use onoff_ftrace::{Event, Kind, TaskState};
 use onoff_trace::{ContextSwitch, ContextSwitches, ReadyThread, ReadyThreads, TableName};
 
 use crate::assembly::Assembly;
 
-/// States of a thread by the numbers of the model (`KTHREAD_STATE`).
+/// Thread states as numbered by the model (`KTHREAD_STATE`).
 mod state {
     pub(super) const READY: u8 = 1;
     pub(super) const TERMINATED: u8 = 4;
     pub(super) const WAITING: u8 = 5;
 }
 
-const NOT_TO_BE_DISTURBED: u8 = 0;
+const UNINTERRUPTIBLE: u8 = 0;
 const INTERRUPTIBLE: u8 = 1;
 
-/// Flag of [`ReadyThread`]: the waking was done in an interrupt.
+/// Flag of [`ReadyThread`]: the wakeup happened in an interrupt.
 const IN_INTERRUPT: u8 = 1;
 
-/// Rows so far.
 #[derive(Debug, Default)]
 pub(super) struct SwitchTracker {
     switches: ContextSwitches,
     ready: ReadyThreads,
-    /// `sched_waking` is recorded: `sched_wakeup` says the same later.
+    /// `sched_waking` is recorded, so `sched_wakeup`, which follows it, is redundant.
     has_waking: bool,
 }
 
@@ -42,11 +41,11 @@ impl SwitchTracker {
             return;
         };
         let Assembly { processes, texts, .. } = assembly;
-        processes.runs_as(previous_pid, previous_task, texts);
-        processes.runs_as(next_pid, next_task, texts);
+        processes.observe_running(previous_pid, previous_task, texts);
+        processes.observe_running(next_pid, next_task, texts);
         let old_state = old_state(previous_state);
         if old_state == state::TERMINATED {
-            processes.ended(time_ns, previous_pid);
+            processes.end_if_open(time_ns, previous_pid);
         }
         if assembly.wants(TableName::ContextSwitches) {
             self.switches.push(ContextSwitch {
@@ -56,14 +55,14 @@ impl SwitchTracker {
                 old_tid: previous_pid,
                 new_priority: priority(next_priority),
                 old_priority: priority(previous_priority),
-                old_wait_mode: if previous_state.letter == b'D' { NOT_TO_BE_DISTURBED } else { INTERRUPTIBLE },
+                old_wait_mode: if previous_state.letter == b'D' { UNINTERRUPTIBLE } else { INTERRUPTIBLE },
                 old_state,
                 ..ContextSwitch::UNKNOWN
             });
         }
     }
 
-    /// `waking`: the thread's name and id, and whether it runs for the first time.
+    /// `waking` is the thread's name and id, and whether it runs for the first time.
     pub(super) fn on_waking(
         &mut self,
         time_ns: i64,
@@ -99,7 +98,7 @@ impl SwitchTracker {
 
     pub(super) fn finish(mut self, assembly: &mut Assembly) {
         if !assembly.context_switches.is_empty() {
-            // The order of records of several traces is not known.
+            // The relative order of records in several traces is unknown.
             for row in 0..self.ready.len() {
                 self.ready.after_switches.set(row, None);
             }
@@ -118,7 +117,7 @@ const fn old_state(state: TaskState) -> u8 {
     }
 }
 
-/// The kernel counts down (100 to 139, real time below), the model counts up.
+/// Kernel priorities count down (100 to 139, real time below 100); the model's count up.
 fn priority(kernel: i32) -> i8 {
     139_i32.saturating_sub(kernel).clamp(0, 127) as i8
 }

@@ -1,10 +1,10 @@
-//! System calls on files, from their begin to their return, followed as those that `strace` prints.
+//! Pairs the begin and end of file system calls and feeds them to the parser shared with `strace`.
 //!
-//! The tracer writes numbers and addresses. What a path's address points at is written since Linux 6.19 only; before that a file is
-//! named by the order in which it was opened.
+//! The tracer records numbers and addresses. The string behind a path's address is recorded only since Linux 6.19;
+//! before that, files are numbered in the order in which they were opened.
 
 use hashbrown::HashMap;
-use onoff_fileio::{SystemCall, SystemCalls};
+use onoff_fileio::{SystemCall, SystemCallReader};
 use onoff_ftrace::SystemCallArgument;
 use onoff_trace::{TableName, counters};
 
@@ -12,18 +12,18 @@ use crate::assembly::Assembly;
 
 counters! {
     WITHOUT_BEGIN = "system_calls_without_begin", Notice, [FileIos],
-        "System calls returned whose begin is not recorded: they began before the recording; they are left out.";
+        "system calls that began before the recording were skipped";
     WITHOUT_END = "system_calls_without_end", Notice, [FileIos],
-        "System calls had not returned when the recording ended; they are left out.";
-    PLACE_BEHIND_POINTER = "system_call_places_not_recorded", Notice, [FileIos],
-        "Copies whose place in the file is behind a pointer, which the tracer does not follow; they are left out.";
+        "system calls that had not returned when the recording ended were skipped";
+    OFFSET_NOT_RECORDED = "system_call_places_not_recorded", Notice, [FileIos],
+        "file copies were skipped because their offset is behind a pointer, which the tracer does not follow";
 }
 
-/// More threads in a call than are followed.
+/// Maximum number of threads in a system call.
 const MAX_OPEN: usize = 1 << 16;
 
 #[derive(Debug)]
-struct Begun {
+struct PendingCall {
     start_ns: i64,
     name: String,
     arguments: Vec<String>,
@@ -31,9 +31,9 @@ struct Begun {
 
 #[derive(Debug, Default)]
 pub(super) struct SystemCallTracker {
-    calls: SystemCalls,
-    open: HashMap<u32, Begun>,
-    /// Files that were opened without a name.
+    calls: SystemCallReader,
+    open: HashMap<u32, PendingCall>,
+    /// Number of files opened without a recorded name.
     unnamed: u64,
 }
 
@@ -46,37 +46,37 @@ impl SystemCallTracker {
         arguments: &[SystemCallArgument<'_>],
         assembly: &mut Assembly,
     ) {
-        if !assembly.wants(TableName::FileIos) || !concerns_files(name) {
+        if !assembly.wants(TableName::FileIos) || !is_file_call(name) {
             return;
         }
         if !task.is_empty() {
-            assembly.processes.seen_as(tid, task, &mut assembly.texts);
+            assembly.processes.observe(tid, task, &mut assembly.texts);
         }
-        let Some(arguments) = self.in_words(name, arguments, task) else {
-            assembly.losses.add(&PLACE_BEHIND_POINTER, 1);
+        let Some(arguments) = self.format_arguments(name, arguments, task) else {
+            assembly.losses.add(&OFFSET_NOT_RECORDED, 1);
             return;
         };
         if self.open.len() < MAX_OPEN || self.open.contains_key(&tid) {
-            self.open.insert(tid, Begun { start_ns: time_ns, name: name.to_owned(), arguments });
+            self.open.insert(tid, PendingCall { start_ns: time_ns, name: name.to_owned(), arguments });
         }
     }
 
     pub(super) fn on_end(&mut self, time_ns: i64, tid: u32, name: &str, result: i64, assembly: &mut Assembly) {
-        if !assembly.wants(TableName::FileIos) || !concerns_files(name) {
+        if !assembly.wants(TableName::FileIos) || !is_file_call(name) {
             return;
         }
-        let Some(begun) = self.open.remove(&tid).filter(|begun| begun.name == name) else {
+        let Some(pending) = self.open.remove(&tid).filter(|pending| pending.name == name) else {
             // A new thread returns from a call that its parent began.
             if !matches!(name, "clone" | "clone3" | "fork" | "vfork") {
                 assembly.losses.add(&WITHOUT_BEGIN, 1);
             }
             return;
         };
-        let arguments: Vec<&str> = begun.arguments.iter().map(String::as_str).collect();
+        let arguments: Vec<&str> = pending.arguments.iter().map(String::as_str).collect();
         let call = SystemCall {
             tid,
-            start_ns: begun.start_ns,
-            duration_ns: time_ns.saturating_sub(begun.start_ns).max(0),
+            start_ns: pending.start_ns,
+            duration_ns: time_ns.saturating_sub(pending.start_ns).max(0),
             name,
             arguments: &arguments,
             result,
@@ -94,8 +94,13 @@ impl SystemCallTracker {
         }
     }
 
-    /// The arguments as `strace` writes them; `None` when a place that the call needs is not recorded.
-    fn in_words(&mut self, name: &str, arguments: &[SystemCallArgument<'_>], task: &str) -> Option<Vec<String>> {
+    /// Formats the arguments as `strace` does; `None` if an offset that the call needs is not recorded.
+    fn format_arguments(
+        &mut self,
+        name: &str,
+        arguments: &[SystemCallArgument<'_>],
+        task: &str,
+    ) -> Option<Vec<String>> {
         let is_copy = name.starts_with("sendfile") || name == "copy_file_range";
         let control = arguments.get(1).filter(|_| name.starts_with("fcntl")).map(|argument| argument.value);
         arguments
@@ -105,7 +110,7 @@ impl SystemCallTracker {
                 Some(match of {
                     "filename" | "pathname" => match text {
                         Some(path) => format!("\"{path}\""),
-                        // The program that runs then has the thread's name.
+                        // The thread is renamed to the new program.
                         None if name.starts_with("execve") => format!("\"{task}\""),
                         None => {
                             self.unnamed += 1;
@@ -124,7 +129,7 @@ impl SystemCallTracker {
                     },
                     "whence" | "origin" if value == 2 => "SEEK_END".to_owned(),
                     "off_in" | "off_out" | "offset" if is_copy && value != 0 => return None,
-                    // Descriptors have 32 bits and a sign; places have 64.
+                    // Descriptors are signed 32-bit values; offsets have 64 bits.
                     "fd" | "dfd" | "fildes" | "fd_in" | "fd_out" | "in_fd" | "out_fd" | "oldfd" | "newfd" => {
                         (value as u32).cast_signed().to_string()
                     }
@@ -140,7 +145,7 @@ const DUPLICATE: u64 = 0;
 const SET_FLAGS: u64 = 4;
 const DUPLICATE_CLOSING: u64 = 1030;
 
-/// Flags by their bits on x86 and ARM (source: the same, `linux/sched.h` and `asm-generic/mman-common.h`).
+/// Flag bits on x86 and ARM (source: the same headers, `linux/sched.h` and `asm-generic/mman-common.h`).
 fn flags(call: &str, value: u64) -> String {
     let bits: &[(u64, &str)] = match call {
         "clone" => &[(0x400, "CLONE_FILES"), (0x1_0000, "CLONE_THREAD")],
@@ -151,8 +156,8 @@ fn flags(call: &str, value: u64) -> String {
     if words.is_empty() { value.to_string() } else { words.join("|") }
 }
 
-/// Whether a call opens, moves, reads, writes or closes files; others are not looked at.
-fn concerns_files(name: &str) -> bool {
+/// True for calls that open, seek, read, write or close files; all others are ignored.
+fn is_file_call(name: &str) -> bool {
     matches!(
         name,
         "read"
@@ -217,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_reads_four_bytes_at_a_time_is_followed() {
+    fn follows_small_reads_and_seeks() {
         let trace = read(&lines(&[
             "sys_openat(dfd: ffffff9c, filename: 7ffd0, flags: 80000, mode: 0)",
             "sys_openat -> 0x3",
@@ -259,19 +264,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_counted_and_not_made_up() {
+    fn counts_calls_with_unknown_parts() {
         let trace = read(&lines(&[
-            // Returned from a call that began before.
+            // The call began before the recording.
             "sys_read -> 0x4",
-            // A descriptor that was open before.
+            // The descriptor was open before the recording.
             "sys_read(fd: 9, buf: 7ffd00, count: 4)",
             "sys_read -> 0x4",
             "sys_openat(dfd: ffffff9c, filename: 7ffd0 \"/etc/motd\", flags: 80000, mode: 0)",
             "sys_openat -> 0x3",
-            // A copy whose place is behind a pointer.
+            // The copy's offset is behind a pointer.
             "sys_copy_file_range(fd_in: 3, off_in: 7ffd, fd_out: 4, off_out: 0, len: 10, flags: 0)",
             "sys_copy_file_range -> 0x10",
-            // Not over yet.
+            // The call does not return.
             "sys_read(fd: 3, buf: 7ffd00, count: 4)",
         ]));
         assert!(

@@ -1,12 +1,12 @@
-//! One trace, opened: the tracer's text or the file of trace-cmd.
+//! Opens and reads one trace: the tracer's text or a trace-cmd file.
 
 use onoff_ftrace::{DataFile, Event, Losses, TextTrace};
 
 use crate::parts::{Part, PartKind};
 use onoff_input::error::Error;
 
-/// A trace whose head has been read. A file of trace-cmd describes its events and every symbol of the kernel there, which takes
-/// longer than its events of a short recording: it is read once.
+/// A trace whose header has been read. A trace-cmd file describes its events and every kernel symbol there, which takes
+/// longer than reading the events of a short recording, so it is read only once.
 #[derive(Debug)]
 pub(crate) struct TraceFile<'f> {
     part: Part<'f>,
@@ -17,7 +17,7 @@ impl<'f> TraceFile<'f> {
     /// Opens a part that is a trace.
     ///
     /// # Errors
-    /// A file of trace-cmd that is damaged beyond use.
+    /// A trace-cmd file that is damaged beyond use.
     pub(super) fn open(part: Part<'f>) -> Result<Self, Error> {
         let data = match part.kind {
             PartKind::TraceText => None,
@@ -28,17 +28,15 @@ impl<'f> TraceFile<'f> {
         Ok(Self { part, data })
     }
 
-    /// The file's name, for messages.
     pub(crate) const fn name(&self) -> &'f str {
         self.part.name
     }
 
-    /// Its length, bytes.
     pub(crate) const fn bytes(&self) -> u64 {
         self.part.bytes.len() as u64
     }
 
-    /// Name of the clock that stamped it, where the file says so.
+    /// Name of the trace's clock, if the file has it.
     pub(super) fn clock(&self) -> Option<&str> {
         let clock = match &self.data {
             Some(file) => file.clock(),
@@ -47,12 +45,12 @@ impl<'f> TraceFile<'f> {
         (!clock.is_empty()).then_some(clock)
     }
 
-    /// The file of trace-cmd; `None` for text.
+    /// The trace-cmd file; `None` for text.
     pub(super) const fn data(&self) -> Option<&DataFile<'f>> {
         self.data.as_ref()
     }
 
-    /// Gives every event to `each`.
+    /// Passes every event to `each`.
     pub(crate) fn events(&self, each: impl FnMut(Event<'_>)) -> Losses {
         match &self.data {
             Some(file) => file.read(each),

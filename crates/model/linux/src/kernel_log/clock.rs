@@ -1,20 +1,20 @@
-//! The log's clock (`sched_clock`) beside the axis: what the log and the trace tell of the same steps.
+//! Pairs the log's clock (`sched_clock`) with the axis by steps that are in both the log and the trace.
 
 use hashbrown::HashMap;
 use onoff_trace::{ActivityKind, DeviceOperationKind, power_phase};
 
 use super::{Messages, function_and_module};
 use crate::assembly::Assembly;
-use crate::clocks::{Evidence, Pairs, SourceClock};
+use crate::clocks::{ClockPairs, Evidence, SourceClock};
 
-/// Adds a pair for every initialization function, and every phase of a suspend, that both hold.
-pub(crate) fn pairs(messages: &Messages, assembly: &Assembly, pairs: &mut Pairs) {
+/// Adds a pair for every initialization function and every suspend phase that both have.
+pub(crate) fn pairs(messages: &Messages, assembly: &Assembly, pairs: &mut ClockPairs) {
     let mut log: HashMap<&str, Option<i64>> = HashMap::new();
     let mut phases: HashMap<&str, Vec<i64>> = HashMap::new();
     for message in messages.iter() {
         if let Some(rest) = message.text.strip_prefix("calling  ") {
             let (function, module) = function_and_module(rest);
-            // The trace does not know the functions of modules, and a name that stands twice says nothing.
+            // The trace lacks the functions of modules, and a name that occurs twice is ambiguous.
             if module.is_empty() {
                 log.entry(function).and_modify(|time| *time = None).or_insert(Some(message.time_ns));
             }
@@ -48,7 +48,7 @@ pub(crate) fn pairs(messages: &Messages, assembly: &Assembly, pairs: &mut Pairs)
             .filter_map(|row| row.end_ns)
             .collect();
         let logged = phases.get(name).map_or(&[][..], Vec::as_slice);
-        // With another number of them it is not known which is which.
+        // If the counts differ, the phases cannot be matched.
         if traced.len() == logged.len() {
             for (&from, axis) in logged.iter().zip(traced) {
                 pairs.add(SourceClock::KernelLog, Evidence::SameStep, PHASES, from, axis);

@@ -1,4 +1,4 @@
-//! `initcall_debug`: initialization functions and probes.
+//! Reads initialization functions and probes logged by `initcall_debug`.
 
 use hashbrown::HashMap;
 use onoff_trace::{DeviceOperation, DeviceOperationKind, StringId};
@@ -7,19 +7,20 @@ use super::{between, function_and_module};
 use crate::assembly::Assembly;
 use crate::devices::operation;
 
-/// The trace stamps a call after the log's line is written; on a slow console that takes a while.
-const SAME_CALL_NS: u64 = 50_000_000;
+/// Maximum distance between a call in the log and in the trace. The trace event comes after the log line, which takes a
+/// while to write on a slow console.
+const MAX_TRACE_DELAY_NS: u64 = 50_000_000;
 
 #[derive(Debug)]
 pub(super) struct InitcallTracker {
-    /// Functions that run: their name, and the row.
+    /// Running functions: name and row.
     open: Vec<(String, DeviceOperation)>,
     rows: Vec<DeviceOperation>,
-    /// Rows of the trace by thread, in order.
+    /// Indexes of the trace's rows by thread, in order.
     traced: HashMap<u32, Vec<usize>>,
 }
 
-/// More functions inside each other than there are.
+/// Maximum number of open functions.
 const MAX_OPEN: usize = 4096;
 
 impl InitcallTracker {
@@ -65,8 +66,8 @@ impl InitcallTracker {
         let (result, _) = returned(result)?;
         let at = self.open.iter().rposition(|(name, _)| name == function)?;
         let (_, mut row) = self.open.remove(at);
-        // The stamps of both lines, not what the kernel says it took: it keeps one start for all calls, so that of calls side by
-        // side, or of a call with others inside it, it says the time since the last began.
+        // Use the timestamps of both lines and not the logged duration: the kernel keeps one start for all calls, so
+        // with nested or parallel calls the duration counts from the latest start.
         row.end_ns = Some(time_ns.max(row.start_ns));
         row.status = Some(result.cast_unsigned());
         self.rows.push(row);
@@ -85,34 +86,35 @@ impl InitcallTracker {
         row.end_ns = Some(time_ns);
         row.status = Some(result.cast_unsigned());
         row.tid = None;
-        // The line does not say who probes. A driver's probe is mostly part of its initialization: when only one function that
-        // runs was called before the probe began, it is that one's.
-        let mut around = self.open.iter().filter(|(_, call)| call.start_ns <= start_ns);
-        if let (Some((function, call)), None) = (around.next(), around.next()) {
+        // The line does not name the driver. A probe is usually part of the driver's initialization: if only one
+        // running function started before the probe, it belongs to that function.
+        let mut candidates = self.open.iter().filter(|(_, call)| call.start_ns <= start_ns);
+        if let (Some((function, call)), None) = (candidates.next(), candidates.next()) {
             row.driver = if call.description.is_empty() { assembly.text(function) } else { call.description };
         }
         assembly.device_operations.push(row);
         Some(())
     }
 
-    /// The functions: where the trace has them too its times stay, and the names are the log's, which knows those of modules.
+    /// Adds the functions. If the trace has the same call, its times stay and the log's name is used, which is right
+    /// for modules too.
     pub(super) fn finish(mut self, assembly: &mut Assembly) {
         self.rows.extend(self.open.drain(..).map(|(_, row)| row));
         self.rows.sort_by_key(|row| row.start_ns);
-        // Functions of the same name first: while the trace's clock moves in ticks, the nearest can be another one.
+        // Match equal names first: while the trace's clock advances in ticks, the nearest call may be another one.
         let rows = std::mem::take(&mut self.rows);
-        let renamed: Vec<DeviceOperation> =
-            rows.into_iter().filter(|row| !self.is_traced(row, true, assembly)).collect();
-        for row in renamed {
-            if !self.is_traced(&row, false, assembly) {
+        let unmatched: Vec<DeviceOperation> =
+            rows.into_iter().filter(|row| !self.merge_into_trace(row, true, assembly)).collect();
+        for row in unmatched {
+            if !self.merge_into_trace(&row, false, assembly) {
                 assembly.device_operations.push(row);
             }
         }
     }
 
-    /// Whether the trace has the same call: the nearest of the thread, if need be of the same name. It then has the log's
-    /// names, and is no other row's.
-    fn is_traced(&mut self, row: &DeviceOperation, by_name: bool, assembly: &mut Assembly) -> bool {
+    /// True if the trace has the same call: the nearest of the thread, optionally with the same name. The traced row
+    /// then gets the log's names and cannot match another row.
+    fn merge_into_trace(&mut self, row: &DeviceOperation, by_name: bool, assembly: &mut Assembly) -> bool {
         let Some(of_thread) = row.tid.and_then(|tid| self.traced.get_mut(&tid)) else { return false };
         let nearest = of_thread
             .iter()
@@ -122,11 +124,11 @@ impl InitcallTracker {
                 (!by_name || traced.driver == row.driver).then(|| (place, traced.start_ns.abs_diff(row.start_ns)))
             })
             .min_by_key(|&(_, distance)| distance)
-            .filter(|&(_, distance)| distance < SAME_CALL_NS)
+            .filter(|&(_, distance)| distance < MAX_TRACE_DELAY_NS)
             .map(|(place, _)| of_thread.remove(place));
         let Some(traced) = nearest.and_then(|at| assembly.device_operations.get_mut(at)) else { return false };
         traced.driver = row.driver;
-        // A trace that begins or ends in between has only one half.
+        // A trace that starts or ends in between has only one end.
         if traced.end_ns.is_none() {
             traced.end_ns = row.end_ns.filter(|&end_ns| end_ns >= traced.start_ns);
             traced.status = traced.status.or(row.status);
@@ -138,7 +140,7 @@ impl InitcallTracker {
     }
 }
 
-/// `0 after 12 usecs`: the result and the time taken, ns.
+/// Parses `0 after 12 usecs` to the result and the duration, ns.
 fn returned(text: &str) -> Option<(i32, i64)> {
     let (result, after) = text.split_once(" after ")?;
     let micros: i64 = after.strip_suffix("usecs")?.trim().parse().ok()?;

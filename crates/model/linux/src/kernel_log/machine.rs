@@ -1,4 +1,4 @@
-//! The kernel, the machine and the first program.
+//! Reads the kernel version, the machine and the first program.
 
 use onoff_trace::milestone;
 use onoff_trace::system::MAX_PROCESSORS;
@@ -6,41 +6,40 @@ use onoff_trace::system::MAX_PROCESSORS;
 use crate::assembly::Assembly;
 use crate::machine::set;
 
-/// The first program, of kernels that do not say which they run (before 4.20).
+/// Infers the start of the first program for kernels that do not log it (before 4.20).
 #[derive(Debug, Default)]
 pub(super) struct FirstProgram {
-    /// The kernel said which.
+    /// The kernel logged it.
     named: bool,
-    /// There is an initial file system.
-    unpacked: bool,
-    /// The kernel gave the memory of its initialization back, the last it does before.
-    freed_ns: Option<i64>,
+    has_initramfs: bool,
+    /// When the kernel freed its initialization memory, its last step before the first program.
+    init_memory_freed_ns: Option<i64>,
 }
 
 impl FirstProgram {
     fn on_message(&mut self, time_ns: i64, text: &str) {
         self.named |= text.starts_with("Run ") && text.ends_with(" as init process");
-        self.unpacked |= is_unpacking(text);
+        self.has_initramfs |= is_unpacking(text);
         // "Freeing init memory: 200K" on ARM before 3.10 (`free_initmem`).
         if text.starts_with("Freeing unused kernel ") || text.starts_with("Freeing init memory: ") {
-            self.freed_ns = Some(time_ns);
+            self.init_memory_freed_ns = Some(time_ns);
         }
     }
 
     pub(super) fn finish(self, assembly: &mut Assembly) {
-        if let Some(time_ns) = self.freed_ns.filter(|_| !self.named) {
-            let name = if self.unpacked { milestone::INITRD_BEGIN } else { milestone::USER_SPACE_BEGIN };
+        if let Some(time_ns) = self.init_memory_freed_ns.filter(|_| !self.named) {
+            let name = if self.has_initramfs { milestone::INITRD_BEGIN } else { milestone::USER_SPACE_BEGIN };
             assembly.milestone(time_ns, name, "", None, "kernel log/Freeing unused kernel memory");
         }
     }
 }
 
-/// Whether the kernel begins to unpack the initial file system.
+/// True if the kernel starts to unpack the initramfs.
 fn is_unpacking(text: &str) -> bool {
     text.starts_with("Trying to unpack rootfs image") || text.starts_with("Unpacking initramfs")
 }
 
-/// Takes a message that no other module knows.
+/// Processes a message that no other module handles.
 pub(super) fn on_message(time_ns: i64, text: &str, program: &mut FirstProgram, assembly: &mut Assembly) {
     program.on_message(time_ns, text);
     let system = &mut assembly.system;
@@ -86,7 +85,7 @@ pub(super) fn on_message(time_ns: i64, text: &str, program: &mut FirstProgram, a
     } else if let Some(rest) = text.strip_prefix("Run ")
         && let Some(program) = rest.strip_suffix(" as init process")
     {
-        // `/init` is the program of the initial file system, others are the service manager itself.
+        // `/init` is the program of the initramfs; any other is the service manager.
         let name = if program == "/init" { milestone::INITRD_BEGIN } else { milestone::USER_SPACE_BEGIN };
         assembly.milestone(time_ns, name, program, None, "kernel log/Run … as init process");
     }

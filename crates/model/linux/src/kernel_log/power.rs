@@ -1,4 +1,4 @@
-//! Suspend and hibernation as the kernel's log tells them.
+//! Reads suspend and hibernation from the kernel log.
 
 use onoff_trace::{Activity, ActivityKind, PowerRequest, PowerRequestKind, StringId, milestone, power_phase};
 
@@ -8,7 +8,7 @@ use crate::power::{self, Callback, phase_row};
 
 const EVENT: &str = "kernel log/PM";
 
-/// A phase whose end a message tells, with its length.
+/// A phase from a message that reports its end and duration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FinishedPhase<'a> {
     pub(super) name: &'static str,
@@ -17,11 +17,11 @@ pub(super) struct FinishedPhase<'a> {
     length_ns: i64,
 }
 
-/// `PM: late suspend of devices complete after 5.589 msecs`
+/// Parses `PM: late suspend of devices complete after 5.589 msecs`.
 pub(super) fn finished_phase(text: &str) -> Option<FinishedPhase<'_>> {
-    let (what, after) = text.strip_prefix("PM: ")?.split_once(" of devices complete after ")?;
+    let (action, after) = text.strip_prefix("PM: ")?.split_once(" of devices complete after ")?;
     let millis: f64 = after.strip_suffix(" msecs")?.trim().parse().ok()?;
-    let (stage, event) = what.rsplit_once(' ').unwrap_or(("", what));
+    let (stage, event) = action.rsplit_once(' ').unwrap_or(("", action));
     let down = matches!(event, "suspend" | "freeze" | "hibernate" | "quiesce");
     let up = matches!(event, "resume" | "thaw" | "restore" | "recover");
     let name = match stage {
@@ -41,7 +41,7 @@ fn nanoseconds(seconds: f64) -> Option<i64> {
     (0.0..1e18).contains(&ns).then_some(ns as i64)
 }
 
-/// Whether a kernel that has no line for the beginning of a sleep begins one here: it writes back what is cached, or freezes users'
+/// True for the first step of a sleep on kernels without an entry line: syncing file systems or freezing user
 /// processes.
 fn is_first_step(text: &str) -> bool {
     text.starts_with("PM: Syncing filesystems")
@@ -49,13 +49,13 @@ fn is_first_step(text: &str) -> bool {
         || text.starts_with("Freezing user space processes")
 }
 
-/// A number with `suffix` behind it, of seconds, ns.
+/// Parses a number of seconds followed by `suffix`, to ns.
 fn seconds(text: &str, suffix: &str) -> Option<i64> {
     let number = text.get(..text.find(suffix)?)?;
     nanoseconds(number.trim().parse().ok()?)
 }
 
-/// A cycle as far as it is told.
+/// A suspend or hibernation cycle in progress.
 #[derive(Debug)]
 struct Cycle {
     start_ns: i64,
@@ -64,49 +64,50 @@ struct Cycle {
     detail: String,
     pub phases: Vec<Activity>,
     points: Vec<(i64, &'static str, String, Option<i64>)>,
-    /// Begin of what is open: its phase and time, and when it last went on.
+    /// Open phases: name, begin, and the time of the last message about it.
     open: Vec<(&'static str, i64, Option<i64>)>,
     callbacks: Vec<PowerRequest>,
     open_callbacks: Vec<(String, usize)>,
-    /// Error number with which it was given up.
+    /// Error code, if the cycle was aborted.
     status: Option<u32>,
-    /// Kernels before 4.19 have no line for the beginning and the end of a sleep: it begins with the first step that has one, and
-    /// ends when tasks go on.
+    /// Kernels before 4.19 log neither the begin nor the end of a sleep: it starts with the first logged step and ends
+    /// when tasks restart.
     by_steps: bool,
-    /// The last line before devices go to sleep, the first after, and the same on the way up.
-    around_devices: AroundDevices,
-    /// When the line before this one was written.
+    /// Lines that bound the suspend and resume of devices.
+    device_bounds: DeviceBounds,
+    /// Time of the previous line.
     last_ns: i64,
-    /// Lines have the time at which the log got them: while tasks are frozen nothing reads them, so that of all lines after the first the
-    /// times say only that they are later. What a message says itself counts; what its distance to another says does not.
-    received: bool,
+    /// Lines have the time at which the log received them. Nothing reads the log while tasks are frozen, so times after
+    /// the first line are only upper bounds: durations in messages are valid, differences between messages are not.
+    by_receipt: bool,
 }
 
-/// Lines around the stretches in which devices sleep and wake. Without debug messages the kernel logs nothing there.
+/// Times of the lines that bound the intervals in which devices suspend and resume. Without debug messages the kernel
+/// logs nothing within them.
 #[derive(Clone, Copy, Debug, Default)]
-struct AroundDevices {
+struct DeviceBounds {
     tasks_frozen_ns: Option<i64>,
-    machine_nears_ns: Option<i64>,
-    machine_left_ns: Option<i64>,
-    tasks_go_on_ns: Option<i64>,
+    platform_suspend_ns: Option<i64>,
+    platform_resume_ns: Option<i64>,
+    tasks_thawed_ns: Option<i64>,
 }
 
-/// Follows the log through the cycles. What the trace has told of a cycle already stays; the log adds what it lacks.
+/// Tracks the cycles in the log. Rows from the trace stay; the log adds what is missing.
 #[derive(Debug)]
 pub(super) struct PowerTracker {
     cycle: Option<Cycle>,
-    /// The trace has callbacks of devices.
+    /// True if the trace has device callbacks.
     has_callbacks: bool,
-    received: bool,
+    by_receipt: bool,
 }
 
-/// More callbacks than a cycle has.
+/// Maximum number of callbacks per cycle.
 const MAX_CALLBACKS: usize = 1 << 20;
 
 impl PowerTracker {
-    /// A tracker of messages that have the kernel's own times, or those of their receipt.
-    pub(super) fn new(received: bool, assembly: &Assembly) -> Self {
-        Self { cycle: None, has_callbacks: !assembly.power_requests.is_empty(), received }
+    /// `by_receipt`: messages have the time of their receipt and not the kernel's own.
+    pub(super) fn new(by_receipt: bool, assembly: &Assembly) -> Self {
+        Self { cycle: None, has_callbacks: !assembly.power_requests.is_empty(), by_receipt }
     }
 
     pub(super) fn on_message(&mut self, time_ns: i64, text: &str, assembly: &mut Assembly) -> bool {
@@ -129,7 +130,7 @@ impl PowerTracker {
             self.begin(time_ns, "disk", "", assembly);
             return true;
         }
-        // An image's own numbers come while it is written and, in another kernel, while it is read.
+        // Image sizes are logged while the image is written and, by another kernel, while it is read.
         if image(time_ns, text, assembly).is_some() {
             return true;
         }
@@ -147,7 +148,7 @@ impl PowerTracker {
             }
             return true;
         }
-        cycle.around_devices(time_ns, text, assembly);
+        cycle.note_device_bounds(time_ns, text, assembly);
         cycle.last_ns = time_ns;
         cycle.on_message(time_ns, text, assembly)
             || (!self.has_callbacks && cycle.on_callback(time_ns, text, assembly).is_some())
@@ -166,9 +167,9 @@ impl PowerTracker {
             open_callbacks: Vec::new(),
             status: None,
             by_steps: false,
-            around_devices: AroundDevices::default(),
+            device_bounds: DeviceBounds::default(),
             last_ns: start_ns,
-            received: self.received,
+            by_receipt: self.by_receipt,
         });
     }
 
@@ -190,16 +191,16 @@ impl Cycle {
     }
 
     fn event(&self) -> &'static str {
-        if self.received { power_phase::RECEIVED_EVENT } else { EVENT }
+        if self.by_receipt { power_phase::RECEIVED_EVENT } else { EVENT }
     }
 
     fn open(&mut self, name: &'static str, time_ns: i64) {
-        if !self.received && !self.open.iter().any(|(of, ..)| *of == name) {
+        if !self.by_receipt && !self.open.iter().any(|(of, ..)| *of == name) {
             self.open.push((name, time_ns, None));
         }
     }
 
-    fn goes_on(&mut self, name: &'static str, time_ns: i64) {
+    fn extend(&mut self, name: &'static str, time_ns: i64) {
         if let Some((.., last)) = self.open.iter_mut().find(|(of, ..)| *of == name) {
             *last = Some(time_ns);
         }
@@ -212,12 +213,12 @@ impl Cycle {
         }
     }
 
-    /// Notes the lines around the stretches of the devices, and the machine's own sleep.
-    fn around_devices(&mut self, time_ns: i64, text: &str, assembly: &mut Assembly) {
+    /// Records the lines that bound the device phases, and the machine's own sleep.
+    fn note_device_bounds(&mut self, time_ns: i64, text: &str, assembly: &mut Assembly) {
         // "ACPI: PM: Preparing …" since 5.4, "ACPI: Preparing …" before.
         let step = text.strip_prefix("ACPI: ").map(|step| step.strip_prefix("PM: ").unwrap_or(step));
         if let Some(state) = step.and_then(|step| step.strip_prefix("Preparing to enter system sleep state ")) {
-            self.around_devices.machine_nears_ns.get_or_insert(time_ns);
+            self.device_bounds.platform_suspend_ns.get_or_insert(time_ns);
             if self.state.is_empty() {
                 (self.state, self.detail) = match state.trim() {
                     "S1" => ("standby", "shallow".to_owned()),
@@ -227,10 +228,10 @@ impl Cycle {
                 };
             }
         } else if text.starts_with("Disabling non-boot CPUs") {
-            self.around_devices.machine_nears_ns.get_or_insert(time_ns);
+            self.device_bounds.platform_suspend_ns.get_or_insert(time_ns);
         } else if step == Some("Low-level resume complete") {
-            // The processor's first words: what was logged before was logged before the machine slept.
-            if self.received {
+            // The first message after the wakeup: everything logged before it was logged before the machine slept.
+            if self.by_receipt {
                 for name in [milestone::SLEEP, milestone::WAKE] {
                     self.points.push((time_ns, name, self.state.to_owned(), None));
                 }
@@ -241,9 +242,9 @@ impl Cycle {
         } else if step.is_some_and(|step| step.starts_with("Waking up from system sleep state"))
             || (text.starts_with("CPU") && text.ends_with(" is up"))
         {
-            self.around_devices.machine_left_ns = Some(time_ns);
+            self.device_bounds.platform_resume_ns = Some(time_ns);
         } else if text.starts_with("OOM killer enabled") || text.starts_with("Restarting tasks") {
-            self.around_devices.tasks_go_on_ns.get_or_insert(time_ns);
+            self.device_bounds.tasks_thawed_ns.get_or_insert(time_ns);
         } else if self.state.is_empty()
             && (text.ends_with("Preallocating image memory") || text.contains("Preallocating image memory..."))
         {
@@ -251,26 +252,26 @@ impl Cycle {
         }
     }
 
-    /// Where no line tells of the devices, the stretches between the lines around them are theirs, whichever they are. A
-    /// hibernation has several of each.
-    fn unnamed_devices(&mut self, assembly: &mut Assembly) {
-        if self.state == "disk" || self.received {
+    /// Adds device phases from the bounding lines if no line reports them directly. A hibernation has several of each
+    /// kind, so it is excluded.
+    fn infer_device_phases(&mut self, assembly: &mut Assembly) {
+        if self.state == "disk" || self.by_receipt {
             return;
         }
-        let told = |names: &[&str], phases: &[Activity]| {
+        let has_any = |names: &[&str], phases: &[Activity]| {
             let names: Vec<StringId> = names.iter().filter_map(|name| assembly.texts.find(name)).collect();
             phases.iter().any(|row| names.contains(&row.name))
         };
         let down =
             [power_phase::DEVICES_SUSPEND, power_phase::DEVICES_SUSPEND_LATE, power_phase::DEVICES_SUSPEND_NOIRQ];
         let up = [power_phase::DEVICES_RESUME_NOIRQ, power_phase::DEVICES_RESUME_EARLY, power_phase::DEVICES_RESUME];
-        let (down_told, up_told) = (told(&down, &self.phases), told(&up, &self.phases));
-        let around = self.around_devices;
-        for (is_told, name, from, to) in [
-            (down_told, power_phase::DEVICES_SUSPEND, around.tasks_frozen_ns, around.machine_nears_ns),
-            (up_told, power_phase::DEVICES_RESUME, around.machine_left_ns, around.tasks_go_on_ns),
+        let (down_known, up_known) = (has_any(&down, &self.phases), has_any(&up, &self.phases));
+        let around = self.device_bounds;
+        for (is_known, name, from, to) in [
+            (down_known, power_phase::DEVICES_SUSPEND, around.tasks_frozen_ns, around.platform_suspend_ns),
+            (up_known, power_phase::DEVICES_RESUME, around.platform_resume_ns, around.tasks_thawed_ns),
         ] {
-            if let (false, Some(from), Some(to)) = (is_told, from, to)
+            if let (false, Some(from), Some(to)) = (is_known, from, to)
                 && from < to
             {
                 self.phase(name, power_phase::ALL_STAGES, from, Some(to), assembly);
@@ -287,14 +288,14 @@ impl Cycle {
             let start_ns = time_ns.saturating_sub(length);
             let name = power_phase::SYNC_FILE_SYSTEMS;
             self.phase(name, "", start_ns, Some(time_ns), assembly);
-        } else if text.starts_with("Freezing ") && !is_refusal(text) {
+        } else if text.starts_with("Freezing ") && !is_abort(text) {
             self.open(power_phase::FREEZE_PROCESSES, time_ns);
             let elapsed = text.split_once("(elapsed ").and_then(|(_, rest)| seconds(rest, " seconds"));
             if let Some(elapsed) = elapsed {
-                // Older kernels say begin and end in one line, which has the begin's time.
+                // Older kernels log begin and end in one line, with the time of the begin.
                 let end_ns = if text.contains(" completed ") { time_ns } else { time_ns.saturating_add(elapsed) };
-                self.goes_on(power_phase::FREEZE_PROCESSES, end_ns);
-                self.around_devices.tasks_frozen_ns = Some(end_ns);
+                self.extend(power_phase::FREEZE_PROCESSES, end_ns);
+                self.device_bounds.tasks_frozen_ns = Some(end_ns);
                 if text.starts_with("Freezing remaining") {
                     self.close(power_phase::FREEZE_PROCESSES, None, assembly);
                 }
@@ -302,12 +303,12 @@ impl Cycle {
         } else if text.starts_with("Disabling non-boot CPUs") {
             self.open(power_phase::PROCESSORS_OFF, time_ns);
         } else if text.ends_with(" is now offline") {
-            self.goes_on(power_phase::PROCESSORS_OFF, time_ns);
+            self.extend(power_phase::PROCESSORS_OFF, time_ns);
         } else if text.starts_with("Enabling non-boot CPUs") {
             self.close(power_phase::PROCESSORS_OFF, None, assembly);
             self.open(power_phase::PROCESSORS_ON, time_ns);
         } else if text.starts_with("CPU") && text.ends_with(" is up") {
-            self.goes_on(power_phase::PROCESSORS_ON, time_ns);
+            self.extend(power_phase::PROCESSORS_ON, time_ns);
         } else if text.starts_with("OOM killer enabled") {
             self.open(power_phase::THAW_PROCESSES, time_ns);
         } else if text.starts_with("Restarting tasks") || text == "done." {
@@ -316,7 +317,7 @@ impl Cycle {
                 self.close(power_phase::THAW_PROCESSES, Some(time_ns), assembly);
             }
         } else if text.ends_with("Preallocating image memory") || text.contains("Preallocating image memory...") {
-            // Users' processes are frozen before, the kernel's own threads after.
+            // User processes are frozen before this, kernel threads after it.
             self.close(power_phase::FREEZE_PROCESSES, None, assembly);
             self.open(power_phase::CREATE_IMAGE, time_ns);
         } else if text.contains("Allocated") && text.contains(" kbytes in ") {
@@ -329,7 +330,7 @@ impl Cycle {
             }
             let name = milestone::POWER_SLEEP_TIME;
             self.points.push((time_ns, name, String::new(), slept));
-        } else if is_refusal(text) {
+        } else if is_abort(text) {
             let text = text.strip_prefix("PM: ").unwrap_or(text);
             self.status = self.status.or_else(|| error(text));
             let name = milestone::POWER_REFUSED;
@@ -343,15 +344,15 @@ impl Cycle {
         true
     }
 
-    /// `e1000e 0000:00:10.0: PM: calling pci_pm_resume+0x0/0xe0 @ 290, parent: pci0000:00` and
-    /// `e1000e 0000:00:10.0: PM: pci_pm_resume+0x0/0xe0 returned 0 after 90422 usecs`
+    /// Parses `e1000e 0000:00:10.0: PM: calling pci_pm_resume+0x0/0xe0 @ 290, parent: pci0000:00` and `e1000e
+    /// 0000:00:10.0: PM: pci_pm_resume+0x0/0xe0 returned 0 after 90422 usecs`.
     fn on_callback(&mut self, time_ns: i64, text: &str, assembly: &mut Assembly) -> Option<()> {
-        let (who, what) = text.split_once(": PM: ")?;
-        if let Some(rest) = what.strip_prefix("calling ") {
+        let (subject, action) = text.split_once(": PM: ")?;
+        if let Some(rest) = action.strip_prefix("calling ") {
             let (function, rest) = rest.split_once(" @ ")?;
             let (tid, parent) = rest.split_once(", parent: ")?;
             let tid: u32 = tid.trim().parse().ok()?;
-            let (driver, device) = who.rsplit_once(' ').unwrap_or(("", who));
+            let (driver, device) = subject.rsplit_once(' ').unwrap_or(("", subject));
             let (function, _) = super::function_and_module(function);
             let device = assembly.text(device);
             let callback = Callback {
@@ -364,16 +365,16 @@ impl Cycle {
             let mut row = power::request(time_ns, tid, device, &callback, assembly);
             row.event = assembly.text(self.event());
             if self.callbacks.len() < MAX_CALLBACKS {
-                self.open_callbacks.push((format!("{who} {function}"), self.callbacks.len()));
+                self.open_callbacks.push((format!("{subject} {function}"), self.callbacks.len()));
                 self.callbacks.push(row);
             }
             return Some(());
         }
-        let (function, returned) = what.split_once(" returned ")?;
+        let (function, returned) = action.split_once(" returned ")?;
         let (result, after) = returned.split_once(" after ")?;
         let micros: i64 = after.strip_suffix(" usecs")?.trim().parse().ok()?;
         let (function, _) = super::function_and_module(function);
-        let key = format!("{who} {function}");
+        let key = format!("{subject} {function}");
         let at = self.open_callbacks.iter().rposition(|(open, _)| *open == key)?;
         let (_, row) = self.open_callbacks.remove(at);
         let row = self.callbacks.get_mut(row)?;
@@ -387,7 +388,7 @@ impl Cycle {
         while let Some(&(name, ..)) = self.open.first() {
             self.close(name, None, assembly);
         }
-        self.unnamed_devices(assembly);
+        self.infer_device_phases(assembly);
         let last_ns = end_ns.unwrap_or(i64::MAX);
         let traced = assembly.activities.iter_mut().find(|row| {
             row.kind == ActivityKind::PowerTransition
@@ -396,10 +397,11 @@ impl Cycle {
         });
         let state = assembly.texts.intern(self.state);
         let detail = assembly.texts.intern(&self.detail);
-        let (from_ns, told) = match traced {
+        let (from_ns, has_any) = match traced {
             Some(row) => {
                 row.start_ns = row.start_ns.min(self.start_ns);
-                // The trace ends with the processes' return, the log a little later; without its own end the trace's stays.
+                // The trace ends when processes are thawed, the log slightly later. If the log has no end, the trace's
+                // end stays.
                 row.end_ns = row.end_ns.max(end_ns);
                 if row.name.is_empty() {
                     row.name = state;
@@ -426,7 +428,7 @@ impl Cycle {
         let names: Vec<StringId> = assembly
             .activities
             .iter()
-            .filter(|row| told && row.kind == ActivityKind::PowerPhase)
+            .filter(|row| has_any && row.kind == ActivityKind::PowerPhase)
             .filter(|row| row.start_ns >= from_ns && row.start_ns <= last_ns)
             .map(|row| row.name)
             .collect();
@@ -447,12 +449,12 @@ impl Cycle {
     }
 }
 
-/// Why a sleep was given up, in the kernel's words (`kernel/power/`, `drivers/base/power/`). A device that fails on the way up
-/// (`Device 1-1 failed to resume async: error -13`) gives nothing up: the computer has slept.
-fn is_refusal(text: &str) -> bool {
+/// True for messages that report why a sleep was aborted (`kernel/power/`, `drivers/base/power/`). A device that fails
+/// to resume (`Device 1-1 failed to resume async: error -13`) does not abort anything: the computer has slept.
+fn is_abort(text: &str) -> bool {
     let own = text.strip_prefix("PM: ").unwrap_or(text);
     let failed = own.split_once(" failed to ").map_or("", |(_, step)| step);
-    if UP.iter().any(|step| failed.starts_with(step)) {
+    if RESUME_STEPS.iter().any(|step| failed.starts_with(step)) {
         return false;
     }
     own.starts_with("Some devices failed to ")
@@ -465,8 +467,8 @@ fn is_refusal(text: &str) -> bool {
         || text.contains(": PM: failed to ")
 }
 
-/// Steps of devices on the way up, as the kernel names them where one fails (`pm_verb`).
-const UP: [&str; 4] = ["resume", "restore", "thaw", "recover"];
+/// Resume steps as the kernel names them in error messages (`pm_verb`).
+const RESUME_STEPS: [&str; 4] = ["resume", "restore", "thaw", "recover"];
 
 /// `…: error -16`
 fn error(text: &str) -> Option<u32> {
@@ -474,7 +476,7 @@ fn error(text: &str) -> Option<u32> {
     number.trim().parse::<i32>().ok().map(i32::cast_unsigned)
 }
 
-/// From the function's name, which follows the name of the set's entry: `pci_pm_suspend_noirq`.
+/// Derives the kind from the function's name, which contains the callback's name: `pci_pm_suspend_noirq`.
 fn kind(function: &str) -> PowerRequestKind {
     let up = ["resume", "restore", "thaw", "recover"].iter().any(|word| function.contains(word));
     match (function.contains("noirq"), up) {
@@ -489,8 +491,8 @@ fn kind(function: &str) -> PowerRequestKind {
     }
 }
 
-/// `PM: hibernation: Need to copy 94948 pages`, `PM: hibernation: Wrote 392908 kbytes in 0.81 seconds (485.07 MB/s)`, the same with
-/// `Read`.
+/// Parses `PM: hibernation: Need to copy 94948 pages`, `PM: hibernation: Wrote 392908 kbytes in 0.81 seconds (485.07
+/// MB/s)`, and the same with `Read`.
 fn image(time_ns: i64, text: &str, assembly: &mut Assembly) -> Option<()> {
     let text = text.strip_prefix("PM: ")?;
     let text = text.strip_prefix("hibernation: ").unwrap_or(text);
@@ -516,18 +518,18 @@ mod tests {
     use super::*;
     use onoff_trace::Tables;
 
-    /// Phase, device, start and end.
-    type PhaseRead = (String, String, i64, Option<i64>);
+    /// Phase, detail, start and end, ms.
+    type PhaseRow = (String, String, i64, Option<i64>);
 
-    /// Phases with their detail and edges, ms, and the state, of a log's lines.
-    fn read(lines: &[(i64, &str)]) -> (Vec<PhaseRead>, Vec<(String, Option<i64>)>) {
+    /// Reads log lines. Returns the phases, and the state and end of each sleep.
+    fn read(lines: &[(i64, &str)]) -> (Vec<PhaseRow>, Vec<(String, Option<i64>)>) {
         let mut assembly = Assembly::new(Tables::all());
         let mut tracker = PowerTracker::new(false, &assembly);
         for (ms, text) in lines {
             tracker.on_message(ms * 1_000_000, text, &mut assembly);
         }
         tracker.finish(&mut assembly);
-        let trace = crate::unit_account::settled(assembly);
+        let trace = crate::unit_reconciliation::reconciled_trace(assembly);
         let ms = |ns: i64| ns / 1_000_000;
         let rows = |kind| trace.activities.iter().filter(move |row| row.kind == kind);
         let mut phases: Vec<_> = rows(ActivityKind::PowerPhase)
@@ -557,7 +559,7 @@ mod tests {
     ];
 
     #[test]
-    fn stretches_without_a_line_are_the_devices_all_stages_together() {
+    fn infers_device_phases_from_bounding_lines() {
         let (phases, sleeps) = read(&PLAIN);
         assert_eq!(sleeps, [("mem".to_owned(), Some(4010))]);
         let devices: Vec<_> = phases.iter().filter(|(_, detail, ..)| detail == power_phase::ALL_STAGES).collect();
@@ -573,20 +575,20 @@ mod tests {
     }
 
     #[test]
-    fn where_the_log_tells_of_the_devices_nothing_is_put_in_their_place() {
+    fn infers_nothing_if_device_phases_are_logged() {
         let mut lines = PLAIN.to_vec();
         lines.insert(3, (1900, "PM: suspend of devices complete after 800.000 msecs"));
         lines.insert(9, (3900, "PM: resume of devices complete after 1700.000 msecs"));
         let (phases, _) = read(&lines);
         assert!(phases.iter().all(|(_, detail, ..)| detail != power_phase::ALL_STAGES), "{phases:?}");
-        // A suspend to idle has no line for the machine: what is before and what is after is not known.
+        // Suspend-to-idle has no line for the machine's sleep, so suspend and resume cannot be separated.
         let idle = [PLAIN[0], PLAIN[1], PLAIN[2], PLAIN[8], PLAIN[9]];
         let (phases, _) = read(&idle);
         assert!(phases.iter().all(|(name, ..)| !name.starts_with("devices")), "{phases:?}");
     }
 
     #[test]
-    fn a_kernel_without_entry_and_exit_lines_sleeps_from_its_first_step_to_the_restart_of_tasks() {
+    fn reads_sleeps_without_entry_and_exit_lines() {
         let (phases, sleeps) = read(&[
             (1000, "PM: Syncing filesystems ... done."),
             (1060, "Freezing user space processes ... (elapsed 0.003 seconds) done."),

@@ -1,5 +1,5 @@
-//! What the service manager's last program (`systemd-shutdown`) and the kernel say at the end, and whom the service manager ended
-//! by force.
+//! Reads the messages of systemd-shutdown and the kernel at the end of a shutdown, and the processes that the service
+//! manager killed.
 
 use onoff_trace::{Activity, ActivityKind, Notification, NotificationKind, milestone, shutdown_step};
 
@@ -9,7 +9,7 @@ use crate::assembly::Assembly;
 const EXECUTOR: &str = "systemd-shutdown[1]: ";
 const EVENT: &str = "kernel log/systemd-shutdown";
 
-/// Follows the last program's steps, each of which ends when the next begins.
+/// Tracks the steps of systemd-shutdown; each ends when the next begins.
 #[derive(Debug, Default)]
 pub(super) struct ShutdownTracker {
     open: Option<(&'static str, i64)>,
@@ -51,7 +51,7 @@ impl ShutdownTracker {
         } else if text.starts_with("Unmounting file systems") {
             self.step(Some(shutdown_step::UNMOUNT), time_ns, assembly);
         } else if text.starts_with("All filesystems, swaps") && text.ends_with("detached.") {
-            // What runs from here to the end are the programs of the hooks' folder.
+            // Until the end, systemd-shutdown runs the executables in the hook directory.
             self.step(Some(shutdown_step::SHUTDOWN_HOOKS), time_ns, assembly);
         } else if let Some(rest) = text.strip_prefix("Sending SIGKILL to PID ") {
             // `Sending SIGKILL to PID 208 (name).`
@@ -72,7 +72,7 @@ impl ShutdownTracker {
         }
     }
 
-    /// One step ends, `next` begins.
+    /// Ends the open step and begins `next`.
     fn step(&mut self, next: Option<&'static str>, time_ns: i64, assembly: &mut Assembly) {
         if next.is_some() && self.open.map(|(name, _)| name) == next {
             return;
@@ -84,7 +84,7 @@ impl ShutdownTracker {
         }
     }
 
-    /// The log ends with the machine: a step that is open did not end in it.
+    /// Adds the step that is open when the log ends, without an end.
     pub(super) fn finish(mut self, assembly: &mut Assembly) {
         if let Some((name, start_ns)) = self.open.take() {
             push_step(name, start_ns, None, assembly);

@@ -1,12 +1,11 @@
-//! Heads of HTTP messages, as far as they lie in one segment.
+//! Parses HTTP message heads, as far as they are in one segment.
 
 use crate::tftp::name;
 
 const METHODS: [&[u8]; 4] = [b"GET ", b"HEAD ", b"POST ", b"PUT "];
-/// Lines of a head that are looked at.
-const LINES: usize = 64;
+/// Maximum number of lines in a head.
+const MAX_LINES: usize = 64;
 
-/// What a request's head says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct RequestHead {
     pub(super) method: String,
@@ -15,12 +14,11 @@ pub(super) struct RequestHead {
     pub(super) user_agent: String,
 }
 
-/// What an answer's head says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct AnswerHead {
+pub(super) struct ResponseHead {
     pub(super) status: u16,
     pub(super) content_length: Option<u64>,
-    /// Bytes of the head; all there is when its end was cut off.
+    /// Size of the head, bytes; the whole payload if the head is truncated.
     pub(super) bytes: usize,
 }
 
@@ -50,7 +48,7 @@ pub(super) fn request(payload: &[u8]) -> Option<RequestHead> {
     Some(head)
 }
 
-pub(super) fn answer(payload: &[u8]) -> Option<AnswerHead> {
+pub(super) fn response(payload: &[u8]) -> Option<ResponseHead> {
     if !payload.starts_with(b"HTTP/1.") {
         return None;
     }
@@ -59,14 +57,14 @@ pub(super) fn answer(payload: &[u8]) -> Option<AnswerHead> {
     let status = first.split(|&byte| byte == b' ').nth(1)?;
     let status = std::str::from_utf8(status).ok()?.parse().ok()?;
     let content_length = lines.find_map(|line| header(line, "content-length")).and_then(|value| value.parse().ok());
-    Some(AnswerHead { status, content_length, bytes })
+    Some(ResponseHead { status, content_length, bytes })
 }
 
-/// The lines of the head, and its length with the empty line that ends it.
+/// The lines of the head, and its size including the final empty line.
 fn lines(payload: &[u8]) -> (impl Iterator<Item = &[u8]>, usize) {
     let end = payload.windows(4).position(|part| part == b"\r\n\r\n").map_or(payload.len(), |at| at + 4);
     let head = payload.get(..end).unwrap_or(payload);
-    let lines = head.split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)).take(LINES);
+    let lines = head.split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)).take(MAX_LINES);
     (lines, end)
 }
 
@@ -84,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn heads() {
+    fn parses_heads() {
         let head =
             request(b"GET /boot/grub.efi HTTP/1.1\r\nHost: 10.0.0.1\r\nuser-agent:  UefiHttpBoot/1.0\r\n\r\n").unwrap();
         assert_eq!(head.method, "GET");
@@ -93,10 +91,10 @@ mod tests {
         assert_eq!(head.user_agent, "UefiHttpBoot/1.0");
         assert_eq!(request(b"\x16\x03\x01"), None);
         let text = b"HTTP/1.1 200 OK\r\nContent-Length: 12345\r\n\r\nbody";
-        let head = answer(text).unwrap();
+        let head = response(text).unwrap();
         assert_eq!((head.status, head.content_length), (200, Some(12_345)));
         assert_eq!(&text[head.bytes..], b"body");
-        assert_eq!(answer(b"HTTP/1.1 "), None);
-        assert_eq!(answer(b"HTTP/1.1 404").unwrap().status, 404);
+        assert_eq!(response(b"HTTP/1.1 "), None);
+        assert_eq!(response(b"HTTP/1.1 404").unwrap().status, 404);
     }
 }

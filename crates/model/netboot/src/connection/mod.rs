@@ -1,9 +1,9 @@
-//! TCP connections, as far as a network boot uses them: HTTP and HTTPS boot, and the first steps of an operating system.
+//! TCP connections of a network boot: HTTP and HTTPS boot, and the first connections of the operating system.
 
-mod follow;
 mod http;
 mod table;
 mod tls;
+mod tracker;
 
 use std::net::SocketAddr;
 
@@ -11,76 +11,75 @@ use serde::Serialize;
 
 use crate::address::MacAddress;
 
-pub use table::Connections;
+pub use table::ConnectionTable;
 
-/// A connection, followed to its end.
+/// A TCP connection.
 #[derive(Clone, Debug)]
 pub struct Connection {
-    /// Who opened it.
+    /// The endpoint that opened the connection.
     pub client: SocketAddr,
-    /// The client's station address, where the link tells.
+    /// The client's MAC address, if the link layer has one.
     pub client_mac: Option<MacAddress>,
-    /// Whom it was opened to.
+    /// The other endpoint.
     pub server: SocketAddr,
-    /// Time of the first SYN, ns; `None` when it was open before the capture began.
+    /// Time of the first SYN, ns; `None` if the connection was open before the capture started.
     pub opened_ns: Option<i64>,
-    /// SYNs, repeated ones included.
+    /// Number of SYNs, including retransmissions.
     pub syns: u64,
     /// Time of the server's SYN, ns.
     pub accepted_ns: Option<i64>,
-    /// Time of the client's first answer to it, ns: then the connection is open.
+    /// Time at which the client confirmed it, ns: the connection is established.
     pub confirmed_ns: Option<i64>,
-    /// Time of the first packet that was captured, ns.
+    /// Time of the first captured packet, ns.
     pub first_ns: i64,
-    /// Time of the last one, ns.
+    /// Time of the last captured packet, ns.
     pub last_ns: i64,
-    /// Time of the last packet that brought something new, ns: bytes, or a connection's first SYN of either end.
+    /// Time of the last packet with new data or with the first SYN of either end, ns.
     pub last_new_ns: i64,
-    /// What it speaks.
+    /// Application protocol.
     pub protocol: Protocol,
-    /// Name of the server that the client asks TLS for.
+    /// Server name in the TLS handshake.
     pub server_name: Option<String>,
-    /// Time of TLS's first message, ns.
+    /// Time of the first TLS message, ns.
     pub tls_ns: Option<i64>,
     /// Time of the client's first encrypted data, ns.
     pub tls_ready_ns: Option<i64>,
-    /// Requests, by time. With TLS one that stands for all of the connection's.
+    /// Requests in time order. With TLS, a single entry covers all requests of the connection.
     pub requests: Vec<HttpRequest>,
-    /// Requests that were not kept.
+    /// Number of requests beyond the limit.
     pub requests_left_out: u64,
-    /// Bytes from the server, each counted once.
+    /// New bytes from the server.
     pub server_bytes: u64,
-    /// Segments of the server with bytes that had come before.
+    /// Retransmitted data segments of the server.
     pub repeated_segments: u64,
-    /// Segments of the server with data.
+    /// Data segments of the server.
     pub data_segments: u64,
-    /// Frames larger than an Ethernet frame of 1,500 bytes payload can be.
+    /// Frames larger than an Ethernet frame with 1,500 bytes of payload.
     pub oversized_frames: u64,
-    /// How often the client's window closed.
+    /// Number of times the client's window closed.
     pub zero_windows: u64,
-    /// How long it was closed, ns.
+    /// Total time the client's window was closed, ns.
     pub zero_window_ns: i64,
-    /// Whether it was broken off.
+    /// True if an end sent a RST.
     pub reset: bool,
-    /// Why the TLS handshake was broken off, if an end said so before it was encrypted.
+    /// Reason of a failed TLS handshake, if an end sent an unencrypted alert.
     pub tls_alert: Option<TlsAlert>,
-    /// Whether an end closed it.
+    /// True if an end sent a FIN.
     pub closed: bool,
 }
 
-/// A fatal alert of TLS.
+/// A fatal TLS alert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TlsAlert {
-    /// Whether the client sent it.
     pub from_client: bool,
-    /// Its code (RFC 8446, 6).
+    /// Alert code (RFC 8446, section 6).
     pub code: u8,
-    /// When, ns.
+    /// Time, ns.
     pub time_ns: i64,
 }
 
 impl TlsAlert {
-    /// Its name in RFC 8446, or in the earlier one that had it.
+    /// Name in RFC 8446 or an earlier TLS RFC.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self.code {
@@ -106,64 +105,64 @@ impl TlsAlert {
             113 => "bad_certificate_status_response",
             116 => "certificate_required",
             120 => "no_application_protocol",
-            _ => "another alert",
+            _ => "unknown alert",
         }
     }
 
-    /// Whether it is about the certificate that the other end showed.
+    /// True if the peer's certificate was rejected.
     #[must_use]
     pub const fn of_certificate(self) -> bool {
         matches!(self.code, 42..=46 | 48 | 113)
     }
 }
 
-/// Ports that boots use: HTTP and HTTPS with their usual others, and file servers.
-const PORTS_OF_BOOTS: [u16; 5] = [80, 443, 445, 8080, 8443];
+/// Ports used by network boots: HTTP, HTTPS, their usual alternatives, and file servers.
+const BOOT_PORTS: [u16; 5] = [80, 443, 445, 8080, 8443];
 
 impl Connection {
-    /// Whether it may be part of a boot: it carried HTTP or TLS, or was opened to a port that boots use.
-    pub(crate) fn is_of_boots(&self) -> bool {
-        self.protocol != Protocol::Other || PORTS_OF_BOOTS.contains(&self.server.port())
+    /// True if the connection may be part of a boot: it carried HTTP or TLS, or uses a boot port.
+    pub(crate) fn may_be_boot(&self) -> bool {
+        self.protocol != Protocol::Other || BOOT_PORTS.contains(&self.server.port())
     }
 }
 
-/// What a connection speaks.
+/// Application protocol of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Protocol {
     /// HTTP.
     Http,
-    /// TLS, with HTTP or something else inside.
+    /// TLS, with any protocol inside.
     Tls,
-    /// Something else, or nothing.
+    /// Another protocol, or no data.
     #[default]
     Other,
 }
 
-/// A request and its answer.
+/// An HTTP request and its response.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HttpRequest {
     /// Method; empty with TLS.
     pub method: String,
     /// Path; empty with TLS.
     pub target: String,
-    /// Host that the request names.
+    /// Host name in the request.
     pub host: String,
-    /// Program that asks, as it names itself.
+    /// User agent.
     pub user_agent: String,
     /// Time of the request, ns.
     pub sent_ns: i64,
-    /// Time of the answer's first byte, ns.
+    /// Time of the first response byte, ns.
     pub first_byte_ns: Option<i64>,
-    /// Time of its last byte, ns.
+    /// Time of the last response byte, ns.
     pub last_byte_ns: Option<i64>,
-    /// Status; with TLS never known.
+    /// Status code; unknown with TLS.
     pub status: Option<u16>,
-    /// Bytes of the body, as the answer announces them.
+    /// Announced size of the body, bytes.
     pub announced_bytes: Option<u64>,
-    /// Bytes of the body that came.
+    /// Received bytes of the body.
     pub body_bytes: u64,
-    /// Whether all of it came.
+    /// True if the whole response was received.
     pub complete: bool,
 }

@@ -1,11 +1,11 @@
-//! All connections of a capture.
+//! Tracks all TCP connections of a capture.
 
 use std::net::SocketAddr;
 
 use hashbrown::{HashMap, HashSet};
 use onoff_trace::Losses;
 
-use super::follow::Open;
+use super::tracker::ConnectionTracker;
 use super::{Connection, http};
 use crate::address::MacAddress;
 use crate::frame::{Frame, Segment};
@@ -14,23 +14,23 @@ use crate::losses;
 
 /// The connections seen so far.
 #[derive(Clone, Debug, Default)]
-pub struct Connections {
-    open: HashMap<(SocketAddr, SocketAddr), Open>,
-    /// Of machines that asked for a network boot.
+pub struct ConnectionTable {
+    open: HashMap<(SocketAddr, SocketAddr), ConnectionTracker>,
+    /// Connections of machines that requested a network boot.
     finished: Vec<Connection>,
-    /// Of machines that were not seen to.
+    /// Connections of other machines.
     others: Vec<Connection>,
-    left_out: u64,
-    others_left_out: u64,
+    skipped: u64,
+    others_skipped: u64,
 }
 
-impl Connections {
-    /// Looks at a segment; `booting` are the stations that asked for a network boot so far.
-    pub fn see(&mut self, frame: &Frame<'_>, segment: &Segment<'_>, booting: &HashSet<MacAddress>) {
+impl ConnectionTable {
+    /// Processes a segment. `booting` are the stations that have requested a network boot so far.
+    pub fn on_segment(&mut self, frame: &Frame<'_>, segment: &Segment<'_>, booting: &HashSet<MacAddress>) {
         let forward = (segment.source, segment.destination);
         let backward = (segment.destination, segment.source);
         if segment.syn && !segment.ack {
-            if self.open.get(&forward).is_some_and(|open| open.is_other(segment)) {
+            if self.open.get(&forward).is_some_and(|open| open.is_new_connection(segment)) {
                 self.close(forward, booting);
             }
             self.begin(frame, forward, booting);
@@ -38,24 +38,24 @@ impl Connections {
             && !self.open.contains_key(&backward)
             && http::is_request(segment.payload)
         {
-            // Open before the capture began.
+            // The connection was open before the capture started.
             self.begin(frame, forward, booting);
         }
         let key = if self.open.contains_key(&forward) { forward } else { backward };
         if let Some(open) = self.open.get_mut(&key) {
-            open.see(frame.time_ns, frame.wire_bytes, segment);
+            open.on_segment(frame.time_ns, frame.wire_bytes, segment);
         }
     }
 
-    /// Ends all that are open.
+    /// Ends all open connections.
     #[must_use]
     pub fn finish(mut self, booting: &HashSet<MacAddress>, losses: &mut Losses) -> Vec<Connection> {
         let keys: Vec<_> = self.open.keys().copied().collect();
         for key in keys {
             self.close(key, booting);
         }
-        losses.add(&losses::LEFT_OUT, self.left_out);
-        losses.add(&losses::OTHERS_LEFT_OUT, self.others_left_out);
+        losses.add(&losses::LIMIT_REACHED, self.skipped);
+        losses.add(&losses::OTHER_MACHINES_SKIPPED, self.others_skipped);
         self.finished.append(&mut self.others);
         self.finished.sort_by_key(|connection| (connection.first_ns, connection.client));
         self.finished
@@ -65,21 +65,21 @@ impl Connections {
         if self.open.contains_key(&key) {
             return;
         }
-        if self.open.len() >= limits::OPEN_CONNECTIONS {
-            self.close_quiet(booting);
+        if self.open.len() >= limits::MAX_OPEN_CONNECTIONS {
+            self.close_idle(booting);
         }
         let (client, server) = key;
-        self.open.insert(key, Open::new(frame.time_ns, client, server, frame.source));
+        self.open.insert(key, ConnectionTracker::new(frame.time_ns, client, server, frame.source));
     }
 
-    /// Closes the half that was silent longest: all at once, so that this is rare however many connections there are.
-    fn close_quiet(&mut self, booting: &HashSet<MacAddress>) {
-        let mut quiet: Vec<_> = self.open.iter().map(|(key, open)| (open.last_ns(), *key)).collect();
-        let half = quiet.len() / 2;
+    /// Closes the half that has been idle longest. Closing many at once keeps this rare.
+    fn close_idle(&mut self, booting: &HashSet<MacAddress>) {
+        let mut idle: Vec<_> = self.open.iter().map(|(key, open)| (open.last_ns(), *key)).collect();
+        let half = idle.len() / 2;
         if half > 0 {
-            quiet.select_nth_unstable(half);
+            idle.select_nth_unstable(half);
         }
-        for (_, key) in quiet.into_iter().take(half.max(1)) {
+        for (_, key) in idle.into_iter().take(half.max(1)) {
             self.close(key, booting);
         }
     }
@@ -87,21 +87,21 @@ impl Connections {
     fn close(&mut self, key: (SocketAddr, SocketAddr), booting: &HashSet<MacAddress>) {
         let Some(open) = self.open.remove(&key) else { return };
         let connection = open.finish();
-        // Ordinary traffic is no part of a boot.
-        if !connection.is_of_boots() {
+        // Skip ordinary traffic.
+        if !connection.may_be_boot() {
             return;
         }
-        // Web traffic of other machines must not push out what a boot did.
-        let boots = connection.client_mac.is_some_and(|mac| booting.contains(&mac));
-        let (kept, most, left_out) = if boots {
-            (&mut self.finished, limits::CONNECTIONS, &mut self.left_out)
+        // Limit other machines separately, so that their web traffic cannot displace a boot.
+        let is_booting = connection.client_mac.is_some_and(|mac| booting.contains(&mac));
+        let (kept, max, skipped) = if is_booting {
+            (&mut self.finished, limits::MAX_CONNECTIONS, &mut self.skipped)
         } else {
-            (&mut self.others, limits::OTHER_CONNECTIONS, &mut self.others_left_out)
+            (&mut self.others, limits::MAX_OTHER_CONNECTIONS, &mut self.others_skipped)
         };
-        if kept.len() < most {
+        if kept.len() < max {
             kept.push(connection);
         } else {
-            *left_out += 1;
+            *skipped += 1;
         }
     }
 }
@@ -132,25 +132,30 @@ mod tests {
 
     const CLIENT: MacAddress = MacAddress([2, 0, 0, 0, 0, 9]);
 
-    fn see(connections: &mut Connections, time_ns: i64, segment: Segment<'static>) {
+    fn see(connections: &mut ConnectionTable, time_ns: i64, segment: Segment<'static>) {
         see_from(connections, time_ns, segment, None);
     }
 
-    fn see_from(connections: &mut Connections, time_ns: i64, segment: Segment<'static>, source: Option<MacAddress>) {
+    fn see_from(
+        connections: &mut ConnectionTable,
+        time_ns: i64,
+        segment: Segment<'static>,
+        source: Option<MacAddress>,
+    ) {
         let packet = Packet::Tcp(segment);
         let frame = Frame { time_ns, wire_bytes: 60, source, destination: None, identification: None, packet };
-        connections.see(&frame, &segment, &HashSet::from([CLIENT]));
+        connections.on_segment(&frame, &segment, &HashSet::from([CLIENT]));
     }
 
     #[test]
-    fn a_flood_of_other_traffic_is_followed_in_bounded_memory_and_is_no_loss() {
-        let (mut connections, mut most) = (Connections::default(), 0);
+    fn other_traffic_uses_bounded_memory_without_loss() {
+        let (mut connections, mut max) = (ConnectionTable::default(), 0);
         for client in 0..60_000 {
             see(&mut connections, i64::from(client), segment(client, 22, b""));
-            most = most.max(connections.open.len());
+            max = max.max(connections.open.len());
         }
-        assert_eq!(most, limits::OPEN_CONNECTIONS);
-        // A boot in the midst of it is found.
+        assert_eq!(max, limits::MAX_OPEN_CONNECTIONS);
+        // A boot among it is found.
         see(&mut connections, 70_000, segment(7, 80, b"GET /boot.efi HTTP/1.1\r\n\r\n"));
         let mut losses = Losses::default();
         let found = connections.finish(&HashSet::new(), &mut losses);
@@ -160,9 +165,9 @@ mod tests {
     }
 
     #[test]
-    fn web_traffic_of_others_is_cut_and_a_boot_in_the_midst_of_it_is_not() {
-        let mut connections = Connections::default();
-        let others = limits::OTHER_CONNECTIONS as u32 + 5_000;
+    fn limits_web_traffic_of_other_machines_only() {
+        let mut connections = ConnectionTable::default();
+        let others = limits::MAX_OTHER_CONNECTIONS as u32 + 5_000;
         for client in 0..others {
             see(&mut connections, i64::from(client), segment(client, 80, b""));
         }
@@ -171,18 +176,18 @@ mod tests {
         }
         let mut losses = Losses::default();
         let found = connections.finish(&HashSet::from([CLIENT]), &mut losses);
-        assert_eq!(found.len(), limits::OTHER_CONNECTIONS + 20);
+        assert_eq!(found.len(), limits::MAX_OTHER_CONNECTIONS + 20);
         assert_eq!((losses.count("left_out"), losses.count("others_left_out")), (0, 5_000));
     }
 
     #[test]
-    fn a_flood_of_a_machine_that_boots_is_cut_and_said_to_be() {
-        let mut connections = Connections::default();
-        for client in 0..limits::CONNECTIONS as u32 + 5_000 {
+    fn counts_skipped_connections_of_booting_machine() {
+        let mut connections = ConnectionTable::default();
+        for client in 0..limits::MAX_CONNECTIONS as u32 + 5_000 {
             see_from(&mut connections, i64::from(client), segment(client, 80, b""), Some(CLIENT));
         }
         let mut losses = Losses::default();
-        assert_eq!(connections.finish(&HashSet::from([CLIENT]), &mut losses).len(), limits::CONNECTIONS);
+        assert_eq!(connections.finish(&HashSet::from([CLIENT]), &mut losses).len(), limits::MAX_CONNECTIONS);
         assert_eq!(losses.count("left_out"), 5_000);
     }
 }

@@ -1,9 +1,9 @@
-//! TFTP transfers: from the read request to the last acknowledgment.
+//! TFTP transfers, from the request to the last acknowledgment.
 
-mod doubled;
-mod follow;
+mod duplicated_run;
+mod missed_requests;
 mod table;
-mod unbegun;
+mod tracker;
 
 use std::net::SocketAddr;
 
@@ -14,109 +14,108 @@ use crate::tftp::{Options, ProgramMachine};
 use crate::turnaround::Turnaround;
 use crate::window::WindowChange;
 
-pub use doubled::DoubledRun;
-pub use table::Transfers;
+pub use duplicated_run::DoubledRun;
+pub use table::TransferTable;
 
-/// Silence of this length that a retransmission ends is a time-out, ns.
+/// Minimum interval before a retransmission that counts as a time-out, ns.
 pub const TIMEOUT_NS: i64 = 500_000_000;
 
-/// A transfer, followed to its end.
+/// A TFTP transfer.
 #[derive(Clone, Debug)]
 pub struct Transfer {
-    /// The client; its port tells transfers apart.
+    /// The client; its port identifies the transfer.
     pub client: SocketAddr,
-    /// The client's station address, where the link tells.
+    /// The client's MAC address, if the link layer has one.
     pub client_mac: Option<MacAddress>,
-    /// The server; its port is 69 until it has answered from another. Of several answers to a request, each from its own
-    /// port, that of the one that the client took.
+    /// The server. The port is 69 until the server answers from another one. If it answers several times, each from its
+    /// own port, it is the port that the client accepted.
     pub server: SocketAddr,
-    /// Whether the client sends the file.
+    /// True if the client sends the file.
     pub write: bool,
-    /// Name of the file, as asked for.
+    /// Requested file name.
     pub file: String,
     /// Time of the first request, ns.
     pub request_ns: i64,
-    /// Requests, repeated ones included.
+    /// Number of requests, including retransmissions.
     pub requests: u64,
-    /// Options asked for.
+    /// Requested options.
     pub asked: Options,
-    /// Options granted; `None` when the server answered without any.
+    /// Granted options; `None` if the server answered without any.
     pub granted: Option<Options>,
     /// Time of the first answer to the request, ns.
     pub answer_ns: Option<i64>,
     /// Time of the first block, ns.
     pub first_data_ns: Option<i64>,
-    /// First acknowledgment: of the granted options, before any block, where there were some.
+    /// Time of the first acknowledgment, ns: of the granted options, if any, before the first block.
     pub first_acknowledgment_ns: Option<i64>,
     /// Time of the acknowledgment of the last block, ns.
     pub complete_ns: Option<i64>,
     /// Time of the last packet, ns.
     pub last_ns: i64,
-    /// Whether it was under way when the capture began: name, request and options are unknown.
+    /// True if the transfer started before the capture: name, request and options are unknown.
     pub under_way: bool,
-    /// Time of the last packet that was no repetition, ns.
+    /// Time of the last packet that was not a retransmission, ns.
     pub last_new_ns: i64,
-    /// What it was, and so which end sent it.
+    /// Kind of that packet, which shows its sender.
     pub last_new_packet: LastPacket,
-    /// Packets of the client after it, which repeat earlier ones.
+    /// Retransmissions of the client after that packet.
     pub client_repeats: u64,
-    /// Packets of the server after it, which repeat earlier ones.
+    /// Retransmissions of the server after that packet.
     pub server_repeats: u64,
-    /// Highest block that the client acknowledged; `None` without an acknowledgment.
+    /// Highest acknowledged block; `None` without an acknowledgment.
     pub acknowledged: Option<u64>,
-    /// Highest block seen or acknowledged, from 1; 0 when none was.
+    /// Highest block seen or acknowledged, from 1; 0 if none.
     pub highest_block: u64,
-    /// Which processor it is for, when it is a UEFI program and its first block was captured.
+    /// Target machine, if the file is a UEFI program and its first block was captured.
     pub program: Option<ProgramMachine>,
     /// How it ended.
     pub outcome: Outcome,
-    /// The ERROR packet, if there was one.
+    /// The ERROR packet, if any.
     pub error: Option<ErrorPacket>,
-    /// What was sent.
     pub counts: Counts,
-    /// Windows over time.
+    /// Window size over time.
     pub windows: Vec<WindowChange>,
-    /// Changes of the window that were not kept.
+    /// Window changes beyond the limit.
     pub windows_left_out: u64,
-    /// Blocks per acknowledgment, on average.
+    /// Mean number of blocks per acknowledgment.
     pub window_mean: Option<f64>,
-    /// Most blocks of one acknowledgment.
+    /// Maximum number of blocks per acknowledgment.
     pub window_largest: u32,
-    /// From an acknowledgment to the first block after it.
+    /// Time from an acknowledgment to the next block.
     pub server_turn: Turnaround,
-    /// From the last block before an acknowledgment to it.
+    /// Time from the last block of a window to its acknowledgment.
     pub client_turn: Turnaround,
-    /// The receiver's turns, by the blocks that came since its acknowledgment before, fewest blocks first.
+    /// The receiver's turnaround times by window size, in ascending order.
     pub turns_by_window: Vec<WindowTurn>,
-    /// Between blocks of one window.
+    /// Time between the blocks of a window.
     pub gap: Turnaround,
-    /// From the first fragment of each block to its last, all blocks together, ns.
+    /// Time from the first to the last fragment, summed over all blocks, ns.
     pub fragments_ns: i64,
-    /// Silences that a retransmission ended, the first of them one by one.
+    /// Time-outs, up to a limit.
     pub timeouts: Vec<Timeout>,
-    /// How many there were.
+    /// Number of all time-outs.
     pub timeout_count: u64,
-    /// What they took, ns.
+    /// Total duration of all time-outs, ns.
     pub timeout_ns: i64,
     /// The longest run of blocks that were each sent and acknowledged twice.
     pub doubled: Option<DoubledRun>,
-    /// How often the block number began anew.
+    /// Number of block number wraps.
     pub wraps: u32,
-    /// The block number after 65,535, once that was reached: 0, or with some servers 1.
+    /// The block number that followed 65,535, once reached: 0, or 1 with some servers.
     pub after_last_number: Option<u16>,
 }
 
-/// The receiver's turns after windows of one length.
+/// Turnaround times of the receiver for one window size.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WindowTurn {
-    /// Blocks that came since the acknowledgment before.
+    /// Blocks since the previous acknowledgment.
     pub blocks: u32,
-    /// From the last of them to the acknowledgment.
+    /// Time from the last block to the acknowledgment.
     pub turn: Turnaround,
 }
 
-/// A packet of a transfer.
+/// Kind of a TFTP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -129,7 +128,7 @@ pub enum LastPacket {
     Data,
     /// An acknowledgment.
     Acknowledgment,
-    /// An error, of either side.
+    /// An error from either end.
     Error,
 }
 
@@ -140,13 +139,13 @@ pub enum LastPacket {
 pub enum Outcome {
     /// The last block was acknowledged.
     Complete,
-    /// The client asked for the file's size only, and broke off when it knew it.
+    /// The client only requested the file size and then stopped.
     SizeProbe,
     /// The server answered with an error.
     Refused,
-    /// The client broke off.
+    /// The client aborted the transfer.
     Aborted,
-    /// No more was captured.
+    /// The capture has no end of the transfer.
     Unfinished,
 }
 
@@ -156,60 +155,60 @@ pub enum Outcome {
 pub struct ErrorPacket {
     /// Time, ns.
     pub time_ns: i64,
-    /// Whether the client sent it.
+    /// True if the client sent it.
     pub from_client: bool,
-    /// Code of RFC 1350; 8 refuses options.
+    /// Error code (RFC 1350); 8: options refused.
     pub code: u16,
     /// Text, as far as it was captured.
     pub text: String,
 }
 
-/// Packets and bytes of a transfer.
+/// Packet and byte counts of a transfer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Counts {
-    /// DATA packets, repeated ones included.
+    /// DATA packets, including retransmissions.
     pub data_packets: u64,
-    /// Blocks, each counted once.
+    /// Distinct blocks.
     pub blocks: u64,
-    /// Bytes of those blocks: the file's, if all of it came.
+    /// Bytes of the distinct blocks; the file size if the transfer is complete.
     pub bytes: u64,
-    /// Blocks that were acknowledged but are not in the capture.
+    /// Acknowledged blocks that are not in the capture.
     pub missing_blocks: u64,
-    /// DATA packets whose block had been sent before.
+    /// Retransmitted DATA packets.
     pub repeated_data: u64,
-    /// Bytes of those.
+    /// Bytes of the retransmitted DATA packets.
     pub repeated_bytes: u64,
     /// ACK packets.
     pub acknowledgments: u64,
-    /// ACK packets that repeat the one before.
+    /// ACK packets with the same block as the previous one.
     pub repeated_acknowledgments: u64,
-    /// ACK packets for a block before the last one sent: the receiver asks for the rest of a window again.
+    /// ACK packets for a block before the last one sent: the receiver requests the rest of a window again.
     pub rollbacks: u64,
     /// OACK packets beyond the first.
     pub repeated_option_acknowledgments: u64,
-    /// Frames of both directions, fragments included.
+    /// Frames of both directions, including fragments.
     pub frames: u64,
-    /// Bytes of those frames on the wire, without preamble, checksum and gap.
+    /// Bytes of those frames on the wire, without preamble, checksum and interframe gap.
     pub wire_bytes: u64,
-    /// DATA packets that IP sent in fragments.
+    /// DATA packets sent as IP fragments.
     pub fragmented: u64,
-    /// Fragments beyond the first of those.
+    /// Fragments of those packets other than the first.
     pub later_fragments: u64,
-    /// Frames larger than an Ethernet frame of 1,500 bytes payload can be.
+    /// Frames larger than an Ethernet frame with 1,500 bytes of payload.
     pub oversized_frames: u64,
 }
 
-/// A silence that a retransmission ended.
+/// A silence that ended with a retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Timeout {
-    /// Last packet before it, ns.
+    /// Time of the last packet before it, ns.
     pub start_ns: i64,
-    /// The packet that ended it, ns.
+    /// Time of the retransmission, ns.
     pub end_ns: i64,
-    /// Whether the client lost patience first; otherwise the server.
+    /// True if the client retransmitted first, false if the server did.
     pub by_client: bool,
-    /// The block the transfer had come to.
+    /// Highest block at that time.
     pub block: u64,
 }

@@ -1,4 +1,4 @@
-//! All transfers of a capture: which packet belongs to which.
+//! Tracks all transfers of a capture and assigns packets to them.
 
 use std::net::SocketAddr;
 
@@ -6,56 +6,61 @@ use hashbrown::HashMap;
 use onoff_trace::Losses;
 
 use super::Transfer;
-use super::follow::{Arrival, Open, Sender};
-use super::unbegun::Unbegun;
+use super::missed_requests::MissedRequestDetector;
+use super::tracker::{Arrival, Sender, TransferTracker};
 use crate::address::MacAddress;
 use crate::frame::{Datagram, Frame};
 use crate::limits;
 use crate::losses;
-use crate::tftp::{Message, NotTftp, PORT};
+use crate::tftp::{Message, PORT, ParseError};
 
-/// A finished transfer is kept open this long for late repetitions, ns.
+/// How long a finished transfer stays open for late retransmissions, ns.
 const LINGER_NS: i64 = 10_000_000_000;
-/// A silent one this long, ns: no client waits longer for a server.
-const PATIENCE_NS: i64 = 300_000_000_000;
-/// Frames between two looks for transfers that have ended.
-const SWEEP: u64 = 8192;
+/// How long an idle transfer stays open, ns; no client waits longer for a server.
+const MAX_IDLE_NS: i64 = 300_000_000_000;
+/// Number of frames between two scans for finished transfers.
+const SWEEP_INTERVAL: u64 = 8192;
 
 /// The transfers seen so far.
 #[derive(Clone, Debug, Default)]
-pub struct Transfers {
-    open: HashMap<SocketAddr, Open>,
+pub struct TransferTable {
+    open: HashMap<SocketAddr, TransferTracker>,
     finished: Vec<Transfer>,
-    unbegun: Unbegun,
-    left_out: u64,
-    seen: u64,
+    missed_requests: MissedRequestDetector,
+    skipped: u64,
+    datagrams: u64,
 }
 
-impl Transfers {
-    /// Looks at a datagram; answers whether it belongs to a transfer.
-    pub fn see(&mut self, frame: &Frame<'_>, datagram: &Datagram<'_>, losses: &mut Losses) -> Option<SocketAddr> {
-        self.seen += 1;
-        if self.seen.is_multiple_of(SWEEP) {
+impl TransferTable {
+    /// Processes a datagram. Returns the client if the datagram belongs to a transfer.
+    pub fn on_datagram(
+        &mut self,
+        frame: &Frame<'_>,
+        datagram: &Datagram<'_>,
+        losses: &mut Losses,
+    ) -> Option<SocketAddr> {
+        self.datagrams += 1;
+        if self.datagrams.is_multiple_of(SWEEP_INTERVAL) {
             self.sweep(frame.time_ns);
         }
         if datagram.destination.port() == PORT {
             return self.request(frame, datagram, losses);
         }
         let Some((client, sender)) = self.owner(datagram) else {
-            // Without room, what goes on may be a transfer whose request was seen and left out.
-            if !self.is_full() && self.unbegun.shows(datagram) {
+            // With a full table, this may be a transfer whose request was seen and skipped.
+            if !self.is_full() && self.missed_requests.is_missed_transfer(datagram) {
                 losses.add(&losses::TRANSFERS_WITHOUT_BEGIN, 1);
-                return self.under_way(frame, datagram);
+                return self.add_missed_transfer(frame, datagram);
             }
             return None;
         };
         let message = match Message::parse(datagram.payload, datagram.payload_bytes) {
             Ok(message) => message,
-            Err(NotTftp::Cut) => {
+            Err(ParseError::Truncated) => {
                 losses.add(&losses::OPTIONS_CUT, 1);
                 return Some(client);
             }
-            Err(NotTftp::Malformed) => {
+            Err(ParseError::Malformed) => {
                 losses.add(&losses::MESSAGES_MALFORMED, 1);
                 return Some(client);
             }
@@ -66,34 +71,34 @@ impl Transfers {
         }
         let from_client = sender == Sender::Client;
         let server_port = if from_client { datagram.destination.port() } else { datagram.source.port() };
-        if open.takes(sender, server_port, &message) {
-            open.see(&arrival(frame, datagram, from_client), message);
+        if open.accepts(sender, server_port, &message) {
+            open.on_message(&arrival(frame, datagram, from_client), message);
         }
         Some(client)
     }
 
-    /// A later fragment of a datagram that belongs to the transfer of `client`.
+    /// Processes a later fragment of a datagram that belongs to the transfer of `client`.
     pub fn later_fragment(&mut self, client: SocketAddr, time_ns: i64, wire_bytes: u32) {
         if let Some(open) = self.open.get_mut(&client) {
             open.later_fragment(time_ns, wire_bytes);
         }
     }
 
-    /// Ends all that are open.
+    /// Ends all open transfers.
     #[must_use]
     pub fn finish(mut self, losses: &mut Losses) -> Vec<Transfer> {
         let clients: Vec<SocketAddr> = self.open.keys().copied().collect();
         for client in clients {
             self.close(client);
         }
-        losses.add(&losses::LEFT_OUT, self.left_out);
+        losses.add(&losses::LIMIT_REACHED, self.skipped);
         let missing =
             self.finished.iter().fold(0_u64, |sum, transfer| sum.saturating_add(transfer.counts.missing_blocks));
         losses.add(&losses::BLOCKS_NOT_CAPTURED, missing);
-        in_order(self.finished)
+        sort_by_request(self.finished)
     }
 
-    /// The client whose transfer a datagram belongs to, and who of the two sent it.
+    /// The client of the transfer that a datagram belongs to, and the end that sent it.
     fn owner(&self, datagram: &Datagram<'_>) -> Option<(SocketAddr, Sender)> {
         let (source, destination) = (datagram.source, datagram.destination);
         let of =
@@ -109,22 +114,22 @@ impl Transfers {
         let (request, write) = match Message::parse(datagram.payload, datagram.payload_bytes) {
             Ok(Message::ReadRequest(request)) => (request, false),
             Ok(Message::WriteRequest(request)) => (request, true),
-            // A server may also stay on its port for the whole transfer.
+            // A server may also keep its port for the whole transfer.
             Ok(message) => {
                 let open = self.open.get_mut(&client)?;
                 if open.server != datagram.destination {
                     return None;
                 }
-                if open.takes(Sender::Client, PORT, &message) {
-                    open.see(&arrival(frame, datagram, true), message);
+                if open.accepts(Sender::Client, PORT, &message) {
+                    open.on_message(&arrival(frame, datagram, true), message);
                 }
                 return Some(client);
             }
-            Err(NotTftp::Cut) => {
+            Err(ParseError::Truncated) => {
                 losses.add(&losses::OPTIONS_CUT, 1);
                 return None;
             }
-            Err(NotTftp::Malformed) => {
+            Err(ParseError::Malformed) => {
                 losses.add(&losses::MESSAGES_MALFORMED, 1);
                 return None;
             }
@@ -134,42 +139,42 @@ impl Transfers {
         }
         let arrival = arrival(frame, datagram, true);
         if let Some(open) = self.open.get_mut(&client) {
-            if open.repeats(&request, write) {
-                open.request_again(&arrival);
+            if open.is_retransmission_of(&request, write) {
+                open.on_repeated_request(&arrival);
                 return Some(client);
             }
             self.close(client);
         }
         if self.is_full() {
-            self.left_out += 1;
+            self.skipped += 1;
             return Some(client);
         }
-        if self.open.len() >= limits::OPEN_TRANSFERS {
-            self.close_quiet();
+        if self.open.len() >= limits::MAX_OPEN_TRANSFERS {
+            self.close_idle();
         }
         let mac: Option<MacAddress> = frame.source;
         let ends = (client, datagram.destination);
-        self.open.insert(client, Open::new(&arrival, ends, mac, request, write));
+        self.open.insert(client, TransferTracker::new(&arrival, ends, mac, request, write));
         Some(client)
     }
 
-    /// Follows a transfer from its first acknowledgment on that was captured.
-    fn under_way(&mut self, frame: &Frame<'_>, datagram: &Datagram<'_>) -> Option<SocketAddr> {
+    /// Tracks a transfer from its first captured acknowledgment.
+    fn add_missed_transfer(&mut self, frame: &Frame<'_>, datagram: &Datagram<'_>) -> Option<SocketAddr> {
         let (client, server) = (datagram.source, datagram.destination);
         if self.open.contains_key(&client) || self.is_full() {
             return None;
         }
-        if self.open.len() >= limits::OPEN_TRANSFERS {
-            self.close_quiet();
+        if self.open.len() >= limits::MAX_OPEN_TRANSFERS {
+            self.close_idle();
         }
-        let open = Open::under_way(&arrival(frame, datagram, true), (client, server), frame.source);
+        let open = TransferTracker::without_request(&arrival(frame, datagram, true), (client, server), frame.source);
         self.open.insert(client, open);
         Some(client)
     }
 
-    /// Whether no further transfer could be kept: following one would cost time for nothing.
+    /// True if no further transfer can be kept, so that tracking one would be useless.
     fn is_full(&self) -> bool {
-        self.finished.len() >= limits::TRANSFERS
+        self.finished.len() >= limits::MAX_TRANSFERS
     }
 
     fn sweep(&mut self, now_ns: i64) {
@@ -178,7 +183,7 @@ impl Transfers {
             .iter()
             .filter(|(_, open)| {
                 let silent = now_ns.saturating_sub(open.last_ns);
-                silent > PATIENCE_NS || (open.is_over() && silent > LINGER_NS)
+                silent > MAX_IDLE_NS || (open.is_finished() && silent > LINGER_NS)
             })
             .map(|(client, _)| *client)
             .collect();
@@ -187,35 +192,35 @@ impl Transfers {
         }
     }
 
-    /// Closes the half that was silent longest: all at once, so that this is rare however many transfers there are.
-    fn close_quiet(&mut self) {
-        let mut quiet: Vec<(i64, SocketAddr)> = self.open.values().map(|open| (open.last_ns, open.client)).collect();
-        let half = quiet.len() / 2;
+    /// Closes the half that has been idle longest. Closing many at once keeps this rare.
+    fn close_idle(&mut self) {
+        let mut idle: Vec<(i64, SocketAddr)> = self.open.values().map(|open| (open.last_ns, open.client)).collect();
+        let half = idle.len() / 2;
         if half > 0 {
-            quiet.select_nth_unstable(half);
+            idle.select_nth_unstable(half);
         }
-        for (_, client) in quiet.into_iter().take(half.max(1)) {
+        for (_, client) in idle.into_iter().take(half.max(1)) {
             self.close(client);
         }
     }
 
     fn close(&mut self, client: SocketAddr) {
         let Some(open) = self.open.remove(&client) else { return };
-        if self.finished.len() < limits::TRANSFERS {
+        if self.finished.len() < limits::MAX_TRANSFERS {
             self.finished.push(open.finish());
         } else {
-            self.left_out += 1;
+            self.skipped += 1;
         }
     }
 }
 
-/// By the time of their request. Their places are sorted, for a transfer is several hundred bytes long.
-fn in_order(finished: Vec<Transfer>) -> Vec<Transfer> {
-    let mut places: Vec<(i64, SocketAddr, usize)> =
-        finished.iter().enumerate().map(|(place, transfer)| (transfer.request_ns, transfer.client, place)).collect();
-    places.sort_unstable();
+/// Sorts transfers by request time. Sorts indexes first, because a transfer is several hundred bytes large.
+fn sort_by_request(finished: Vec<Transfer>) -> Vec<Transfer> {
+    let mut indexes: Vec<(i64, SocketAddr, usize)> =
+        finished.iter().enumerate().map(|(index, transfer)| (transfer.request_ns, transfer.client, index)).collect();
+    indexes.sort_unstable();
     let mut finished: Vec<Option<Transfer>> = finished.into_iter().map(Some).collect();
-    places.into_iter().filter_map(|(_, _, place)| finished.get_mut(place)?.take()).collect()
+    indexes.into_iter().filter_map(|(_, _, index)| finished.get_mut(index)?.take()).collect()
 }
 
 fn arrival(frame: &Frame<'_>, datagram: &Datagram<'_>, from_client: bool) -> Arrival {

@@ -1,15 +1,16 @@
-//! What systemd says when the start is finished: `Startup finished in 5.179s (firmware) + 269ms (loader) + 2.5s (kernel) + 3.2s (initrd) +
-//! 17.5s (userspace) = 28.7s.`, in the journal, in the kernel's log, and by `systemd-analyze time`.
+//! Reads systemd's report at the end of the startup: `Startup finished in 5.179s (firmware) + 269ms (loader) + 2.5s
+//! (kernel) + 3.2s (initrd) + 17.5s (userspace) = 28.7s.` It is in the journal, in the kernel log, and in the output of
+//! `systemd-analyze time`.
 
 use onoff_trace::milestone;
 
 use super::assembly::Assembly;
+use super::duration::duration_ns;
 use super::parts::Part;
-use super::time_span::time_span_ns;
 
-/// The lengths of the parts of a start, ns.
+/// Durations of the startup phases, ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct StartupLengths {
+pub(super) struct StartupTimes {
     pub(super) firmware_ns: Option<i64>,
     pub(super) loader_ns: Option<i64>,
     pub(super) kernel_ns: i64,
@@ -17,17 +18,17 @@ pub(super) struct StartupLengths {
     pub(super) user_space_ns: i64,
 }
 
-impl StartupLengths {
-    /// Reads the sentence; `None` for any other, and for that of a container, which has no kernel.
+impl StartupTimes {
+    /// Parses the sentence. Returns `None` for any other, and for that of a container, which has no kernel.
     pub(super) fn read(text: &str) -> Option<Self> {
         let rest = text.strip_prefix("Startup finished in ")?;
-        // The total follows, and the sentence's point.
+        // The total and a period follow.
         let parts = rest.lines().next()?.split(" = ").next()?;
         let mut lengths = Self::default();
         let (mut kernel, mut user_space) = (None, None);
         for part in parts.split(" + ") {
             let (length, name) = part.trim_end_matches('.').trim().split_once(" (")?;
-            let length = time_span_ns(length)?;
+            let length = duration_ns(length)?;
             match name.strip_suffix(')')? {
                 "firmware" => lengths.firmware_ns = Some(length),
                 "loader" => lengths.loader_ns = Some(length),
@@ -40,10 +41,10 @@ impl StartupLengths {
         Some(Self { kernel_ns: kernel?, user_space_ns: user_space?, ..lengths })
     }
 
-    /// Adds the moments at which the parts begin, those that no better source has. `event` is what rows name as their record.
+    /// Adds the begin of each phase unless a better source has it. `event` names the source record.
     pub(super) fn add(&self, event: &str, assembly: &mut Assembly) {
         let mut add =
-            |time_ns: i64, name: &str, value: Option<i64>| unless_known(time_ns, name, value, event, assembly);
+            |time_ns: i64, name: &str, value: Option<i64>| add_unless_known(time_ns, name, value, event, assembly);
         let initrd_ns = self.initrd_ns.unwrap_or(0);
         let begin_ns = self.kernel_ns.saturating_add(initrd_ns);
         if initrd_ns > 0 {
@@ -62,23 +63,22 @@ impl StartupLengths {
         assembly.reaches(end_ns);
     }
 
-    /// From the kernel's start to the end of the start.
+    /// Time from the kernel's start to the end of the startup, ns.
     pub(super) fn since_kernel_ns(&self) -> i64 {
         let initrd = self.initrd_ns.unwrap_or(0);
         self.kernel_ns.saturating_add(initrd).saturating_add(self.user_space_ns)
     }
 }
 
-/// Reads `systemd-analyze time`.
 pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {
     let text = String::from_utf8_lossy(part.bytes);
-    if let Some(lengths) = StartupLengths::read(text.trim_start()) {
+    if let Some(lengths) = StartupTimes::read(text.trim_start()) {
         lengths.add("systemd-analyze time", assembly);
     }
     // `graphical.target reached after 17.2s in userspace.`
     let reached = text.lines().find_map(|line| {
         let (unit, rest) = line.split_once(" reached after ")?;
-        let after_ns = time_span_ns(rest.strip_suffix('.').unwrap_or(rest).strip_suffix(" in userspace")?)?;
+        let after_ns = duration_ns(rest.strip_suffix('.').unwrap_or(rest).strip_suffix(" in userspace")?)?;
         Some((unit, after_ns))
     });
     let begin_ns = assembly.last_time_of(milestone::USER_SPACE_BEGIN);
@@ -95,9 +95,9 @@ pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {
     }
 }
 
-/// Adds a milestone that only the kernel's log has, or nothing: what the kernel says of the program that it runs first is another
-/// moment than the service manager's own.
-pub(super) fn unless_known(time_ns: i64, name: &str, value: Option<i64>, event: &str, assembly: &mut Assembly) {
+/// Adds a milestone unless a source other than the kernel log has it. The kernel logs the start of the first program,
+/// which is a different moment than the service manager's start.
+pub(super) fn add_unless_known(time_ns: i64, name: &str, value: Option<i64>, event: &str, assembly: &mut Assembly) {
     let id = assembly.text(name);
     let known = assembly
         .milestones
@@ -113,14 +113,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_parts_are_read_and_nothing_else() {
+    fn parses_phases_and_rejects_other_text() {
         let full = "Startup finished in 5.179s (firmware) + 269ms (loader) + 4.858s (kernel) + 11.200s (initrd) + \
                     1min 27.855s (userspace) = 1min 49.361s.";
-        let lengths = StartupLengths::read(full).unwrap();
+        let lengths = StartupTimes::read(full).unwrap();
         let ms = |ms: i64| ms * 1_000_000;
         assert_eq!(
             lengths,
-            StartupLengths {
+            StartupTimes {
                 firmware_ns: Some(ms(5179)),
                 loader_ns: Some(ms(269)),
                 kernel_ns: ms(4858),
@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(lengths.since_kernel_ns(), ms(103_913));
         let analyzed =
             "Startup finished in 2.5s (kernel) + 17.5s (userspace) = 20s \ngraphical.target reached after 17s";
-        assert_eq!(StartupLengths::read(analyzed).unwrap().user_space_ns, ms(17_500));
+        assert_eq!(StartupTimes::read(analyzed).unwrap().user_space_ns, ms(17_500));
         for other in [
             "Startup finished in 105ms.",
             "Startup finished in 1s (userspace).",
@@ -139,15 +139,15 @@ mod tests {
             "Bootup is not yet finished.",
             "",
         ] {
-            assert_eq!(StartupLengths::read(other), None, "{other}");
+            assert_eq!(StartupTimes::read(other), None, "{other}");
         }
     }
 
     proptest::proptest! {
         #[test]
-        fn any_text_is_read_or_refused(text: String) {
-            let _ = StartupLengths::read(&text);
-            if let Some(lengths) = StartupLengths::read(&format!("Startup finished in {text} (kernel) + {text} (userspace)")) {
+        fn accepts_any_text(text: String) {
+            let _ = StartupTimes::read(&text);
+            if let Some(lengths) = StartupTimes::read(&format!("Startup finished in {text} (kernel) + {text} (userspace)")) {
                 lengths.since_kernel_ns();
             }
         }

@@ -1,10 +1,10 @@
-//! Time spans as systemd writes them: `6.107s`, `1min 30s`, `infinity`.
+//! Parses durations as systemd writes them: `6.107s`, `1min 30s`, `infinity`.
 
-/// A length as systemd's tools write it, ns; `None` for `infinity` and for what is no length. A number without a unit is
-/// µs, as in `systemctl show`.
+/// Parses a duration as systemd's tools write it, to ns. Returns `None` for `infinity` and invalid text. A number
+/// without a unit is in µs, as in `systemctl show`.
 ///
-/// Units: source `systemd.time(7)`; months and years are not exact there and are not written for the lengths read here.
-pub(crate) fn time_span_ns(text: &str) -> Option<i64> {
+/// Units: source `systemd.time(7)`; months and years are not exact there and do not occur in the durations read here.
+pub(crate) fn duration_ns(text: &str) -> Option<i64> {
     let text = text.trim();
     let mut rest = text;
     let mut sum = 0_i128;
@@ -12,7 +12,7 @@ pub(crate) fn time_span_ns(text: &str) -> Option<i64> {
         return None;
     }
     if let Ok(us) = text.parse::<u64>() {
-        // All ones: not set.
+        // All bits set means unset; the conversion fails.
         return i64::try_from(us).ok()?.checked_mul(1_000);
     }
     while !rest.is_empty() {
@@ -38,7 +38,7 @@ pub(crate) fn time_span_ns(text: &str) -> Option<i64> {
     i64::try_from(sum).ok()
 }
 
-/// A decimal number times `unit_ns`, without rounding through a binary fraction.
+/// A decimal number times `unit_ns`, without floating-point rounding.
 fn scaled(number: &str, unit_ns: i128) -> Option<i128> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let mut value = whole.parse::<u64>().ok().map(i128::from)?.checked_mul(unit_ns)?;
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spans_are_exact() {
+    fn parses_exact_durations() {
         for (text, ns) in [
             ("6.107s", Some(6_107_000_000)),
             ("739ms", Some(739_000_000)),
@@ -75,14 +75,14 @@ mod tests {
             ("s", None),
             ("1.2.3s", None),
         ] {
-            assert_eq!(time_span_ns(text), ns, "{text}");
+            assert_eq!(duration_ns(text), ns, "{text}");
         }
     }
 
     proptest::proptest! {
         #[test]
-        fn any_text_is_read_or_refused(text: String) {
-            let _ = time_span_ns(&text);
+        fn accepts_any_text(text: String) {
+            let _ = duration_ns(&text);
         }
     }
 }

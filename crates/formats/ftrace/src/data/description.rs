@@ -1,27 +1,26 @@
-//! What the file says of its events: formats, symbols, texts, names of tasks.
+//! Descriptions in the file header: event formats, symbols, strings, task names.
 
 use hashbrown::HashMap;
 
 use super::pages::PageLayout;
 use super::process_map::ProcessMap;
-use crate::record::{Format, KernelNames, RecordBody, unsigned};
+use crate::record::{Format, KernelSymbols, RecordBody, unsigned};
 
-/// Everything that describes records.
 #[derive(Debug)]
 pub(super) struct Description {
     pub(super) page: PageLayout,
     formats: HashMap<u16, Format>,
-    /// Where the event's number stands in every record.
-    type_field: (usize, usize),
-    /// Names of tasks by thread id.
+    /// Offset and size of the event id in every record.
+    id_field: (usize, usize),
+    /// Task names by thread id.
     pub(super) tasks: HashMap<u32, String>,
-    /// What the kernel calls its addresses.
-    pub(super) names: KernelNames,
-    /// Bytes of an address.
+    /// Kernel symbols and strings.
+    pub(super) symbols: KernelSymbols,
+    /// Size of an address, bytes.
     long_size: usize,
-    /// Which files processes had mapped.
+    /// Files that processes had mapped.
     pub(super) maps: Vec<ProcessMap>,
-    /// Lines of [`Self::maps`] that cannot be read.
+    /// Unreadable lines of [`Self::maps`].
     pub(super) unreadable_maps: u64,
 }
 
@@ -36,46 +35,46 @@ impl Description {
                 big_endian,
             },
             formats: HashMap::new(),
-            type_field: (0, 2),
+            id_field: (0, 2),
             tasks: HashMap::new(),
-            names: KernelNames::default(),
+            symbols: KernelSymbols::default(),
             long_size,
             maps: Vec::new(),
             unreadable_maps: 0,
         }
     }
 
-    /// The description of a page; without it the layout is that of every kernel so far.
-    pub(super) fn page_header(&mut self, text: &[u8]) {
+    /// Reads the page layout. The default is the layout of all kernels so far.
+    pub(super) fn set_page_layout(&mut self, text: &[u8]) {
         let text = String::from_utf8_lossy(text);
-        if let Some((offset, size)) = Format::place(&text, "commit")
+        if let Some((offset, size)) = Format::field_location(&text, "commit")
             && (1..=8).contains(&size)
             && offset < self.page.page_size
         {
             (self.page.commit_offset, self.page.commit_size) = (offset, size);
         }
-        if let Some((offset, _)) = Format::place(&text, "data")
+        if let Some((offset, _)) = Format::field_location(&text, "data")
             && offset < self.page.page_size
         {
             self.page.data_offset = offset;
         }
     }
 
-    pub(super) fn format(&mut self, text: &[u8]) {
+    pub(super) fn add_format(&mut self, text: &[u8]) {
         let text = String::from_utf8_lossy(text);
         if let Some(mut format) = Format::parse(&text) {
             format.long_size = self.long_size;
-            if let Some(place) = Format::place(&text, "common_type")
-                && (1..=8).contains(&place.1)
+            if let Some(location) = Format::field_location(&text, "common_type")
+                && (1..=8).contains(&location.1)
             {
-                self.type_field = place;
+                self.id_field = location;
             }
             self.formats.insert(format.id, format);
         }
     }
 
-    /// `pid name` a line.
-    pub(super) fn tasks(&mut self, text: &[u8]) {
+    /// Reads task names: one `pid name` per line.
+    pub(super) fn add_tasks(&mut self, text: &[u8]) {
         for line in String::from_utf8_lossy(text).lines() {
             if let Some((pid, name)) = line.split_once(' ')
                 && let Ok(pid) = pid.parse()
@@ -85,19 +84,19 @@ impl Description {
         }
     }
 
-    /// What a process had mapped.
-    pub(super) fn process_map(&mut self, text: &[u8]) {
+    /// Reads the mapped files of a process.
+    pub(super) fn add_process_map(&mut self, text: &[u8]) {
         let (map, unreadable) = ProcessMap::parse(&String::from_utf8_lossy(text));
         self.maps.extend(map);
         self.unreadable_maps += unreadable;
     }
 
-    /// A record's format and its body; `None` when its event is not described.
+    /// The format and body of a record; `None` if its event is not described.
     pub(super) fn body<'d>(&'d self, payload: &'d [u8]) -> Option<(&'d Format, RecordBody<'d>)> {
-        let (offset, size) = self.type_field;
+        let (offset, size) = self.id_field;
         let id = payload.get(offset..offset + size)?;
         let id = u16::try_from(unsigned(id, self.page.big_endian)).ok()?;
         let format = self.formats.get(&id)?;
-        Some((format, RecordBody::new(format, payload, &self.names, self.page.big_endian)))
+        Some((format, RecordBody::new(format, payload, &self.symbols, self.page.big_endian)))
     }
 }

@@ -1,8 +1,8 @@
-//! Comma-separated values (RFC 4180), without a copy where no quote is doubled.
+//! Reads comma-separated values (RFC 4180), without copying unless a quote is doubled.
 
 use std::borrow::Cow;
 
-/// The records of a file.
+/// Iterates over the records of a file.
 #[derive(Debug)]
 pub(crate) struct Records<'b> {
     bytes: &'b [u8],
@@ -10,23 +10,23 @@ pub(crate) struct Records<'b> {
 }
 
 impl<'b> Records<'b> {
-    /// The records of `bytes`; a byte order mark is passed over.
+    /// Starts at the first record of `bytes`, after an optional byte order mark.
     pub(crate) fn new(bytes: &'b [u8]) -> Self {
         let next = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
         Records { bytes, next }
     }
 
-    /// The records of `bytes` from byte `next` on, where one starts.
+    /// Starts at byte `next` of `bytes`, which must be the start of a record.
     pub(crate) fn starting_at(bytes: &'b [u8], next: usize) -> Self {
         Records { bytes, next }
     }
 
-    /// Where the next record starts.
+    /// Offset of the next record.
     pub(crate) fn offset(&self) -> usize {
         self.next.min(self.bytes.len())
     }
 
-    /// Reads the next record's fields into `fields`, with their quotes; `false` at the end.
+    /// Reads the fields of the next record, with their quotes. Returns false at the end.
     pub(crate) fn read(&mut self, fields: &mut Vec<&'b [u8]>) -> bool {
         fields.clear();
         let Some(rest) = self.bytes.get(self.next..).filter(|rest| !rest.is_empty()) else { return false };
@@ -54,19 +54,19 @@ impl<'b> Records<'b> {
     }
 }
 
-/// A field's text without its quotes. Bytes that are not UTF-8 become replacement characters.
+/// The text of a field without quotes. Invalid UTF-8 becomes replacement characters.
 pub(crate) fn text(field: &[u8]) -> Cow<'_, str> {
     let Some(inner) = field.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\"")) else { return utf8(field) };
     let inner = utf8(inner);
     if inner.contains("\"\"") { inner.replace("\"\"", "\"").into() } else { inner }
 }
 
-/// Nearly all fields are UTF-8, which is checked faster as a whole than in parts.
+/// Nearly all fields are valid UTF-8, which is faster to check as a whole than in parts.
 fn utf8(field: &[u8]) -> Cow<'_, str> {
     str::from_utf8(field).map_or_else(|_| String::from_utf8_lossy(field), Cow::Borrowed)
 }
 
-/// A field's bytes without its quotes, for fields in which no quote can be doubled.
+/// The bytes of a field without quotes, for fields that cannot have doubled quotes.
 pub(crate) fn plain(field: &[u8]) -> &[u8] {
     field.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\"")).unwrap_or(field)
 }
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quotes_hold_commas_line_ends_and_doubled_quotes() {
+    fn reads_quoted_fields() {
         let mut records = Records::new(b"\xef\xbb\xbfa,\"b,\"\"c\"\"\nd\",\r\n\"\",x");
         let mut fields = Vec::new();
         assert!(records.read(&mut fields));

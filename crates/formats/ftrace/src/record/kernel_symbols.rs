@@ -1,74 +1,73 @@
-//! What the kernel calls its addresses: functions and texts, as the file lists them.
+//! The kernel's functions and strings by address, as listed in the file.
 
 use std::ops::Range;
 
 use hashbrown::HashMap;
 
-/// Functions and texts by address.
+/// Functions and strings by address.
 #[derive(Debug, Default)]
-pub(crate) struct KernelNames {
-    /// The kernel's own texts by address.
+pub(crate) struct KernelSymbols {
+    /// Kernel strings by address.
     strings: HashMap<u64, String>,
-    symbols: Symbols,
+    symbols: SymbolTable,
 }
 
-/// The kernel's symbols: hundreds of thousands, of which a trace names a few.
+/// The kernel's symbols: hundreds of thousands, of which a trace uses a few.
 #[derive(Debug, Default)]
-struct Symbols {
-    /// Names as the file has them, one after the other.
+struct SymbolTable {
+    /// Concatenated symbol names.
     text: String,
-    /// Names of modules; the kernel itself is not among them.
+    /// Names of modules, without the kernel itself.
     modules: Vec<String>,
     /// Sorted by address.
-    places: Vec<Symbol>,
-    /// Symbols without an address: all of them, where a user without privileges copied the list.
+    entries: Vec<Symbol>,
+    /// Number of symbols without an address: all of them, if an unprivileged user copied the list.
     hidden: u64,
-    /// Lines that are no symbol.
+    /// Number of unreadable lines.
     unreadable: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Symbol {
     begin: u64,
-    /// Where in the text its name begins and ends.
+    /// Begin and end of the name in the text.
     name: (u32, u32),
-    /// Position in [`Symbols::modules`], counted from 1; 0 is the kernel itself.
+    /// Index in [`SymbolTable::modules`] plus 1; 0 is the kernel itself.
     module: u16,
-    /// Whether code begins there, not data.
+    /// True for code, false for data.
     is_code: bool,
 }
 
-/// A function of the kernel, or of one of its modules.
+/// A function of the kernel or a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelFunction<'a> {
-    /// Its name.
     pub name: &'a str,
-    /// The module that it belongs to; empty for the kernel itself.
+    /// Module; empty for the kernel itself.
     pub module: &'a str,
-    /// Its addresses.
+    /// Address range.
     pub addresses: Range<u64>,
 }
 
-/// The code of the kernel, or of one of its modules.
+/// The code of the kernel or a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelCode<'a> {
-    /// The module; empty for the kernel itself.
+    /// Module; empty for the kernel itself.
     pub module: &'a str,
-    /// From its first function to the end of its last.
+    /// From the start of the first function to the end of the last.
     pub addresses: Range<u64>,
 }
 
-/// How far a function reaches behind which the list has nothing of the same module: no further than the page it begins in, bytes.
-/// Modules begin at pages, and between two of them there is nothing.
-const PAGE: u64 = 4096;
+/// Page size, bytes. A function without a successor in the same module ends at most at the end of its page, because
+/// modules start at page boundaries.
+const PAGE_SIZE: u64 = 4096;
 
-/// Types of symbols that are code (`nm`): `T` text, `W` weak, `i` chosen when the kernel starts; small letters are local.
-const CODE: &[&str] = &["T", "t", "W", "w", "i"];
+/// Symbol types of code (`nm`): `T` text, `W` weak, `i` resolved at kernel start; lowercase is local.
+const CODE_TYPES: &[&str] = &["T", "t", "W", "w", "i"];
 
-/// Symbols of the kernel's linker script that say where code ends: no function begins there.
-const ENDS: &[&str] = &["_etext", "_einittext", "__init_end", "_end"];
+/// Linker symbols that mark the end of code and not a function.
+const END_SYMBOLS: &[&str] = &["_etext", "_einittext", "__init_end", "_end"];
 
-impl Symbols {
+impl SymbolTable {
     fn name(&self, symbol: Symbol) -> Option<&str> {
         self.text.get(symbol.name.0 as usize..symbol.name.1 as usize)
     }
@@ -78,7 +77,7 @@ impl Symbols {
         at.and_then(|at| self.modules.get(at)).map_or("", String::as_str)
     }
 
-    /// `address type name [module]`.
+    /// Parses `address type name [module]`.
     fn add(&mut self, line: &str, modules: &mut HashMap<String, u16>) -> Option<()> {
         let mut words = line.split_ascii_whitespace();
         let (address, kind, name) = (words.next()?, words.next()?, words.next()?);
@@ -101,34 +100,34 @@ impl Symbols {
         let from = u32::try_from(self.text.len()).ok()?;
         let to = u32::try_from(self.text.len().checked_add(name.len())?).ok()?;
         self.text.push_str(name);
-        let is_code = CODE.contains(&kind) && !ENDS.contains(&name);
-        self.places.push(Symbol { begin, name: (from, to), module, is_code });
+        let is_code = CODE_TYPES.contains(&kind) && !END_SYMBOLS.contains(&name);
+        self.entries.push(Symbol { begin, name: (from, to), module, is_code });
         Some(())
     }
 
-    /// The symbols of the last address up to `address`, and the first symbol behind it.
+    /// The symbols at the highest address up to `address`, and the next symbol.
     fn around(&self, address: u64) -> Option<(&[Symbol], Option<Symbol>)> {
-        let after = self.places.partition_point(|symbol| symbol.begin <= address);
-        let begin = self.places.get(after.checked_sub(1)?)?.begin;
-        let before = self.places.partition_point(|symbol| symbol.begin < begin);
-        Some((self.places.get(before..after)?, self.places.get(after).copied()))
+        let after = self.entries.partition_point(|symbol| symbol.begin <= address);
+        let begin = self.entries.get(after.checked_sub(1)?)?.begin;
+        let before = self.entries.partition_point(|symbol| symbol.begin < begin);
+        Some((self.entries.get(before..after)?, self.entries.get(after).copied()))
     }
 
-    /// Where the function `symbol` ends, if `next` follows it.
+    /// End address of the function `symbol`, which is followed by `next`.
     fn end(symbol: Symbol, next: Option<Symbol>) -> u64 {
         match next {
             Some(next) if next.module == symbol.module => next.begin,
             _ => {
-                let page = (symbol.begin | (PAGE - 1)).saturating_add(1);
+                let page = (symbol.begin | (PAGE_SIZE - 1)).saturating_add(1);
                 next.map_or(page, |next| page.min(next.begin))
             }
         }
     }
 }
 
-impl KernelNames {
-    /// `0xaddress : "text"` a line.
-    pub(crate) fn strings(&mut self, text: &[u8]) {
+impl KernelSymbols {
+    /// Adds kernel strings: one `0xaddress : "text"` per line.
+    pub(crate) fn add_strings(&mut self, text: &[u8]) {
         for line in String::from_utf8_lossy(text).lines() {
             if let Some((address, text)) = line.split_once(" : ")
                 && let Ok(address) = u64::from_str_radix(address.trim().trim_start_matches("0x"), 16)
@@ -138,51 +137,51 @@ impl KernelNames {
         }
     }
 
-    /// `address type name [module]` a line.
-    pub(crate) fn symbols(&mut self, text: &[u8]) {
+    /// Adds symbols: one `address type name [module]` per line.
+    pub(crate) fn add_symbols(&mut self, text: &[u8]) {
         let text = String::from_utf8_lossy(text);
         let symbols = &mut self.symbols;
         let mut modules = (1..).zip(&symbols.modules).map(|(number, name)| (name.clone(), number)).collect();
         for line in text.lines() {
-            // The list ends with zeros.
+            // The list is zero-terminated.
             let line = line.trim_matches(['\0', ' ', '\t', '\r']);
             if !line.is_empty() && symbols.add(line, &mut modules).is_none() {
                 symbols.unreadable += 1;
             }
         }
-        // The first of several names of one address is the one that the kernel itself prints.
-        symbols.places.sort_by_key(|symbol| symbol.begin);
+        // Stable sort: of several names at one address the kernel prints the first.
+        symbols.entries.sort_by_key(|symbol| symbol.begin);
     }
 
-    /// Whether the list has symbols and no address of any: `/proc/kallsyms` as a user without privileges sees it.
-    pub(crate) fn are_hidden(&self) -> bool {
-        self.symbols.hidden > 0 && !self.symbols.places.iter().any(|symbol| symbol.is_code)
+    /// True if the list has symbols but no addresses, as in `/proc/kallsyms` of an unprivileged user.
+    pub(crate) fn is_hidden(&self) -> bool {
+        self.symbols.hidden > 0 && !self.symbols.entries.iter().any(|symbol| symbol.is_code)
     }
 
-    /// Lines of the list that are no symbol.
+    /// Number of unreadable lines.
     pub(crate) fn unreadable(&self) -> u64 {
         self.symbols.unreadable
     }
 
-    /// The function that begins at `address`.
+    /// The function that starts at `address`.
     pub(crate) fn function(&self, address: u64) -> Option<&str> {
         let (found, _) = self.symbols.around(address)?;
         let &first = found.first().filter(|symbol| symbol.begin == address)?;
         self.symbols.name(first)
     }
 
-    /// The name of the function that holds `address`.
+    /// The name of the function that contains `address`.
     pub(crate) fn function_around(&self, address: u64) -> Option<&str> {
         self.function_at(address).map(|function| function.name)
     }
 
-    /// The function that holds `address`; `None` for data, and behind the end of a module's code.
+    /// The function that contains `address`; `None` for data and past the end of a module's code.
     pub(crate) fn function_at(&self, address: u64) -> Option<KernelFunction<'_>> {
         let symbols = &self.symbols;
         let (found, next) = symbols.around(address)?;
         let &symbol = found.iter().find(|symbol| symbol.is_code)?;
-        // An end of code at the same address as a function is a function's begin all the same; data is not.
-        let end = Symbols::end(symbol, next);
+        // A function at the address of an end symbol is still a function; data is not.
+        let end = SymbolTable::end(symbol, next);
         (address < end).then(|| symbols.name(symbol))?.map(|name| KernelFunction {
             name,
             module: symbols.module(symbol),
@@ -190,13 +189,14 @@ impl KernelNames {
         })
     }
 
-    /// The code of the kernel and of its modules.
+    /// The code ranges of the kernel and its modules.
     pub(crate) fn code(&self) -> Vec<KernelCode<'_>> {
         let symbols = &self.symbols;
         let mut found: Vec<Option<Range<u64>>> = vec![None; symbols.modules.len() + 1];
-        for (at, &symbol) in symbols.places.iter().enumerate().filter(|(_, symbol)| symbol.is_code) {
-            let next = symbols.places.get(at + 1..).and_then(|rest| rest.iter().find(|next| next.begin > symbol.begin));
-            let end = Symbols::end(symbol, next.copied());
+        for (at, &symbol) in symbols.entries.iter().enumerate().filter(|(_, symbol)| symbol.is_code) {
+            let next =
+                symbols.entries.get(at + 1..).and_then(|rest| rest.iter().find(|next| next.begin > symbol.begin));
+            let end = SymbolTable::end(symbol, next.copied());
             if let Some(of_module) = found.get_mut(usize::from(symbol.module)) {
                 let range = of_module.get_or_insert(symbol.begin..end);
                 range.end = range.end.max(end);
@@ -206,7 +206,7 @@ impl KernelNames {
         names.zip(found).filter_map(|(module, addresses)| Some(KernelCode { module, addresses: addresses? })).collect()
     }
 
-    /// The text at `address`.
+    /// The string at `address`.
     pub(super) fn string(&self, address: u64) -> Option<&str> {
         self.strings.get(&address).map(String::as_str)
     }
@@ -216,9 +216,9 @@ impl KernelNames {
 mod tests {
     use super::*;
 
-    fn names(text: &str) -> KernelNames {
-        let mut names = KernelNames::default();
-        names.symbols(text.as_bytes());
+    fn names(text: &str) -> KernelSymbols {
+        let mut names = KernelSymbols::default();
+        names.add_symbols(text.as_bytes());
         names
     }
 
@@ -237,10 +237,10 @@ ffffffffc0010090 t other_write\t[other]
 ";
 
     #[test]
-    fn an_address_inside_of_a_function_has_its_name_and_module() {
+    fn finds_function_and_module_of_address() {
         let names = names(LIST);
         let at = |address| names.function_at(address).map(|found| (found.name, found.module, found.addresses.end));
-        // Of several names the first; the last byte of a function is still in it.
+        // Of several names the first counts; the last byte of a function still belongs to it.
         assert_eq!(at(0xffff_ffff_8100_003f), Some(("_stext", "", 0xffff_ffff_8100_0040)));
         assert_eq!(at(0xffff_ffff_8100_0040), Some(("second", "", 0xffff_ffff_8100_0080)));
         assert_eq!(at(0xffff_ffff_c000_0123), Some(("mod_write", "mod", 0xffff_ffff_c000_1000)));
@@ -252,12 +252,12 @@ ffffffffc0010090 t other_write\t[other]
             ("other", 0xffff_ffff_c001_0000..0xffff_ffff_c001_1000),
         ];
         assert_eq!(code, expected);
-        assert!(!names.are_hidden());
+        assert!(!names.is_hidden());
         assert_eq!(names.unreadable(), 0);
     }
 
     #[test]
-    fn an_address_outside_of_every_function_has_no_name() {
+    fn addresses_outside_functions_have_no_name() {
         let names = names(LIST);
         for (address, what) in [
             (0x1000, "before the first"),
@@ -265,8 +265,8 @@ ffffffffc0010090 t other_write\t[other]
             (0xffff_ffff_8100_0080, "the end of the kernel's code"),
             (0xffff_ffff_8200_0010, "data"),
             (0xffff_ffff_c001_0084, "data between two functions"),
-            (0xffff_ffff_c000_1000, "behind the last page of a module"),
-            (u64::MAX, "far behind"),
+            (0xffff_ffff_c000_1000, "after the last page of a module"),
+            (u64::MAX, "the highest address"),
         ] {
             assert_eq!(names.function_at(address), None, "{what}");
             assert_eq!(names.function_around(address), None, "{what}");
@@ -274,24 +274,24 @@ ffffffffc0010090 t other_write\t[other]
     }
 
     #[test]
-    fn a_list_without_addresses_names_nothing() {
+    fn list_without_addresses_has_no_names() {
         let hidden = names("0000000000000000 T _stext\n0000000000000000 t schedule\n0000000000000000 t x\t[mod]\n");
-        assert!(hidden.are_hidden());
+        assert!(hidden.is_hidden());
         for address in [0, 1, 0xffff_ffff_8100_0000] {
             assert_eq!(hidden.function_at(address), None);
             assert_eq!(hidden.function(address), None);
         }
-        assert!(!names("").are_hidden());
+        assert!(!names("").is_hidden());
         let broken = names("zz T a\nffffffff81000000\nffffffff81000000 T ok\n\0");
         assert_eq!((broken.unreadable(), broken.function(0xffff_ffff_8100_0000)), (2, Some("ok")));
-        // Behind the highest address there is no room for an end.
+        // A function at the highest address has no end.
         let last = names("ffffffffffffffff T last\n");
         assert_eq!(last.function_at(u64::MAX), None);
     }
 
     proptest::proptest! {
         #[test]
-        fn any_list_is_read(text in "([0-9a-f]{1,17} [a-zA-Z] [a-z]{0,4}(\t\\[[a-z]{0,2}\\])?\n|\\PC{0,9}\n){0,9}", address: u64) {
+        fn accepts_any_list(text in "([0-9a-f]{1,17} [a-zA-Z] [a-z]{0,4}(\t\\[[a-z]{0,2}\\])?\n|\\PC{0,9}\n){0,9}", address: u64) {
             let names = names(&text);
             if let Some(found) = names.function_at(address) {
                 assert!(found.addresses.contains(&address));

@@ -1,4 +1,4 @@
-//! Transfers that were under way before the capture began: their packets are there, their request is not.
+//! Detects transfers whose request was sent before the capture started.
 
 use std::net::SocketAddr;
 
@@ -9,30 +9,30 @@ use crate::limits;
 use crate::tftp::Message;
 
 /// First port that is not reserved for well-known services.
-const UNRESERVED: u16 = 1024;
+const MIN_CLIENT_PORT: u16 = 1024;
 
-/// Pairs of stations that talk as in a transfer, without a request that was seen.
+/// Detects pairs of ports that exchange TFTP packets without a captured request.
 ///
-/// Any datagram can look like a block of a file by chance. An acknowledgment of the very block, the other way
-/// between the same ports, hardly can.
+/// Any datagram may look like a block of a file by chance, but an acknowledgment of that block in the other direction
+/// hardly can.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Unbegun {
-    /// By sender and receiver of the blocks: the last block, `None` once the pair is counted.
+pub(super) struct MissedRequestDetector {
+    /// The last block by sender and receiver; `None` once the pair has been reported.
     pairs: HashMap<(SocketAddr, SocketAddr), Option<u16>>,
 }
 
-impl Unbegun {
-    /// Looks at a datagram of no known transfer; answers whether it shows one that had begun before.
-    pub(super) fn shows(&mut self, datagram: &Datagram<'_>) -> bool {
+impl MissedRequestDetector {
+    /// Processes a datagram of no known transfer. Returns true if it reveals a transfer that started earlier.
+    pub(super) fn is_missed_transfer(&mut self, datagram: &Datagram<'_>) -> bool {
         let (source, destination) = (datagram.source, datagram.destination);
-        // Clients choose their port themselves; a server may stay on its own, and then its blocks come from there and
-        // the acknowledgments never reach this place.
-        if source.port() < UNRESERVED || destination.port() < UNRESERVED {
+        // Clients choose their own port. A server may keep port 69; then its blocks come from there, and
+        // acknowledgments are handled elsewhere.
+        if source.port() < MIN_CLIENT_PORT || destination.port() < MIN_CLIENT_PORT {
             return false;
         }
         match Message::parse(datagram.payload, datagram.payload_bytes) {
             Ok(Message::Data { block, .. }) => {
-                let room = self.pairs.len() < limits::OPEN_TRANSFERS;
+                let room = self.pairs.len() < limits::MAX_OPEN_TRANSFERS;
                 match self.pairs.get_mut(&(source, destination)) {
                     Some(last) => *last = last.map(|_| block),
                     None if room => {

@@ -1,18 +1,18 @@
-//! A place in the file from which numbers and texts are taken.
+//! A cursor that reads numbers and strings from the file.
 
 use crate::error::Error;
 use crate::record::unsigned;
 
-/// Bytes from a place on, and where in the file that is.
+/// The remaining bytes and their offset in the file.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Bytes<'a> {
+pub(super) struct Cursor<'a> {
     bytes: &'a [u8],
-    /// Offset of the first of them in the file, or in what was decompressed.
+    /// Offset of the next byte in the file, or in the decompressed section.
     pub(super) offset: usize,
     big_endian: bool,
 }
 
-impl<'a> Bytes<'a> {
+impl<'a> Cursor<'a> {
     pub(super) const fn new(bytes: &'a [u8], offset: usize, big_endian: bool) -> Self {
         Self { bytes, offset, big_endian }
     }
@@ -36,11 +36,11 @@ impl<'a> Bytes<'a> {
                 self.offset += length;
                 Ok(taken)
             }
-            None => Err(self.cut(structure)),
+            None => Err(self.truncated(structure)),
         }
     }
 
-    pub(super) fn cut(&self, structure: &'static str) -> Error {
+    pub(super) fn truncated(&self, structure: &'static str) -> Error {
         Error::Truncated { offset: self.offset as u64, structure }
     }
 
@@ -65,15 +65,18 @@ impl<'a> Bytes<'a> {
         self.number(8, structure)
     }
 
-    /// A length of 64 bits that has to fit what is there.
+    /// Reads a 64-bit length, which must not exceed the remaining bytes.
     pub(super) fn length(&mut self, structure: &'static str) -> Result<usize, Error> {
         let length = self.u64(structure)?;
-        usize::try_from(length).ok().filter(|&length| length <= self.bytes.len()).ok_or_else(|| self.cut(structure))
+        usize::try_from(length)
+            .ok()
+            .filter(|&length| length <= self.bytes.len())
+            .ok_or_else(|| self.truncated(structure))
     }
 
-    /// A text that ends with a zero.
+    /// Reads a zero-terminated string.
     pub(super) fn text(&mut self, structure: &'static str) -> Result<String, Error> {
-        let length = memchr::memchr(0, self.bytes).ok_or_else(|| self.cut(structure))?;
+        let length = memchr::memchr(0, self.bytes).ok_or_else(|| self.truncated(structure))?;
         let text = self.take(length + 1, structure)?;
         Ok(String::from_utf8_lossy(text.get(..length).unwrap_or_default()).into_owned())
     }

@@ -1,50 +1,50 @@
-//! Which files of traces are read, and by which clock their times are.
+//! Selects the trace files to read and determines the clock of their times.
 
 use onoff_ftrace::{Kind, Losses as TraceLosses};
 use onoff_trace::{Losses, TableName, counters};
 
 use super::trace_file::TraceFile;
-use crate::clocks::{Evidence, Pairs, SourceClock};
+use crate::clocks::{ClockPairs, Evidence, SourceClock};
 use crate::parts::{Part, PartKind};
 use onoff_input::error::Error;
 
 counters! {
     SAME_TIME = "traces_of_same_time", Notice, [],
-        "a second trace of a time that another trace covers was left out; usually the same trace in another form";
+        "a second trace of the same time was skipped; it is usually the same trace in another format";
     UNKNOWN_CLOCK = "trace_clock_unknown", Warning, [],
-        "nothing in the recording says which clock stamped the trace; its times are taken as CLOCK_MONOTONIC. Keep the file trace_clock next to it";
+        "the trace's clock was not recorded; its times are taken as CLOCK_MONOTONIC. Save the file trace_clock with the trace";
     NOT_CONVERTED = "trace_clock_not_converted", Warning, [],
-        "the trace's clock is not the axis and nothing in the recording compares the two; its times are taken as they are";
+        "the trace's clock differs from CLOCK_MONOTONIC and the recording has no pair of times to convert it; its times are used unchanged";
     OVERWRITTEN = "trace_events_lost", Error, [],
         "the tracer dropped events because its buffer was full; record with a larger buffer or fewer events";
     GAPS = "trace_gaps", Error, [],
-        "the tracer says that events are missing and not how many; record with a larger buffer or fewer events";
+        "the tracer dropped an unknown number of events; record with a larger buffer or fewer events";
     UNREADABLE_LINES = "trace_lines_unreadable", Warning, [],
-        "lines of the trace that are no event were left out";
+        "lines of the trace that are not events were skipped";
     UNKNOWN_EVENTS = "trace_events_unknown", Warning, [],
-        "records of the trace whose event the file does not describe were left out";
+        "trace records were skipped because the file does not describe their event";
     DAMAGED = "trace_records_damaged", Error, [],
-        "pages or records of the trace that are cut or contradict themselves were left out";
+        "truncated or inconsistent pages or records of the trace were skipped";
     UNREADABLE_SYMBOLS = "trace_symbols_unreadable", Warning, [Methods, Images],
-        "lines of the trace's lists of the kernel's functions and of processes' mapped files that are neither were left out";
+        "unreadable lines in the trace's lists of kernel functions and mapped files were skipped";
     TEXT_STACKS = "text_stacks", Notice, [Stacks],
-        "call stacks in a trace's text, which has no addresses, are in no table; the file that 'trace-cmd extract' or 'trace-cmd record' writes has them";
+        "call stacks in trace text were skipped: text has no addresses. Use the file written by 'trace-cmd extract' or 'trace-cmd record'";
 }
 
-/// The traces that are read.
+/// The traces to read.
 #[derive(Debug, Default)]
-pub(crate) struct Chosen<'f> {
+pub(crate) struct SelectedTraces<'f> {
     pub(crate) traces: Vec<TraceFile<'f>>,
-    left_out: u64,
-    first_left_out: Option<String>,
+    skipped: u64,
+    first_skipped: Option<String>,
     clock_unknown: bool,
     not_converted: bool,
 }
 
-impl Chosen<'_> {
+impl SelectedTraces<'_> {
     pub(crate) fn count_losses(&self, losses: &mut Losses) {
-        losses.add(&SAME_TIME, self.left_out);
-        if let Some(name) = &self.first_left_out {
+        losses.add(&SAME_TIME, self.skipped);
+        if let Some(name) = &self.first_skipped {
             losses.place(&SAME_TIME, || name.clone());
         }
         losses.add(&UNKNOWN_CLOCK, self.clock_unknown.into());
@@ -52,63 +52,63 @@ impl Chosen<'_> {
     }
 }
 
-/// Chooses among the traces in `parts`: of several of the same time, the file of trace-cmd, which has ns where text has µs.
-/// Adds what is known of their clock to `pairs`.
-pub(crate) fn chosen<'f>(parts: &[Part<'f>], pairs: &mut Pairs) -> Result<Chosen<'f>, Error> {
+/// Selects among the traces in `parts`. Of several for the same time it takes the trace-cmd file, which has ns where
+/// text has µs. Adds what is known about their clock to `pairs`.
+pub(crate) fn select_traces<'f>(parts: &[Part<'f>], pairs: &mut ClockPairs) -> Result<SelectedTraces<'f>, Error> {
     let mut traces: Vec<Part<'f>> =
         parts.iter().filter(|part| matches!(part.kind, PartKind::TraceText | PartKind::TraceData)).copied().collect();
-    let mut chosen = Chosen::default();
+    let mut selected = SelectedTraces::default();
     if traces.is_empty() {
-        return Ok(chosen);
+        return Ok(selected);
     }
     traces.sort_by_key(|part| (part.kind != PartKind::TraceData, std::cmp::Reverse(part.bytes.len())));
-    let mut taken: Vec<(u64, u64)> = Vec::new();
+    let mut covered: Vec<(u64, u64)> = Vec::new();
     let only = traces.len() == 1;
     for part in traces {
         let trace = TraceFile::open(part)?;
         if only {
-            chosen.traces.push(trace);
+            selected.traces.push(trace);
             break;
         }
-        let Some((first, last)) = span(&trace) else { continue };
-        if taken.iter().any(|&(from, until)| first <= until && from <= last) {
-            chosen.left_out += 1;
-            chosen.first_left_out.get_or_insert(part.name.to_owned());
+        let Some((first, last)) = time_range(&trace) else { continue };
+        if covered.iter().any(|&(from, until)| first <= until && from <= last) {
+            selected.skipped += 1;
+            selected.first_skipped.get_or_insert(part.name.to_owned());
         } else {
-            taken.push((first, last));
-            chosen.traces.push(trace);
+            covered.push((first, last));
+            selected.traces.push(trace);
         }
     }
-    match clock(&chosen, parts).as_deref() {
-        Some("mono") => pairs.is_axis(SourceClock::Trace),
-        Some("boot") => pairs.is_same(SourceClock::Trace, SourceClock::BootTime),
+    match clock(&selected, parts).as_deref() {
+        Some("mono") => pairs.set_axis(SourceClock::Trace),
+        Some("boot") => pairs.set_same(SourceClock::Trace, SourceClock::BootTime),
         named => {
-            compare(&chosen, pairs);
-            if !pairs.knows(SourceClock::Trace) {
-                chosen.clock_unknown = named.is_none();
-                // `local` and `global`, the kernel's defaults, are what its log is stamped by.
-                pairs.is_same(SourceClock::Trace, SourceClock::KernelLog);
-                chosen.not_converted = named.is_some() && !pairs.knows(SourceClock::KernelLog);
+            compare(&selected, pairs);
+            if !pairs.has(SourceClock::Trace) {
+                selected.clock_unknown = named.is_none();
+                // `local` and `global`, the kernel's defaults, are the clock of its log.
+                pairs.set_same(SourceClock::Trace, SourceClock::KernelLog);
+                selected.not_converted = named.is_some() && !pairs.has(SourceClock::KernelLog);
             }
         }
     }
-    Ok(chosen)
+    Ok(selected)
 }
 
 /// Times of the first and last event.
-fn span(trace: &TraceFile<'_>) -> Option<(u64, u64)> {
-    let mut span: Option<(u64, u64)> = None;
+fn time_range(trace: &TraceFile<'_>) -> Option<(u64, u64)> {
+    let mut range: Option<(u64, u64)> = None;
     trace.events(|event| {
-        let (first, last) = span.get_or_insert((event.time_ns, event.time_ns));
+        let (first, last) = range.get_or_insert((event.time_ns, event.time_ns));
         *first = (*first).min(event.time_ns);
         *last = (*last).max(event.time_ns);
     });
-    span
+    range
 }
 
-/// The clock's name as the kernel gives it: from the trace's own file, from `trace_clock`, or from the kernel's command line.
-fn clock(chosen: &Chosen<'_>, parts: &[Part<'_>]) -> Option<String> {
-    let own = chosen.traces.iter().find_map(TraceFile::clock);
+/// The clock's name as the kernel spells it: from the trace file, from `trace_clock`, or from the kernel command line.
+fn clock(selected: &SelectedTraces<'_>, parts: &[Part<'_>]) -> Option<String> {
+    let own = selected.traces.iter().find_map(TraceFile::clock);
     own.map(str::to_owned).or_else(|| {
         parts.iter().find_map(|part| {
             let text = std::str::from_utf8(part.bytes).ok()?;
@@ -126,19 +126,19 @@ fn clock(chosen: &Chosen<'_>, parts: &[Part<'_>]) -> Option<String> {
     })
 }
 
-/// Compares the trace's clock with readings of the monotonic clock that somebody wrote into the trace. A reading is older than the
-/// event that holds it by the time writing took, so that the one with the smallest difference counts; a difference that such a
-/// delay can explain says that the clock is the axis itself, whatever a file kept from another moment says.
-fn compare(chosen: &Chosen<'_>, pairs: &mut Pairs) {
+/// Compares the trace's clock with readings of the monotonic clock that a recorder wrote into the trace. A reading is
+/// older than its event by the time the write took, so the smallest difference counts. If such a delay explains the
+/// difference, the trace's clock is the monotonic clock, even if a file saved at another time names another clock.
+fn compare(selected: &SelectedTraces<'_>, pairs: &mut ClockPairs) {
     const DELAY_NS: i64 = 5_000_000;
     const HOW: &str = "monotonic clock read and written into the trace";
-    for trace in &chosen.traces {
+    for trace in &selected.traces {
         let mut best: Option<(i64, i64)> = None;
         trace.events(|event| {
             if matches!(event.name, "tracing_mark_write" | "print")
                 && let Some(Kind::Mark(text)) = Kind::of(&event)
                 && let Ok(time) = i64::try_from(event.time_ns)
-                && let Some(mono) = super::clock_readings(text, &mut Pairs::default())
+                && let Some(mono) = super::clock_readings(text, &mut ClockPairs::default())
                 && best.is_none_or(|(than, by)| time.saturating_sub(mono) < than.saturating_sub(by))
             {
                 best = Some((time, mono));
@@ -146,7 +146,7 @@ fn compare(chosen: &Chosen<'_>, pairs: &mut Pairs) {
         });
         match best {
             Some((time, mono)) if (0..DELAY_NS).contains(&time.saturating_sub(mono)) => {
-                pairs.is_axis(SourceClock::Trace);
+                pairs.set_axis(SourceClock::Trace);
                 return;
             }
             Some((time, mono)) => {
@@ -157,8 +157,8 @@ fn compare(chosen: &Chosen<'_>, pairs: &mut Pairs) {
     }
 }
 
-/// Counts what reading the trace called `name` lost.
-pub(crate) fn count(name: &str, lost: &TraceLosses, losses: &mut Losses) {
+/// Adds the losses of the trace called `name`.
+pub(crate) fn count_losses(name: &str, lost: &TraceLosses, losses: &mut Losses) {
     losses.add(&OVERWRITTEN, lost.overwritten);
     losses.add(&GAPS, lost.gaps);
     losses.add(&UNREADABLE_LINES, lost.unreadable_lines);

@@ -1,28 +1,28 @@
-//! One transfer, packet by packet.
+//! Tracks one transfer packet by packet.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use super::doubled::Doubled;
+use super::duplicated_run::DuplicatedRunFinder;
 use super::{Counts, ErrorPacket, LastPacket, Outcome, TIMEOUT_NS, Timeout, Transfer, WindowTurn};
 use crate::address::MacAddress;
 use crate::block_numbers::BlockNumbers;
-use crate::limits::{ANSWER_PORTS, INCIDENTS, WINDOW_LENGTHS};
-use crate::spread::Spread;
+use crate::histogram::DurationHistogram;
+use crate::limits::{MAX_ANSWER_PORTS, MAX_TIMEOUTS, MAX_WINDOW_SIZES};
 use crate::tftp::{Message, Options, ProgramMachine, Request};
 use crate::turnaround::Turnaround;
-use crate::window::Windows;
+use crate::window::WindowHistory;
 
 /// Block size without the option.
 const DEFAULT_BLOCK_SIZE: u32 = 512;
-/// Bytes of a DATA packet before the data.
+/// Size of the header of a DATA packet, bytes.
 const DATA_HEADER: u32 = 4;
-/// Code of the error that an end answers to a packet from a port that it does not know (RFC 1350, 5).
+/// Error code for a packet from an unknown port (RFC 1350, section 5).
 const UNKNOWN_PORT: u16 = 5;
-/// Largest frame without checksum that carries 1,500 bytes, with a VLAN tag.
+/// Largest frame, without checksum, with 1,500 bytes of payload and a VLAN tag.
 const MAX_STANDARD_FRAME_SIZE: u32 = 1518;
 
-/// What a packet of the transfer came as.
+/// Metadata of a captured packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrival {
     pub(super) time_ns: i64,
@@ -32,32 +32,32 @@ pub(super) struct Arrival {
     pub(super) fragmented: bool,
 }
 
-/// Which end of a transfer sent a packet.
+/// The end that sent a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sender {
     Client,
     Server,
 }
 
-/// The last packet that matters for turns.
+/// Kind of the last packet, for turnaround times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Last {
+enum PreviousPacket {
     Request,
     Data,
     Acknowledgment,
 }
 
-/// A transfer that may go on.
+/// A transfer in progress.
 #[derive(Clone, Debug)]
-pub(super) struct Open {
+pub(super) struct TransferTracker {
     pub(super) client: SocketAddr,
     pub(super) client_mac: Option<MacAddress>,
     pub(super) server: SocketAddr,
-    /// Ports that the server answered from. A request that is sent again, because its answer was lost or late, is answered
-    /// from another port (RFC 1350, 4): the client takes one of them.
+    /// Ports from which the server answered. A request that is retransmitted because its response was lost or late is
+    /// answered from another port (RFC 1350, section 4); the client accepts one of them.
     answer_ports: Vec<u16>,
-    /// Whether the client has taken an answer: then what comes from other ports is no part of the transfer.
-    is_taken: bool,
+    /// True once the client has accepted a response: packets from other ports are then not part of the transfer.
+    is_accepted: bool,
     write: bool,
     file: String,
     request_ns: i64,
@@ -69,26 +69,26 @@ pub(super) struct Open {
     first_acknowledgment_ns: Option<i64>,
     complete_ns: Option<i64>,
     pub(super) last_ns: i64,
-    last: Last,
+    last: PreviousPacket,
     error: Option<ErrorPacket>,
     counts: Counts,
     blocks: BlockNumbers,
-    /// The last block, once a short one was seen.
+    /// The last block, once a short one has been seen.
     end: Option<u64>,
-    /// The highest block that was as long as blocks are: another one follows it, whatever size was announced.
-    full: u64,
+    /// The highest full-size block. Another block follows it, whatever size was announced.
+    last_full_block: u64,
     acknowledged: Option<u64>,
-    windows: Windows,
-    after_acknowledgment: Spread,
-    after_data: Spread,
-    between_data: Spread,
+    windows: WindowHistory,
+    after_acknowledgment: DurationHistogram,
+    after_data: DurationHistogram,
+    between_data: DurationHistogram,
     fragments_ns: i64,
     timeouts: Vec<Timeout>,
     timeout_count: u64,
     timeout_ns: i64,
-    doubled: Doubled,
-    under_way: bool,
-    /// Bytes per block of a transfer whose options were not captured: the longest block.
+    doubled: DuplicatedRunFinder,
+    is_under_way: bool,
+    /// Largest block seen, bytes: the block size of a transfer whose options were not captured.
     seen_block_size: u32,
     last_new_ns: i64,
     last_new_packet: LastPacket,
@@ -97,18 +97,22 @@ pub(super) struct Open {
     program: Option<ProgramMachine>,
     /// Blocks since the last acknowledgment.
     in_window: u32,
-    turns_by_window: BTreeMap<u32, Spread>,
-    /// The block before the first that was captured: 0, but for transfers that were under way.
+    turns_by_window: BTreeMap<u32, DurationHistogram>,
+    /// The block before the first captured one: 0, except for transfers that started before the capture.
     before_first: u64,
 }
 
-impl Open {
-    /// A transfer whose request was not captured: a block of it, `payload_bytes` long, was acknowledged.
-    pub(super) fn under_way(arrival: &Arrival, ends: (SocketAddr, SocketAddr), client_mac: Option<MacAddress>) -> Self {
+impl TransferTracker {
+    /// A transfer without a captured request, detected by an acknowledged block.
+    pub(super) fn without_request(
+        arrival: &Arrival,
+        ends: (SocketAddr, SocketAddr),
+        client_mac: Option<MacAddress>,
+    ) -> Self {
         let request = Request { file: String::new(), options: Options::default() };
         let mut open = Self::new(arrival, ends, client_mac, request, false);
-        open.under_way = true;
-        open.is_taken = true;
+        open.is_under_way = true;
+        open.is_accepted = true;
         open.requests = 0;
         open.counts = Counts::default();
         open
@@ -126,7 +130,7 @@ impl Open {
             client_mac,
             server,
             answer_ports: Vec::new(),
-            is_taken: false,
+            is_accepted: false,
             write,
             file: request.file,
             request_ns: arrival.time_ns,
@@ -138,23 +142,23 @@ impl Open {
             first_acknowledgment_ns: None,
             complete_ns: None,
             last_ns: arrival.time_ns,
-            last: Last::Request,
+            last: PreviousPacket::Request,
             error: None,
             counts: Counts::default(),
             blocks: BlockNumbers::default(),
             end: None,
-            full: 0,
+            last_full_block: 0,
             acknowledged: None,
-            windows: Windows::default(),
-            after_acknowledgment: Spread::default(),
-            after_data: Spread::default(),
-            between_data: Spread::default(),
+            windows: WindowHistory::default(),
+            after_acknowledgment: DurationHistogram::default(),
+            after_data: DurationHistogram::default(),
+            between_data: DurationHistogram::default(),
             fragments_ns: 0,
             timeouts: Vec::new(),
             timeout_count: 0,
             timeout_ns: 0,
-            doubled: Doubled::default(),
-            under_way: false,
+            doubled: DuplicatedRunFinder::default(),
+            is_under_way: false,
             seen_block_size: 0,
             last_new_ns: arrival.time_ns,
             last_new_packet: LastPacket::Request,
@@ -169,27 +173,27 @@ impl Open {
         open
     }
 
-    /// Whether `request` is the one that began it, sent again.
-    pub(super) fn repeats(&self, request: &Request, write: bool) -> bool {
-        // A block that nobody acknowledged was lost, and the request is what brings it again.
-        let taken_ns = if self.write { self.first_data_ns } else { self.first_acknowledgment_ns };
-        taken_ns.is_none()
+    /// True if `request` is a retransmission of the first request.
+    pub(super) fn is_retransmission_of(&self, request: &Request, write: bool) -> bool {
+        // A block that was never acknowledged was lost, and the repeated request makes the server send it again.
+        let accepted_ns = if self.write { self.first_data_ns } else { self.first_acknowledgment_ns };
+        accepted_ns.is_none()
             && self.error.is_none()
             && self.write == write
             && self.file == request.file
             && self.asked == request.options
     }
 
-    pub(super) fn request_again(&mut self, arrival: &Arrival) {
+    pub(super) fn on_repeated_request(&mut self, arrival: &Arrival) {
         self.requests += 1;
         self.count_frame(arrival.wire_bytes);
-        self.silence(arrival, true);
-        self.last = Last::Request;
-        self.note(arrival, LastPacket::Request, false);
+        self.end_silence(arrival, true);
+        self.last = PreviousPacket::Request;
+        self.count_retransmission(arrival, LastPacket::Request, false);
     }
 
-    /// Counts what is asked in vain: repetitions since the last packet that brought something new.
-    fn note(&mut self, arrival: &Arrival, packet: LastPacket, is_new: bool) {
+    /// Counts retransmissions since the last new packet.
+    fn count_retransmission(&mut self, arrival: &Arrival, packet: LastPacket, is_new: bool) {
         match (is_new, arrival.from_client) {
             (true, _) => {
                 (self.last_new_ns, self.last_new_packet) = (arrival.time_ns, packet);
@@ -200,12 +204,12 @@ impl Open {
         }
     }
 
-    /// A later fragment of a block.
+    /// Processes a fragment of a block other than the first.
     pub(super) fn later_fragment(&mut self, time_ns: i64, wire_bytes: u32) {
         self.count_frame(wire_bytes);
         self.counts.later_fragments += 1;
-        if self.last == Last::Data {
-            // The block is there when its last fragment is.
+        if self.last == PreviousPacket::Data {
+            // The block is complete with its last fragment.
             let later_ns = time_ns.saturating_sub(self.last_ns).max(0);
             self.last_ns = self.last_ns.saturating_add(later_ns);
             if self.complete_ns.is_none() {
@@ -214,7 +218,7 @@ impl Open {
         }
     }
 
-    pub(super) fn see(&mut self, arrival: &Arrival, message: Message) {
+    pub(super) fn on_message(&mut self, arrival: &Arrival, message: Message) {
         self.count_frame(arrival.wire_bytes);
         if !arrival.from_client {
             self.answer_ns = self.answer_ns.or(Some(arrival.time_ns));
@@ -223,12 +227,12 @@ impl Open {
             Message::OptionAcknowledgment(options) => {
                 let again = self.granted.is_some();
                 self.counts.repeated_option_acknowledgments += u64::from(again);
-                if !self.is_taken || !again {
+                if !self.is_accepted || !again {
                     self.granted = Some(options);
                 }
-                self.silence(arrival, again);
-                self.last = Last::Request;
-                self.note(arrival, LastPacket::OptionAcknowledgment, !again);
+                self.end_silence(arrival, again);
+                self.last = PreviousPacket::Request;
+                self.count_retransmission(arrival, LastPacket::OptionAcknowledgment, !again);
             }
             Message::Data { block, program } => {
                 if block == 1 && self.first_data_ns.is_none() {
@@ -246,23 +250,23 @@ impl Open {
                     code,
                     text,
                 });
-                self.silence(arrival, false);
-                self.note(arrival, LastPacket::Error, true);
+                self.end_silence(arrival, false);
+                self.count_retransmission(arrival, LastPacket::Error, true);
             }
             Message::ReadRequest(_) | Message::WriteRequest(_) => {}
         }
     }
 
     fn data(&mut self, arrival: &Arrival, number: u16) {
-        let (position, new) = self.blocks.see(number);
-        if self.first_data_ns.is_none() && self.under_way {
+        let (position, new) = self.blocks.record(number);
+        if self.first_data_ns.is_none() && self.is_under_way {
             self.before_first = position.saturating_sub(1);
         }
         self.doubled.data(position);
         let bytes = arrival.payload_bytes.saturating_sub(DATA_HEADER);
         self.seen_block_size = self.seen_block_size.max(bytes);
         self.in_window = self.in_window.saturating_add(1);
-        self.note(arrival, LastPacket::Data, new);
+        self.count_retransmission(arrival, LastPacket::Data, new);
         self.counts.data_packets += 1;
         self.counts.fragmented += u64::from(arrival.fragmented);
         if new {
@@ -276,19 +280,19 @@ impl Open {
         if bytes < self.block_size() {
             self.end = Some(self.end.map_or(position, |end| end.max(position)));
         } else {
-            self.full = self.full.max(position);
+            self.last_full_block = self.last_full_block.max(position);
         }
         let waited = arrival.time_ns.saturating_sub(self.last_ns);
-        // What comes after the end, late or out of order, is no turn of the transfer.
-        let over = self.complete_ns.is_some();
-        if !self.silence(arrival, !new) && !over {
+        // Packets after the end, late or out of order, do not count for turnaround times.
+        let is_finished = self.complete_ns.is_some();
+        if !self.end_silence(arrival, !new) && !is_finished {
             match self.last {
-                Last::Acknowledgment => self.after_acknowledgment.add(waited),
-                Last::Data => self.between_data.add(waited),
-                Last::Request => {}
+                PreviousPacket::Acknowledgment => self.after_acknowledgment.add(waited),
+                PreviousPacket::Data => self.between_data.add(waited),
+                PreviousPacket::Request => {}
             }
         }
-        self.last = Last::Data;
+        self.last = PreviousPacket::Data;
     }
 
     fn acknowledgment(&mut self, arrival: &Arrival, number: u16, next_window: Option<u8>) {
@@ -301,19 +305,19 @@ impl Open {
         self.counts.repeated_acknowledgments += u64::from(again);
         let rollback = !again && position < self.blocks.highest();
         self.counts.rollbacks += u64::from(rollback);
-        let gone = position.saturating_sub(before.unwrap_or(0));
-        // The last block may be missing from the capture: then the announced size tells that it was the last.
+        let advanced = position.saturating_sub(before.unwrap_or(0));
+        // The last block may be missing from the capture; the announced size then identifies it.
         let announced = self.granted.as_ref().and_then(|granted| granted.file_bytes).filter(|_| !self.write);
         let last = announced.map(|bytes| bytes / u64::from(self.block_size().max(1)) + 1);
-        // Some servers announce 0, whatever the size: a whole block there shows that the file goes on.
-        let last = last.filter(|&last| self.full < last);
+        // Some servers always announce 0; a full block there shows that the file continues.
+        let last = last.filter(|&last| self.last_full_block < last);
         let ends = self.end.is_some_and(|end| position >= end) || last.is_some_and(|last| position >= last);
-        let short = gone < u64::from(self.window()) && !ends && next_window.is_none();
+        let short = advanced < u64::from(self.window()) && !ends && next_window.is_none();
         let waited = arrival.time_ns.saturating_sub(self.last_ns);
-        let timeout = self.silence(arrival, again || rollback || (short && gone > 0));
-        if !timeout && self.last == Last::Data && !again && self.complete_ns.is_none() {
+        let timeout = self.end_silence(arrival, again || rollback || (short && advanced > 0));
+        if !timeout && self.last == PreviousPacket::Data && !again && self.complete_ns.is_none() {
             self.after_data.add(waited);
-            let room = self.turns_by_window.len() < WINDOW_LENGTHS;
+            let room = self.turns_by_window.len() < MAX_WINDOW_SIZES;
             if let Some(turns) = self.turns_by_window.get_mut(&self.in_window) {
                 turns.add(waited);
             } else if room {
@@ -321,28 +325,29 @@ impl Open {
             }
         }
         self.in_window = 0;
-        self.note(arrival, LastPacket::Acknowledgment, before.is_none_or(|before| position > before));
-        if gone > 0 {
-            self.windows.see(arrival.time_ns, gone, next_window);
+        self.count_retransmission(arrival, LastPacket::Acknowledgment, before.is_none_or(|before| position > before));
+        if advanced > 0 {
+            self.windows.record(arrival.time_ns, advanced, next_window);
         }
         self.acknowledged = Some(before.map_or(position, |before| before.max(position)));
         if ends {
             self.complete_ns = self.complete_ns.or(Some(arrival.time_ns));
         }
-        self.last = Last::Acknowledgment;
+        self.last = PreviousPacket::Acknowledgment;
     }
 
-    /// Notes the time; whether the silence before was a time-out, which `repeats`, a retransmission, ended.
-    fn silence(&mut self, arrival: &Arrival, repeats: bool) -> bool {
+    /// Records the time of a packet. Returns true if the silence before it was a time-out. `is_retransmission` tells
+    /// whether the packet is a retransmission.
+    fn end_silence(&mut self, arrival: &Arrival, is_retransmission: bool) -> bool {
         let start_ns = self.last_ns;
         self.last_ns = arrival.time_ns;
         let waited = arrival.time_ns.saturating_sub(start_ns);
-        if !repeats || waited < TIMEOUT_NS || self.complete_ns.is_some() {
+        if !is_retransmission || waited < TIMEOUT_NS || self.complete_ns.is_some() {
             return false;
         }
         self.timeout_count += 1;
         self.timeout_ns = self.timeout_ns.saturating_add(waited);
-        if self.timeouts.len() < INCIDENTS {
+        if self.timeouts.len() < MAX_TIMEOUTS {
             self.timeouts.push(Timeout {
                 start_ns,
                 end_ns: arrival.time_ns,
@@ -360,7 +365,7 @@ impl Open {
     }
 
     fn block_size(&self) -> u32 {
-        if self.under_way {
+        if self.is_under_way {
             return self.seen_block_size;
         }
         self.granted.as_ref().and_then(|granted| granted.block_size).unwrap_or(DEFAULT_BLOCK_SIZE)
@@ -370,32 +375,33 @@ impl Open {
         self.granted.as_ref().and_then(|granted| granted.window).unwrap_or(1)
     }
 
-    /// Whether nothing is left to come but repetitions.
-    pub(super) fn is_over(&self) -> bool {
+    /// True if only retransmissions can follow.
+    pub(super) fn is_finished(&self) -> bool {
         self.complete_ns.is_some() || self.error.is_some()
     }
 
-    /// Whether `address` may be its server: by address alone until the client has taken an answer.
+    /// True if `address` may be the server. Until the client has accepted a response, any port of the server's address
+    /// matches.
     pub(super) fn is_server(&self, address: SocketAddr) -> bool {
         let port = address.port();
         let is_known = port == self.server.port() || self.answer_ports.contains(&port);
-        self.server.ip() == address.ip() && (is_known || !self.is_taken)
+        self.server.ip() == address.ip() && (is_known || !self.is_accepted)
     }
 
-    /// Whether a packet to or from `port` of the server is part of the transfer: of several answers to one request the client
-    /// takes one and refuses the others.
-    pub(super) fn takes(&mut self, sender: Sender, port: u16, message: &Message) -> bool {
-        if self.is_taken {
+    /// True if a packet from or to this server port belongs to the transfer. Of several responses to one request, the
+    /// client accepts one and refuses the others.
+    pub(super) fn accepts(&mut self, sender: Sender, port: u16, message: &Message) -> bool {
+        if self.is_accepted {
             return port == self.server.port();
         }
         match (sender, message) {
             (Sender::Server, _) => {
-                if !self.answer_ports.contains(&port) && self.answer_ports.len() < ANSWER_PORTS {
+                if !self.answer_ports.contains(&port) && self.answer_ports.len() < MAX_ANSWER_PORTS {
                     self.answer_ports.push(port);
                 }
             }
             (Sender::Client, Message::Error { code: UNKNOWN_PORT, .. }) if self.answer_ports.len() > 1 => return false,
-            (Sender::Client, _) => self.is_taken = true,
+            (Sender::Client, _) => self.is_accepted = true,
         }
         self.server.set_port(port);
         true
@@ -415,7 +421,7 @@ impl Open {
         }
     }
 
-    /// Highest block that was sent: what the client acknowledged was, captured or not.
+    /// Highest block that was sent, including blocks that were acknowledged but not captured.
     fn highest(&self) -> u64 {
         self.blocks.highest().max(self.acknowledged.unwrap_or(0))
     }
@@ -451,7 +457,7 @@ impl Open {
             first_acknowledgment_ns: self.first_acknowledgment_ns,
             complete_ns: self.complete_ns,
             last_ns: self.last_ns,
-            under_way: self.under_way,
+            under_way: self.is_under_way,
             last_new_ns: self.last_new_ns,
             last_new_packet: self.last_new_packet,
             client_repeats: self.client_repeats,
@@ -476,7 +482,7 @@ impl Open {
             timeout_ns: self.timeout_ns,
             doubled: self.doubled.longest(),
             wraps: self.blocks.wraps(),
-            after_last_number: self.blocks.after_last(),
+            after_last_number: self.blocks.number_after_wrap(),
         }
     }
 }

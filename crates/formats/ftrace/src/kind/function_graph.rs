@@ -1,11 +1,11 @@
-//! What the function_graph tracer says of one call, as text: `+ 12.1 us |    foo() {`, `0.6 us |  foo();`, `1.2 us |  }`.
+//! Parses function_graph tracer text: `+ 12.1 us |    foo() {`, `0.6 us |  foo();`, `1.2 us |  }`.
 
 use super::Kind;
 
-/// Two spaces before a function that no traced one calls, and two more a level.
+/// Indentation of the outermost function, and additional indentation per level.
 const INDENT: usize = 2;
 
-/// What `text` says, from the duration on.
+/// Parses a line from the duration on.
 pub(super) fn read(text: &str) -> Option<Kind<'_>> {
     let (duration, call) = text.split_once('|')?;
     let duration_ns = duration_ns(duration);
@@ -26,7 +26,7 @@ pub(super) fn read(text: &str) -> Option<Kind<'_>> {
     rest.contains(';').then_some(Kind::FunctionWhole { function, depth, duration_ns })
 }
 
-/// `0.633 us`, with a mark before it of long ones: `+`, `!`, `#`, `*`, `@`, `$`.
+/// Parses `0.633 us`, with an optional mark for long durations: `+`, `!`, `#`, `*`, `@`, `$`.
 fn duration_ns(text: &str) -> Option<u64> {
     let number = text.trim().strip_suffix("us")?.trim().trim_start_matches(['+', '!', '#', '*', '@', '$']).trim_start();
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_form_of_a_call_is_read() {
+    fn parses_calls_and_returns() {
         let end = |depth, duration_ns| Some(Kind::FunctionEnd { depth, duration_ns, overrun: 0 });
         let whole = |function, depth, duration_ns| Some(Kind::FunctionWhole { function, depth, duration_ns });
         assert_eq!(
@@ -69,7 +69,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_text_is_read_or_refused(text in "[-+!#*@$0-9. us|a-z(){};/]{0,60}", any: String) {
+        fn accepts_any_text(text in "[-+!#*@$0-9. us|a-z(){};/]{0,60}", any: String) {
             let _ = read(&text);
             let _ = read(&any);
         }

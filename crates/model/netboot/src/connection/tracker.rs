@@ -1,28 +1,28 @@
-//! One connection, segment by segment.
+//! Tracks one TCP connection segment by segment.
 
 use std::net::SocketAddr;
 
 use super::{Connection, HttpRequest, Protocol, TlsAlert, http, tls};
 use crate::address::MacAddress;
 use crate::frame::Segment;
-use crate::limits::REQUESTS;
+use crate::limits::MAX_REQUESTS;
 
-/// Largest frame without checksum that carries 1,500 bytes, with a VLAN tag.
+/// Largest frame, without checksum, with 1,500 bytes of payload and a VLAN tag.
 const MAX_STANDARD_FRAME_SIZE: u32 = 1518;
 
-/// A connection that may go on.
+/// A connection in progress.
 #[derive(Clone, Debug)]
-pub(super) struct Open {
+pub(super) struct ConnectionTracker {
     connection: Connection,
-    /// The next byte that the server has not sent yet.
+    /// Next new sequence number of the server.
     server_next: Option<u32>,
     client_next: Option<u32>,
-    /// The request whose answer is awaited, or comes.
+    /// Index of the request whose response is expected or in progress.
     current: usize,
     zero_since_ns: Option<i64>,
 }
 
-impl Open {
+impl ConnectionTracker {
     pub(super) fn new(time_ns: i64, client: SocketAddr, server: SocketAddr, mac: Option<MacAddress>) -> Self {
         Self {
             connection: Connection {
@@ -63,12 +63,12 @@ impl Open {
         self.connection.last_ns
     }
 
-    /// Whether a SYN with this sequence number opens another connection between the same ends.
-    pub(super) fn is_other(&self, segment: &Segment<'_>) -> bool {
+    /// True if a SYN with this sequence number opens a new connection between the same endpoints.
+    pub(super) fn is_new_connection(&self, segment: &Segment<'_>) -> bool {
         self.client_next.is_some_and(|next| next != segment.sequence.wrapping_add(1))
     }
 
-    pub(super) fn see(&mut self, time_ns: i64, wire_bytes: u32, segment: &Segment<'_>) {
+    pub(super) fn on_segment(&mut self, time_ns: i64, wire_bytes: u32, segment: &Segment<'_>) {
         let connection = &mut self.connection;
         connection.last_ns = connection.last_ns.max(time_ns);
         connection.reset |= segment.reset;
@@ -81,13 +81,13 @@ impl Open {
         }
         connection.oversized_frames += u64::from(wire_bytes > MAX_STANDARD_FRAME_SIZE);
         if from_client {
-            self.client_sent(time_ns, segment);
+            self.on_client_segment(time_ns, segment);
         } else {
-            self.server_sent(time_ns, segment);
+            self.on_server_segment(time_ns, segment);
         }
     }
 
-    fn client_sent(&mut self, time_ns: i64, segment: &Segment<'_>) {
+    fn on_client_segment(&mut self, time_ns: i64, segment: &Segment<'_>) {
         let connection = &mut self.connection;
         if segment.syn {
             connection.opened_ns = connection.opened_ns.or(Some(time_ns));
@@ -112,18 +112,18 @@ impl Open {
                 _ => {}
             }
         }
-        if segment.payload_bytes == 0 || fresh(&mut self.client_next, segment) == 0 {
+        if segment.payload_bytes == 0 || new_bytes(&mut self.client_next, segment) == 0 {
             return;
         }
         connection.last_new_ns = connection.last_new_ns.max(time_ns);
-        if tls::begins(segment.payload) && connection.protocol == Protocol::Other {
+        if tls::starts_handshake(segment.payload) && connection.protocol == Protocol::Other {
             connection.protocol = Protocol::Tls;
             connection.tls_ns = Some(time_ns);
             connection.server_name = tls::server_name(segment.payload);
         } else if connection.protocol == Protocol::Tls {
             if tls::is_data(segment.payload) && connection.tls_ready_ns.is_none() {
                 connection.tls_ready_ns = Some(time_ns);
-                // What is asked for is not seen; that something is, is.
+                // The request is encrypted, but its time is known.
                 let request = HttpRequest {
                     host: connection.server_name.clone().unwrap_or_default(),
                     sent_ns: time_ns,
@@ -133,7 +133,7 @@ impl Open {
             }
         } else if let Some(head) = http::request(segment.payload) {
             connection.protocol = Protocol::Http;
-            if connection.requests.len() >= REQUESTS {
+            if connection.requests.len() >= MAX_REQUESTS {
                 connection.requests_left_out += 1;
                 return;
             }
@@ -148,7 +148,7 @@ impl Open {
         }
     }
 
-    fn server_sent(&mut self, time_ns: i64, segment: &Segment<'_>) {
+    fn on_server_segment(&mut self, time_ns: i64, segment: &Segment<'_>) {
         let connection = &mut self.connection;
         if segment.syn {
             if connection.accepted_ns.is_none() {
@@ -159,14 +159,14 @@ impl Open {
             return;
         }
         if segment.fin || segment.reset {
-            self.end_of_answer();
+            self.end_response();
         }
         if segment.payload_bytes == 0 {
             return;
         }
         let connection = &mut self.connection;
         connection.data_segments += 1;
-        let new = fresh(&mut self.server_next, segment);
+        let new = new_bytes(&mut self.server_next, segment);
         if new == 0 {
             connection.repeated_segments += 1;
             return;
@@ -174,14 +174,14 @@ impl Open {
         connection.last_new_ns = connection.last_new_ns.max(time_ns);
         connection.server_bytes = connection.server_bytes.saturating_add(u64::from(new));
         if connection.protocol == Protocol::Tls && tls::is_alert(segment.payload, segment.payload_bytes) {
-            // A server says so when it closes, maybe long after the last byte of an answer.
+            // The server sends an alert when it closes the connection, possibly long after the last byte of a response.
             return;
         }
-        let head = http::answer(segment.payload);
+        let head = http::response(segment.payload);
         if let Some(head) = &head
             && head.status != 100
         {
-            self.next_answer();
+            self.begin_response();
         }
         let encrypted = self.connection.protocol == Protocol::Tls;
         let Some(request) = self.connection.requests.get_mut(self.current) else { return };
@@ -199,8 +199,8 @@ impl Open {
         request.complete |= !encrypted && request.status.is_some() && (without_body || all);
     }
 
-    /// A new answer begins: the one before, if its length was not announced, ended.
-    fn next_answer(&mut self) {
+    /// Starts the next response; the previous one is complete unless its length was announced.
+    fn begin_response(&mut self) {
         let requests = &mut self.connection.requests;
         if let Some(request) = requests.get_mut(self.current)
             && request.status.is_some()
@@ -212,8 +212,8 @@ impl Open {
         }
     }
 
-    /// The server says no more: what has no announced length is complete.
-    fn end_of_answer(&mut self) {
+    /// The server has closed: a response without an announced length is complete.
+    fn end_response(&mut self) {
         if let Some(request) = self.connection.requests.get_mut(self.current) {
             let answered = request.first_byte_ns.is_some();
             request.complete |= answered && request.announced_bytes.is_none();
@@ -229,11 +229,11 @@ impl Open {
     }
 }
 
-/// How many of a segment's bytes go beyond what had come; moves `next` behind them.
-fn fresh(next: &mut Option<u32>, segment: &Segment<'_>) -> u32 {
+/// Number of new bytes in a segment; advances `next` past them.
+fn new_bytes(next: &mut Option<u32>, segment: &Segment<'_>) -> u32 {
     let end = segment.sequence.wrapping_add(segment.payload_bytes);
     let before = next.unwrap_or(segment.sequence);
-    // Sequence numbers go around: the difference, signed, tells which is ahead.
+    // Sequence numbers wrap: the sign of the difference tells which is ahead.
     let ahead = end.wrapping_sub(before).cast_signed();
     if ahead <= 0 {
         return 0;

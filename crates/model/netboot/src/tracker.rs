@@ -1,4 +1,4 @@
-//! Frame by frame: who gets to see which.
+//! Dispatches frames to the trackers of transfers, connections and messages.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -7,36 +7,36 @@ use hashbrown::{HashMap, HashSet};
 
 use crate::address::MacAddress;
 use crate::capture::{AddressAnswer, AddressProbe, Capture, Seen, UndeliveredPacket};
-use crate::connection::Connections;
-use crate::duplicates::Duplicates;
+use crate::connection::ConnectionTable;
+use crate::duplicates::DuplicateDetector;
 use crate::frame::{Datagram, FragmentKey, Frame, Packet};
 use crate::losses;
-use crate::transfer::Transfers;
+use crate::transfer::TransferTable;
 use crate::{dhcp4, dhcp6, limits, lookup, tftp};
 
 const UDP_HEADER: u32 = 8;
 
-/// Follows a capture.
+/// Builds a [`Capture`] from frames.
 #[derive(Debug, Default)]
 pub struct Follower {
     capture: Capture,
-    transfers: Transfers,
-    connections: Connections,
+    transfers: TransferTable,
+    connections: ConnectionTable,
     last_ns: i64,
-    fragmented: HashMap<FragmentKey, Fragmented>,
-    left_out: u64,
-    /// Frames of other machines than are remembered.
-    others_left_out: u64,
-    /// Stations that asked for a network boot.
+    fragmented: HashMap<FragmentKey, FragmentedDatagram>,
+    skipped: u64,
+    /// Number of frames of machines beyond the limit.
+    others_skipped: u64,
+    /// Stations that requested a network boot.
     booting: HashSet<MacAddress>,
-    duplicates: Duplicates,
+    duplicates: DuplicateDetector,
 }
 
-/// A datagram that comes in fragments.
+/// A datagram received in fragments.
 #[derive(Clone, Copy, Debug, Default)]
-struct Fragmented {
+struct FragmentedDatagram {
     client: Option<SocketAddr>,
-    /// Fragments that came before the first one: their bytes on the wire.
+    /// Wire sizes of fragments that arrived before the first one.
     early: [u32; 8],
     early_count: u8,
     last_ns: i64,
@@ -45,7 +45,7 @@ struct Fragmented {
 }
 
 impl Follower {
-    /// Follows the next frame.
+    /// Processes the next frame.
     pub fn see(&mut self, frame: &Frame<'_>) {
         let capture = &mut self.capture;
         capture.frames += 1;
@@ -62,52 +62,53 @@ impl Follower {
         self.last_ns = frame.time_ns;
         capture.duration_ns = capture.duration_ns.max(frame.time_ns);
         if let Some(mac) = frame.source {
-            self.others_left_out += note(&mut capture.stations, mac, frame.time_ns, None);
+            self.others_skipped += record_presence(&mut capture.stations, mac, frame.time_ns, None);
         }
         match frame.packet {
             Packet::Udp(datagram) => self.datagram(frame, &datagram),
             Packet::Tcp(segment) => {
-                self.note_address(segment.source.ip(), frame);
-                self.connections.see(frame, &segment, &self.booting);
+                self.record_address(segment.source.ip(), frame);
+                self.connections.on_segment(frame, &segment, &self.booting);
             }
             Packet::Other => {}
             Packet::LaterFragment { of, bytes, .. } => self.later_fragment(frame, of, bytes),
             Packet::AddressProbe { target } => {
-                if self.capture.address_probes.len() < limits::STATIONS {
+                if self.capture.address_probes.len() < limits::MAX_STATIONS {
                     self.capture.address_probes.push(AddressProbe { time_ns: frame.time_ns, target, by: frame.source });
                 } else {
-                    self.left_out += 1;
+                    self.skipped += 1;
                 }
             }
             Packet::AddressAnswer { address } => self.address_answer(frame, address),
             Packet::Unreachable(packet) => {
-                if self.capture.undelivered.len() < limits::UNDELIVERED {
+                if self.capture.undelivered.len() < limits::MAX_UNDELIVERED {
                     self.capture.undelivered.push(UndeliveredPacket { time_ns: frame.time_ns, packet });
                 } else {
-                    self.left_out += 1;
+                    self.skipped += 1;
                 }
             }
         }
     }
 
     fn address_answer(&mut self, frame: &Frame<'_>, address: IpAddr) {
-        self.note_address(address, frame);
+        self.record_address(address, frame);
         let capture = &mut self.capture;
-        if capture.address_answers.len() >= limits::STATIONS {
-            self.left_out += 1;
+        if capture.address_answers.len() >= limits::MAX_STATIONS {
+            self.skipped += 1;
             return;
         }
-        // An answer comes soon or not at all: the latest questions are looked at only. Asked twice, it may answer the first.
-        const LATEST: usize = 16;
+        // A reply arrives soon or not at all, so only the latest probes are considered. With two probes, it may answer
+        // the first.
+        const MAX_PENDING: usize = 16;
         let is_to = |station: MacAddress| frame.destination.is_none_or(|to| to == station);
         let answered_ns = capture
             .address_answers
             .iter()
             .rev()
-            .take(LATEST)
+            .take(MAX_PENDING)
             .find(|answer| answer.address == address && answer.asked_by.is_some_and(is_to))
             .map_or(i64::MIN, |answer| answer.time_ns);
-        let latest = capture.address_probes.len().saturating_sub(LATEST);
+        let latest = capture.address_probes.len().saturating_sub(MAX_PENDING);
         let asked = capture.address_probes.iter().skip(latest).find(|probe| {
             let is_open = (answered_ns..=frame.time_ns).contains(&probe.time_ns);
             is_open && probe.target == address && probe.by.is_some_and(is_to)
@@ -117,20 +118,20 @@ impl Follower {
         capture.address_answers.push(AddressAnswer { time_ns: frame.time_ns, address, after_ns, asked_by });
     }
 
-    /// What the container lost, and other losses from before the frames.
+    /// Losses of the capture; readers of the container add theirs.
     pub fn losses(&mut self) -> &mut onoff_trace::Losses {
         &mut self.capture.losses
     }
 
-    /// Ends with what is known about the capture as a whole.
+    /// Closes everything that is open and returns the capture.
     #[must_use]
     pub fn finish(mut self) -> Capture {
-        let incomplete = self.fragmented.values().filter(|datagram| !datagram.is_whole()).count();
+        let incomplete = self.fragmented.values().filter(|datagram| !datagram.is_complete()).count();
         let mut capture = self.capture;
         capture.losses.add(&losses::FRAGMENTS_MISSING, incomplete as u64);
-        capture.losses.add(&losses::LEFT_OUT, self.left_out);
-        capture.losses.add(&losses::OTHERS_LEFT_OUT, self.others_left_out);
-        capture.losses.add(&losses::CAPTURED_TWICE, capture.duplicate_frames);
+        capture.losses.add(&losses::LIMIT_REACHED, self.skipped);
+        capture.losses.add(&losses::OTHER_MACHINES_SKIPPED, self.others_skipped);
+        capture.losses.add(&losses::DUPLICATE_FRAMES, capture.duplicate_frames);
         capture.connections = std::mem::take(&mut self.connections).finish(&self.booting, &mut capture.losses);
         capture.transfers = std::mem::take(&mut self.transfers).finish(&mut capture.losses);
         capture
@@ -138,12 +139,12 @@ impl Follower {
 
     fn datagram(&mut self, frame: &Frame<'_>, datagram: &Datagram<'_>) {
         let (source, destination) = (datagram.source, datagram.destination);
-        self.note_address(source.ip(), frame);
-        let full = self.capture.dhcp.len() >= limits::DHCP_MESSAGES;
+        self.record_address(source.ip(), frame);
+        let full = self.capture.dhcp.len() >= limits::MAX_DHCP_MESSAGES;
         let message = if dhcp4::is_dhcp(source, destination) {
-            // A message that is not kept can only show that its station boots. Of one that is known to, it shows nothing.
+            // A message beyond the limit can only show that its station boots. Skip it if that is known.
             if full && dhcp4::station(datagram).is_some_and(|station| self.booting.contains(&station)) {
-                self.left_out += 1;
+                self.skipped += 1;
                 return;
             }
             dhcp4::parse(frame.time_ns, datagram)
@@ -153,17 +154,17 @@ impl Follower {
             dhcp6::parse(frame.time_ns, datagram, mac.filter(|mac| !mac.is_group_or_zero()))
         } else if lookup::PORT == source.port() || lookup::PORT == destination.port() {
             let lookups = &mut self.capture.lookups;
-            self.left_out += u64::from(!lookup::see(lookups, frame.time_ns, datagram));
+            self.skipped += u64::from(!lookup::record(lookups, frame.time_ns, datagram));
             return;
         } else {
             let losses = &mut self.capture.losses;
-            let client = self.transfers.see(frame, datagram, losses);
+            let client = self.transfers.on_datagram(frame, datagram, losses);
             if client == Some(source) && destination.port() == tftp::PORT {
-                self.boots(frame.source);
+                self.add_booting(frame.source);
             }
             if let Some((key, bytes)) = datagram.fragment {
-                let whole = datagram.payload_bytes.saturating_add(UDP_HEADER);
-                self.first_fragment(frame.time_ns, key, (bytes, whole), client);
+                let full_bytes = datagram.payload_bytes.saturating_add(UDP_HEADER);
+                self.first_fragment(frame.time_ns, key, (bytes, full_bytes), client);
             }
             return;
         };
@@ -172,18 +173,18 @@ impl Follower {
         losses.add(&losses::OPTIONS_CUT, u64::from(message.cut));
         losses.add(&losses::MESSAGES_MALFORMED, u64::from(message.malformed));
         if message.asks_for_a_boot() {
-            self.boots(message.client_mac);
+            self.add_booting(message.client_mac);
         }
         if full {
-            self.left_out += 1;
+            self.skipped += 1;
         } else {
             self.capture.dhcp.push(message);
         }
     }
 
-    fn boots(&mut self, station: Option<MacAddress>) {
+    fn add_booting(&mut self, station: Option<MacAddress>) {
         if let Some(mac) = station
-            && self.booting.len() < limits::BOOTING
+            && self.booting.len() < limits::MAX_BOOTING_STATIONS
         {
             self.booting.insert(mac);
         }
@@ -193,20 +194,20 @@ impl Follower {
         &mut self,
         time_ns: i64,
         key: FragmentKey,
-        (bytes, whole): (u32, u32),
+        (bytes, full_bytes): (u32, u32),
         client: Option<SocketAddr>,
     ) {
         self.make_room();
         let entry = self.fragmented.entry(key).or_default();
         if entry.expected_bytes.is_some() {
-            // The identification is used again: what was there has come or never will.
-            if !entry.is_whole() {
+            // The identification was reused: the old datagram is complete or never will be.
+            if !entry.is_complete() {
                 self.capture.losses.add(&losses::FRAGMENTS_MISSING, 1);
             }
-            *entry = Fragmented::default();
+            *entry = FragmentedDatagram::default();
         }
         entry.client = client;
-        entry.expected_bytes = Some(u64::from(whole));
+        entry.expected_bytes = Some(u64::from(full_bytes));
         entry.bytes += u64::from(bytes);
         entry.last_ns = time_ns;
         let early = entry.early;
@@ -235,10 +236,10 @@ impl Follower {
     }
 
     fn make_room(&mut self) {
-        if self.fragmented.len() < limits::FRAGMENTED {
+        if self.fragmented.len() < limits::MAX_FRAGMENTED {
             return;
         }
-        // Half of them at once, so that this is rare.
+        // Remove half of the entries at once, so that this is rare.
         let mut times: Vec<i64> = self.fragmented.values().map(|entry| entry.last_ns).collect();
         times.sort_unstable();
         let middle = times.get(times.len() / 2).copied().unwrap_or(i64::MAX);
@@ -246,34 +247,34 @@ impl Follower {
         let mut incomplete = 0;
         self.fragmented.retain(|_, entry| {
             let keep = entry.last_ns > middle;
-            incomplete += u64::from(!keep && !entry.is_whole());
+            incomplete += u64::from(!keep && !entry.is_complete());
             keep
         });
         debug_assert!(self.fragmented.len() < before);
         self.capture.losses.add(&losses::FRAGMENTS_MISSING, incomplete);
     }
 
-    fn note_address(&mut self, address: IpAddr, frame: &Frame<'_>) {
+    fn record_address(&mut self, address: IpAddr, frame: &Frame<'_>) {
         if !address.is_unspecified() {
             let seen = &mut self.capture.addresses;
-            self.others_left_out += note(seen, address, frame.time_ns, frame.source);
+            self.others_skipped += record_presence(seen, address, frame.time_ns, frame.source);
         }
     }
 }
 
-impl Fragmented {
-    fn is_whole(&self) -> bool {
+impl FragmentedDatagram {
+    fn is_complete(&self) -> bool {
         self.expected_bytes.is_some_and(|expected| self.bytes >= expected)
     }
 }
 
-fn note<K: std::hash::Hash + Eq>(
+fn record_presence<K: std::hash::Hash + Eq>(
     seen: &mut HashMap<K, Seen>,
     key: K,
     time_ns: i64,
     station: Option<MacAddress>,
 ) -> u64 {
-    let full = seen.len() >= limits::STATIONS;
+    let full = seen.len() >= limits::MAX_STATIONS;
     match seen.entry(key) {
         Entry::Occupied(mut entry) => {
             let entry = entry.get_mut();

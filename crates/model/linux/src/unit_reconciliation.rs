@@ -1,5 +1,5 @@
-//! What several parts say of the same units, as one account: the service manager's own times before those of messages, each
-//! change once.
+//! Merges the rows that several parts have of the same units: the service manager's own times take precedence over
+//! those of messages, and each change is kept once.
 
 use std::cmp::Reverse;
 
@@ -9,53 +9,53 @@ use onoff_trace::{Milestone, ServiceChange, ServiceOutcome, ServiceTransition, S
 use super::assembly::Assembly;
 use super::journal_rows::WALL_CLOCK_EVENT;
 use super::unit_names::is_unit;
-use super::{blame, critical_chain, start_chart, units};
+use super::{blame, critical_chain, startup_plot, units};
 
-/// How far a message about a change can be from the change itself, ns: 1 s. Messages wait for journald while it starts, and
-/// the clock of the kernel's log is only known to some milliseconds.
-const NEAR_NS: i64 = 1_000_000_000;
+/// Maximum distance between a message and the change it reports: 1 s. Messages wait for journald while it starts, and
+/// the kernel log's clock is accurate to some milliseconds only.
+const MAX_DISTANCE_NS: i64 = 1_000_000_000;
 
-/// The same of a line with a wall-clock time, which may have whole seconds only.
-const NEAR_BY_WALL_CLOCK_NS: i64 = 2_000_000_000;
+/// The same for a line with a wall-clock time, which may have whole seconds only.
+const MAX_WALL_CLOCK_DISTANCE_NS: i64 = 2_000_000_000;
 
-/// How much later a line with a wall-clock time may be than what it says, ns: 2 min. A syslog daemon gives what was said before it began to
-/// run the time at which it read it.
-const LATE_NS: i64 = 120_000_000_000;
+/// Maximum delay of a line with a wall-clock time: 2 min. A syslog daemon stamps messages from before its start with
+/// the time at which it read them.
+const MAX_DELAY_NS: i64 = 120_000_000_000;
 
-/// Units whose lines must be equally far from their own times for that to be the distance of the two clocks, and how equally, ns.
-const MIN_AGREEING: usize = 3;
-const AGREEING_NS: i64 = 1_500_000_000;
+/// Number of units whose lines must agree on the distance between two clocks, and the tolerance, ns.
+const MIN_AGREEING_UNITS: usize = 3;
+const AGREEMENT_TOLERANCE_NS: i64 = 1_500_000_000;
 
-/// Brings the rows of all parts together; called when all parts were read.
-pub(super) fn settle(assembly: &mut Assembly) {
-    critical_chain::settle(assembly);
+/// Merges the rows of all parts; called after all parts are read.
+pub(super) fn reconcile(assembly: &mut Assembly) {
+    critical_chain::add_missing_starts(assembly);
     let properties = assembly.text(units::EVENT);
-    let chart = assembly.text(start_chart::EVENT);
-    name_by_description(assembly);
-    let late = settle_wall_clock(assembly);
-    settle_transitions(&mut assembly.service_transitions, properties, chart);
-    blame::settle(assembly, properties);
-    drop_told_by_wall_clock(assembly, &late);
-    settle_milestones(assembly, properties);
-    settle_start(assembly);
+    let chart = assembly.text(startup_plot::EVENT);
+    resolve_descriptions(assembly);
+    let bounds = merge_wall_clock_rows(assembly);
+    merge_transitions(&mut assembly.service_transitions, properties, chart);
+    blame::apply(assembly, properties);
+    drop_wall_clock_duplicates(assembly, &bounds);
+    merge_milestones(assembly, properties);
+    mark_startup(assembly);
 }
 
-/// The trace of what tests have read.
+/// Builds the trace for tests.
 #[cfg(test)]
-pub(super) fn settled(mut assembly: Assembly) -> onoff_trace::Trace {
-    settle(&mut assembly);
+pub(super) fn reconciled_trace(mut assembly: Assembly) -> onoff_trace::Trace {
+    reconcile(&mut assembly);
     let mut trace = onoff_trace::Trace::default();
     assembly.finish(&mut trace);
     trace
 }
 
-/// Gives a row that knows a unit only by its description the unit's name, where the properties say which it is.
-fn name_by_description(assembly: &mut Assembly) {
+/// Replaces unit descriptions by unit names where the unit properties identify them.
+fn resolve_descriptions(assembly: &mut Assembly) {
     let mut rows = std::mem::take(&mut assembly.service_transitions);
     for row in &mut rows {
         let name = assembly.texts.get(row.service);
         if !is_unit(name)
-            && let Some(unit) = assembly.described(name).map(str::to_owned)
+            && let Some(unit) = assembly.unit_with_description(name).map(str::to_owned)
         {
             row.service = assembly.text(&unit);
         }
@@ -63,18 +63,17 @@ fn name_by_description(assembly: &mut Assembly) {
     assembly.service_transitions = rows;
 }
 
-/// What is known of the distance of lines with wall-clock times from what they tell of.
-struct Lateness {
-    /// Bounds of the distance, ns.
-    earliest_ns: i64,
-    latest_ns: i64,
+/// Bounds of the delay between a line with a wall-clock time and the change it reports.
+struct DelayBounds {
+    min_ns: i64,
+    max_ns: i64,
 }
 
-/// Brings rows of lines with wall-clock times onto the clock of the parts that have the service manager's own times, and drops those that say
-/// what these parts say: within a boot, a start that they know is the start.
-fn settle_wall_clock(assembly: &mut Assembly) -> Lateness {
-    let mut late = Lateness { earliest_ns: -LATE_NS, latest_ns: LATE_NS };
-    let Some(event) = assembly.texts.find(WALL_CLOCK_EVENT) else { return late };
+/// Moves rows from lines with wall-clock times to the clock of the service manager's own times, and drops those that
+/// duplicate such a row: within a boot, a start with exact times replaces a message about it.
+fn merge_wall_clock_rows(assembly: &mut Assembly) -> DelayBounds {
+    let mut bounds = DelayBounds { min_ns: -MAX_DELAY_NS, max_ns: MAX_DELAY_NS };
+    let Some(event) = assembly.texts.find(WALL_CLOCK_EVENT) else { return bounds };
     let rows = std::mem::take(&mut assembly.service_transitions);
     let (mut by_wall_clock, exact): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.event == event);
     let mut known: HashMap<(StringId, u8), Vec<(i64, i64)>> = HashMap::new();
@@ -82,12 +81,13 @@ fn settle_wall_clock(assembly: &mut Assembly) -> Lateness {
         let times = known.entry((row.service, row.kind as u8)).or_default();
         times.push((row.start_ns, row.end_ns.unwrap_or(row.start_ns)));
     }
-    let distance = distance_of_clocks(&by_wall_clock, &known);
-    // Where the clocks cannot be compared a line may also be early: the text's first line was taken for the kernel's start.
+    let distance = clock_distance(&by_wall_clock, &known);
+    // If the clocks cannot be compared, a line may also be early, because the text's first line was taken for the
+    // kernel's start.
     if distance.is_some() {
-        late.earliest_ns = -NEAR_BY_WALL_CLOCK_NS;
+        bounds.min_ns = -MAX_WALL_CLOCK_DISTANCE_NS;
     }
-    if let Some(distance) = distance.filter(|distance| distance.abs() > NEAR_NS) {
+    if let Some(distance) = distance.filter(|distance| distance.abs() > MAX_DISTANCE_NS) {
         let moved = |time_ns: i64| time_ns.saturating_sub(distance).max(0);
         for row in &mut by_wall_clock {
             row.start_ns = moved(row.start_ns);
@@ -104,18 +104,18 @@ fn settle_wall_clock(assembly: &mut Assembly) -> Lateness {
         let mut open: Vec<Option<&ServiceTransition>> = rows.iter().map(Some).collect();
         if let Some(times) = known.get_mut(&(first.service, first.kind as u8)) {
             times.sort();
-            // Several parts may say the same of one start.
-            times.dedup_by(|b, a| b.0.saturating_sub(a.0) <= NEAR_NS);
+            // Several parts may have the same start.
+            times.dedup_by(|b, a| b.0.saturating_sub(a.0) <= MAX_DISTANCE_NS);
             for &(start_ns, end_ns) in times.iter() {
                 let distance = |row: &ServiceTransition| row.start_ns.saturating_sub(start_ns);
                 let is_near = |row: &ServiceTransition| {
-                    row.start_ns <= end_ns.saturating_add(NEAR_BY_WALL_CLOCK_NS)
-                        && row.end_ns.unwrap_or(row.start_ns) >= start_ns.saturating_sub(NEAR_BY_WALL_CLOCK_NS)
+                    row.start_ns <= end_ns.saturating_add(MAX_WALL_CLOCK_DISTANCE_NS)
+                        && row.end_ns.unwrap_or(row.start_ns) >= start_ns.saturating_sub(MAX_WALL_CLOCK_DISTANCE_NS)
                 };
-                let is_late = |row: &ServiceTransition| (late.earliest_ns..=late.latest_ns).contains(&distance(row));
+                let is_delayed = |row: &ServiceTransition| (bounds.min_ns..=bounds.max_ns).contains(&distance(row));
                 let same = open
                     .iter_mut()
-                    .filter(|slot| slot.is_some_and(|row| is_near(row) || is_late(row)))
+                    .filter(|slot| slot.is_some_and(|row| is_near(row) || is_delayed(row)))
                     .min_by_key(|slot| slot.map(|row| (!is_near(row), distance(row).abs())));
                 if let Some(slot) = same {
                     *slot = None;
@@ -125,12 +125,12 @@ fn settle_wall_clock(assembly: &mut Assembly) -> Lateness {
         kept.extend(open.into_iter().flatten().copied());
     }
     assembly.service_transitions = kept;
-    late
+    bounds
 }
 
-/// How much later lines with wall-clock times are than what they tell of, as far as nothing delayed them, ns: the smallest distance that several
-/// units agree on, of those that each account has once.
-fn distance_of_clocks(
+/// Delay of lines with wall-clock times when nothing held them up, ns: the smallest distance on which several units
+/// agree, among units that occur once in each source.
+fn clock_distance(
     by_wall_clock: &[ServiceTransition],
     known: &HashMap<(StringId, u8), Vec<(i64, i64)>>,
 ) -> Option<i64> {
@@ -143,20 +143,20 @@ fn distance_of_clocks(
         .filter_map(|(service, line_ns)| {
             let times = known.get(&(service, ServiceChange::Start as u8))?;
             let (first, last) = (times.iter().min()?.0, times.iter().max()?.0);
-            (last.saturating_sub(first) <= NEAR_NS).then_some(line_ns?.saturating_sub(first))
+            (last.saturating_sub(first) <= MAX_DISTANCE_NS).then_some(line_ns?.saturating_sub(first))
         })
-        .filter(|distance| distance.abs() <= LATE_NS)
+        .filter(|distance| distance.abs() <= MAX_DELAY_NS)
         .collect();
     distances.sort();
-    let agreeing = distances.windows(MIN_AGREEING).find(|near| match near {
-        [first, .., last] => last.saturating_sub(*first) <= AGREEING_NS,
+    let agreeing = distances.windows(MIN_AGREEING_UNITS).find(|near| match near {
+        [first, .., last] => last.saturating_sub(*first) <= AGREEMENT_TOLERANCE_NS,
         _ => false,
     })?;
-    agreeing.get(MIN_AGREEING / 2).copied()
+    agreeing.get(MIN_AGREEING_UNITS / 2).copied()
 }
 
-/// Drops targets that a line with a wall-clock time says were reached or stopped, where another part says when.
-fn drop_told_by_wall_clock(assembly: &mut Assembly, late: &Lateness) {
+/// Drops target milestones from lines with a wall-clock time if another part has them.
+fn drop_wall_clock_duplicates(assembly: &mut Assembly, bounds: &DelayBounds) {
     let Some(event) = assembly.texts.find(WALL_CLOCK_EVENT) else { return };
     let mut known: HashMap<(StringId, StringId), Vec<i64>> = HashMap::new();
     let of_targets = [milestone::TARGET_REACHED, milestone::TARGET_STOPPED].map(|name| assembly.texts.find(name));
@@ -164,14 +164,13 @@ fn drop_told_by_wall_clock(assembly: &mut Assembly, late: &Lateness) {
         known.entry((row.name, row.detail)).or_default().push(row.time_ns);
     }
     assembly.milestones.retain(|row| {
-        let is_known =
-            |time_ns: &i64| (late.earliest_ns..=late.latest_ns).contains(&row.time_ns.saturating_sub(*time_ns));
+        let is_known = |time_ns: &i64| (bounds.min_ns..=bounds.max_ns).contains(&row.time_ns.saturating_sub(*time_ns));
         row.event != event || !known.get(&(row.name, row.detail)).is_some_and(|times| times.iter().any(is_known))
     });
 }
 
-fn settle_transitions(rows: &mut Vec<ServiceTransition>, properties: StringId, chart: StringId) {
-    // The picture of the start has the same times as the properties, rounded.
+fn merge_transitions(rows: &mut Vec<ServiceTransition>, properties: StringId, chart: StringId) {
+    // The startup chart has the same times as the properties, rounded.
     let rank = |row: &ServiceTransition| match row.event {
         event if event == properties => 0,
         event if event == chart => 1,
@@ -179,7 +178,7 @@ fn settle_transitions(rows: &mut Vec<ServiceTransition>, properties: StringId, c
     };
     rows.sort_by_key(|row| (row.service, row.kind as u8, rank(row), row.start_ns, Reverse(row.end_ns)));
     let mut kept: Vec<ServiceTransition> = Vec::with_capacity(rows.len());
-    // Of the manager's own rows of one unit and change: begins, and the latest end so far.
+    // The manager's own rows of one unit and change: begin, and the latest end so far.
     let mut known: Vec<(i64, i64)> = Vec::new();
     for row in rows.drain(..) {
         let same_change = |kept: &&ServiceTransition| (kept.service, kept.kind) == (row.service, row.kind);
@@ -195,12 +194,12 @@ fn settle_transitions(rows: &mut Vec<ServiceTransition>, properties: StringId, c
             let latest = known.last().map_or(end_ns, |&(_, latest)| latest.max(end_ns));
             known.push((row.start_ns, latest));
         } else {
-            let until = end_ns.saturating_add(NEAR_NS);
+            let until = end_ns.saturating_add(MAX_DISTANCE_NS);
             let begun = known.partition_point(|&(start, _)| start <= until);
             let met = begun
                 .checked_sub(1)
                 .and_then(|at| known.get(at))
-                .is_some_and(|&(_, latest)| latest >= row.start_ns.saturating_sub(NEAR_NS));
+                .is_some_and(|&(_, latest)| latest >= row.start_ns.saturating_sub(MAX_DISTANCE_NS));
             if met {
                 continue;
             }
@@ -214,8 +213,8 @@ fn settle_transitions(rows: &mut Vec<ServiceTransition>, properties: StringId, c
     *rows = kept;
 }
 
-/// Leaves each milestone of the service manager once.
-fn settle_milestones(assembly: &mut Assembly, properties: StringId) {
+/// Removes duplicate milestones of the service manager.
+fn merge_milestones(assembly: &mut Assembly, properties: StringId) {
     let [reached, stopped] = [milestone::TARGET_REACHED, milestone::TARGET_STOPPED].map(|name| assembly.text(name));
     let mut rows = std::mem::take(&mut assembly.milestones);
     rows.sort_by_key(|row| (row.name, row.detail, row.event != properties, row.time_ns));
@@ -225,7 +224,9 @@ fn settle_milestones(assembly: &mut Assembly, properties: StringId) {
         let again = same.is_some_and(|kept| {
             let of_target = row.name == reached || row.name == stopped;
             kept.time_ns == row.time_ns && kept.value == row.value
-                || of_target && kept.event == properties && kept.time_ns.abs_diff(row.time_ns) <= NEAR_NS.unsigned_abs()
+                || of_target
+                    && kept.event == properties
+                    && kept.time_ns.abs_diff(row.time_ns) <= MAX_DISTANCE_NS.unsigned_abs()
         });
         if !again {
             kept.push(row);
@@ -234,8 +235,8 @@ fn settle_milestones(assembly: &mut Assembly, properties: StringId) {
     assembly.milestones = kept;
 }
 
-/// Names the default target where the start is finished, and marks what was started until then.
-fn settle_start(assembly: &mut Assembly) {
+/// Sets the default target on the end of the startup, and marks the units that were started before it.
+fn mark_startup(assembly: &mut Assembly) {
     let finished = assembly.text(milestone::STARTUP_FINISHED);
     let target = assembly.default_target.clone();
     let target = assembly.text(&target);
@@ -246,7 +247,8 @@ fn settle_start(assembly: &mut Assembly) {
             finished_ns = finished_ns.max(Some(row.time_ns));
         }
     }
-    // Without the manager's word the usual targets stand in; where none was reached either, everything was started by the boot.
+    // If the manager did not report the end, the usual targets define it; if none was reached either, everything was
+    // started by the boot.
     let usual = ["graphical.target", "multi-user.target"].map(|unit| assembly.texts.find(unit));
     let reached = assembly.texts.find(milestone::TARGET_REACHED);
     let until_ns = finished_ns.or_else(|| {

@@ -1,18 +1,18 @@
-//! How durations spread: exact sums, and any quantile to better than half a percent, in bounded memory.
+//! Histogram of durations with exact sums, and quantiles with an error below 0.5 %, in bounded memory.
 
 use std::collections::BTreeMap;
 
-/// Steps per power of two: a bucket is at most 1/128 of its value wide.
-const STEPS: u32 = 7;
+/// Log2 of the buckets per power of two: a bucket is at most 1/128 of its value wide.
+const BUCKET_BITS: u32 = 7;
 
-/// Durations, counted.
+/// A histogram of durations.
 #[derive(Clone, Debug, Default)]
-pub struct Spread {
+pub struct DurationHistogram {
     buckets: BTreeMap<u16, Bucket>,
     count: u64,
     sum: i128,
-    smallest: Option<i64>,
-    largest: Option<i64>,
+    min: Option<i64>,
+    max: Option<i64>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -21,8 +21,8 @@ struct Bucket {
     sum: i128,
 }
 
-impl Spread {
-    /// Counts a duration; negative ones, which a clock that was set back can give, are left out.
+impl DurationHistogram {
+    /// Adds a duration. Negative ones, which occur if the clock was set back, are ignored.
     pub fn add(&mut self, ns: i64) {
         let Ok(value) = u64::try_from(ns) else { return };
         let bucket = self.buckets.entry(bucket_of(value)).or_default();
@@ -30,35 +30,34 @@ impl Spread {
         bucket.sum += i128::from(ns);
         self.count += 1;
         self.sum += i128::from(ns);
-        self.smallest = Some(self.smallest.map_or(ns, |least| least.min(ns)));
-        self.largest = Some(self.largest.map_or(ns, |most| most.max(ns)));
+        self.min = Some(self.min.map_or(ns, |min| min.min(ns)));
+        self.max = Some(self.max.map_or(ns, |max| max.max(ns)));
     }
 
-    /// How many.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Their sum, ns.
+    /// Sum of all durations, ns.
     #[must_use]
     pub fn sum_ns(&self) -> i64 {
         saturate(self.sum)
     }
 
-    /// The smallest, ns.
+    /// Shortest duration, ns.
     #[must_use]
-    pub fn smallest_ns(&self) -> Option<i64> {
-        self.smallest
+    pub fn min_ns(&self) -> Option<i64> {
+        self.min
     }
 
-    /// The largest, ns.
+    /// Longest duration, ns.
     #[must_use]
-    pub fn largest_ns(&self) -> Option<i64> {
-        self.largest
+    pub fn max_ns(&self) -> Option<i64> {
+        self.max
     }
 
-    /// The value that `share` (0 to 1) of them do not exceed, ns.
+    /// The quantile `share` (0 to 1), ns.
     #[must_use]
     pub fn quantile_ns(&self, share: f64) -> Option<i64> {
         let last = self.count.checked_sub(1)?;
@@ -70,16 +69,16 @@ impl Spread {
                 return Some(saturate(bucket.sum / i128::from(bucket.count)));
             }
         }
-        self.largest
+        self.max
     }
 
-    /// The one in the middle, ns.
+    /// Median, ns.
     #[must_use]
     pub fn median_ns(&self) -> Option<i64> {
         self.quantile_ns(0.5)
     }
 
-    /// How many exceed `limit_ns`, and their sum in ns.
+    /// Number and sum, ns, of the durations above `limit_ns`, to the resolution of a bucket.
     #[must_use]
     pub fn above(&self, limit_ns: i64) -> (u64, i64) {
         let limit = u64::try_from(limit_ns).unwrap_or(0);
@@ -94,12 +93,12 @@ impl Spread {
 
 fn bucket_of(value: u64) -> u16 {
     let exponent = value.checked_ilog2().unwrap_or(0);
-    if exponent < STEPS {
+    if exponent < BUCKET_BITS {
         // Below 128 each value has its own bucket.
         return value as u16;
     }
-    let mantissa = (value >> (exponent - STEPS)) & ((1 << STEPS) - 1);
-    (((exponent - STEPS + 1) << STEPS) as u16) + mantissa as u16
+    let mantissa = (value >> (exponent - BUCKET_BITS)) & ((1 << BUCKET_BITS) - 1);
+    (((exponent - BUCKET_BITS + 1) << BUCKET_BITS) as u16) + mantissa as u16
 }
 
 fn saturate(sum: i128) -> i64 {
@@ -114,17 +113,17 @@ mod tests {
     proptest! {
         #[test]
         fn sums_are_exact_and_quantiles_close(mut values in proptest::collection::vec(0..10_000_000_000_i64, 1..300)) {
-            let mut spread = Spread::default();
+            let mut histogram = DurationHistogram::default();
             for &value in &values {
-                spread.add(value);
+                histogram.add(value);
             }
             values.sort_unstable();
-            prop_assert_eq!(spread.sum_ns(), values.iter().sum::<i64>());
-            prop_assert_eq!(spread.smallest_ns(), values.first().copied());
-            prop_assert_eq!(spread.largest_ns(), values.last().copied());
+            prop_assert_eq!(histogram.sum_ns(), values.iter().sum::<i64>());
+            prop_assert_eq!(histogram.min_ns(), values.first().copied());
+            prop_assert_eq!(histogram.max_ns(), values.last().copied());
             for share in [0.0, 0.5, 0.9, 1.0] {
                 let exact = values[((values.len() - 1) as f64 * share).round() as usize];
-                let found = spread.quantile_ns(share).unwrap();
+                let found = histogram.quantile_ns(share).unwrap();
                 prop_assert!((found - exact).abs() * 128 <= exact, "{} for {}", found, exact);
             }
         }
@@ -137,14 +136,14 @@ mod tests {
     }
 
     #[test]
-    fn above_sums_what_lies_clearly_above() {
-        let mut spread = Spread::default();
+    fn above_sums_long_durations() {
+        let mut histogram = DurationHistogram::default();
         for value in [10, 20, 5_000, 90_000, -4] {
-            spread.add(value);
+            histogram.add(value);
         }
-        assert_eq!(spread.count(), 4);
-        assert_eq!(spread.above(1_000), (2, 95_000));
-        assert_eq!(spread.above(i64::MAX), (0, 0));
-        assert_eq!(Spread::default().median_ns(), None);
+        assert_eq!(histogram.count(), 4);
+        assert_eq!(histogram.above(1_000), (2, 95_000));
+        assert_eq!(histogram.above(i64::MAX), (0, 0));
+        assert_eq!(DurationHistogram::default().median_ns(), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Every event to the tracker that knows it.
+//! Dispatches every trace event to the tracker for its subject.
 
 use hashbrown::HashMap;
 use onoff_ftrace::{DataFile, Event, Kind, PowerEdge, system_call_arguments};
@@ -6,10 +6,10 @@ use onoff_trace::{CallGraphSubject, KindCount, Milestone, TableName, counters, m
 
 use super::call_graph::{CallGraphTracker, Return};
 use super::disk::DiskTracker;
-use super::files::TABLES;
 use super::initcalls::InitcallTracker;
 use super::interrupts::InterruptTracker;
 use super::power::PowerTracker;
+use super::selection::TABLES;
 use super::signals;
 use super::stacks::StackTracker;
 use super::switches::SwitchTracker;
@@ -19,11 +19,11 @@ use crate::clocks::{Clocks, SourceClock};
 
 counters! {
     UNREADABLE = "trace_events_unreadable", Warning, TABLES,
-        "events of a known name whose fields could not be read were left out; the kernel may write them in another form";
+        "events with unreadable fields were skipped; this kernel may use a different format";
 }
 
-/// Follows one trace.
-pub(super) struct Follower<'a> {
+/// Processes one trace.
+pub(super) struct EventDispatcher<'a> {
     clocks: &'a Clocks,
     assembly: &'a mut Assembly,
     switches: SwitchTracker,
@@ -32,15 +32,15 @@ pub(super) struct Follower<'a> {
     initcalls: InitcallTracker,
     power: PowerTracker,
     system_calls: SystemCallTracker,
-    /// `None` when nobody wants its tables, and of text, which has no addresses.
+    /// `None` if its tables are not requested, and for text, which has no addresses.
     stacks: Option<StackTracker<'a>>,
-    /// `None` when nobody wants its table.
+    /// `None` if its table is not requested.
     call_graphs: Option<CallGraphTracker>,
     counts: Option<HashMap<String, u64>>,
     events: u64,
 }
 
-impl<'a> Follower<'a> {
+impl<'a> EventDispatcher<'a> {
     pub(super) fn new(clocks: &'a Clocks, data: Option<&'a DataFile<'a>>, assembly: &'a mut Assembly) -> Self {
         Self {
             clocks,
@@ -58,7 +58,7 @@ impl<'a> Follower<'a> {
         }
     }
 
-    /// Takes the next event; they come in the order of time.
+    /// Processes one event. Events must arrive in time order.
     pub(super) fn on_event(&mut self, event: &Event<'_>) {
         self.events += 1;
         if let Some(counts) = &mut self.counts {
@@ -90,7 +90,7 @@ impl<'a> Follower<'a> {
                 }
             }
             Kind::UserStack { process, addresses } => {
-                assembly.processes.is_thread_of(event.pid, process);
+                assembly.processes.set_process(event.pid, process);
                 if let Some(stacks) = &mut self.stacks {
                     stacks.on_user(event, process, addresses, assembly);
                 }
@@ -130,7 +130,7 @@ impl<'a> Follower<'a> {
             Kind::InitcallBegin(function) => {
                 self.initcalls.on_begin(time_ns, event.pid, function, assembly);
                 if let Some(graphs) = &mut self.call_graphs {
-                    // The row has the name by which the function is known: of a module's, the module's.
+                    // For a function of a module, the row's description is the module.
                     let driver = assembly.device_operations.last().map(|row| row.description).unwrap_or_default();
                     let name = assembly.text(function);
                     graphs.begin(time_ns, event.pid, CallGraphSubject::Initcall, (name, driver), assembly);
@@ -139,7 +139,7 @@ impl<'a> Follower<'a> {
             Kind::InitcallEnd { function, result } => {
                 self.initcalls.on_end(time_ns, event.pid, function, result, assembly);
                 if let Some(graphs) = &mut self.call_graphs {
-                    // The name of a module's function can be another at its end.
+                    // A module's function may have a different name at its end.
                     graphs.end(time_ns, event.pid, CallGraphSubject::Initcall, None, assembly);
                 }
             }
@@ -210,13 +210,13 @@ impl<'a> Follower<'a> {
             | Kind::WakeupSource { .. }
             | Kind::Other => {
                 if !event.task.is_empty() {
-                    assembly.processes.seen_as(event.pid, event.task, &mut assembly.texts);
+                    assembly.processes.observe(event.pid, event.task, &mut assembly.texts);
                 }
             }
         }
     }
 
-    /// What is still open at the trace's end.
+    /// Closes everything that is still open at the end of the trace.
     pub(super) fn finish(self) {
         let Self {
             assembly,

@@ -1,29 +1,26 @@
-//! One line of the kernel's log as text, in the forms of `dmesg` and its options.
+//! Parses one line of the kernel log in the formats of `dmesg` and its options.
 
 use std::borrow::Cow;
 
 use onoff_trace::CivilTime;
 
-/// What stamps a line.
+/// Timestamp of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stamp {
     /// The log's clock, ns.
     Log(i64),
-    /// A wall clock (`dmesg -T`, `--time-format iso`), ns from any moment.
+    /// Wall-clock time, ns from an arbitrary origin (`dmesg -T`, `--time-format iso`).
     Wall(i64),
 }
 
-/// One message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Line<'a> {
-    /// When.
     pub(super) stamp: Stamp,
-    /// What it says.
     pub(super) message: &'a str,
 }
 
-/// `text` without the sequences that color it on a terminal (`dmesg --color=always`, consoles of systemd).
-pub(super) fn uncolored(text: &str) -> Cow<'_, str> {
+/// Removes terminal color sequences (`dmesg --color=always`, systemd on consoles).
+pub(super) fn strip_colors(text: &str) -> Cow<'_, str> {
     if !text.contains('\u{1b}') {
         return Cow::Borrowed(text);
     }
@@ -31,7 +28,7 @@ pub(super) fn uncolored(text: &str) -> Cow<'_, str> {
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('\u{1b}') {
         plain.push_str(before);
-        // `[`, numbers and semicolons, and a letter that ends it.
+        // `[`, numbers and semicolons, and a final letter.
         rest = match after.strip_prefix('[') {
             Some(after) => {
                 let end = after.find(|character: char| ('@'..='~').contains(&character));
@@ -44,9 +41,9 @@ pub(super) fn uncolored(text: &str) -> Cow<'_, str> {
     Cow::Owned(plain)
 }
 
-/// Reads `[    1.234567] message`, with `<5>` or `kern  :info  : ` before it, or `[    T1] ` behind the time; the same with a date
-/// (`[Sun Nov 22 09:04:00 2026]`, `2026-11-22T09:04:00,123456+00:00`); and the form of `/dev/kmsg` (`6,12,1234567,-;message`). `None`
-/// for any other line.
+/// Parses `[    1.234567] message`, optionally with `<5>` or `kern  :info  : ` before it or `[    T1] ` after the time;
+/// the same with a date (`[Sun Nov 22 09:04:00 2026]`, `2026-11-22T09:04:00,123456+00:00`); and the format of
+/// `/dev/kmsg` (`6,12,1234567,-;message`). Returns `None` for any other line.
 pub(super) fn line(text: &str) -> Option<Line<'_>> {
     let text = text.trim_end_matches('\r');
     if text.starts_with(|first: char| first.is_ascii_digit()) {
@@ -62,14 +59,14 @@ pub(super) fn line(text: &str) -> Option<Line<'_>> {
         return None;
     }
     let (time, message) = rest.split_once(']')?;
-    // `dmesg -d` adds the time since the line before.
+    // `dmesg -d` adds the time since the previous line.
     let seconds = time.split('<').next().unwrap_or(time).trim();
     let stamp = match nanoseconds(seconds) {
         Some(ns) => Stamp::Log(ns),
         None => Stamp::Wall(date(time)?),
     };
     let message = message.strip_prefix(' ').unwrap_or(message);
-    Some(Line { stamp, message: caller(message) })
+    Some(Line { stamp, message: strip_caller(message) })
 }
 
 /// `6,12,1234567,-;message`: priority, number, µs, flags.
@@ -93,7 +90,7 @@ fn iso(text: &str) -> Option<Line<'_>> {
     let digits = fraction.find(['+', '-', 'Z'])?;
     let fraction = nanoseconds(&format!("0.{}", fraction.get(..digits)?))?;
     let ns = civil(year.parse().ok()?, month.parse().ok()?, day, time)?.checked_add(fraction)?;
-    Some(Line { stamp: Stamp::Wall(ns), message: caller(message) })
+    Some(Line { stamp: Stamp::Wall(ns), message: strip_caller(message) })
 }
 
 /// `Sun Nov 22 09:04:00 2026`
@@ -111,8 +108,8 @@ fn civil(year: i64, month: u8, day: &str, time: &str) -> Option<i64> {
     CivilTime { year, month, day: day.parse().ok()?, hour, minute, second, nanosecond: 0 }.to_unix_ns()
 }
 
-/// Leaves out who called: `[    T1]` or `[    C0]`.
-fn caller(message: &str) -> &str {
+/// Removes the caller: `[    T1]` or `[    C0]`.
+fn strip_caller(message: &str) -> &str {
     let Some((inside, rest)) = message.strip_prefix('[').and_then(|rest| rest.split_once(']')) else { return message };
     let inside = inside.trim();
     let known = inside
@@ -121,7 +118,7 @@ fn caller(message: &str) -> &str {
     if known { rest.strip_prefix(' ').unwrap_or(rest) } else { message }
 }
 
-/// `12.345678`, up to nine digits behind the point.
+/// Parses `12.345678`, with up to nine decimal places, to ns.
 pub(super) fn nanoseconds(text: &str) -> Option<i64> {
     let (seconds, fraction) = text.split_once('.')?;
     let digits = u32::try_from(fraction.len()).ok()?;
@@ -133,8 +130,8 @@ pub(super) fn nanoseconds(text: &str) -> Option<i64> {
     seconds.parse::<i64>().ok()?.checked_mul(1_000_000_000)?.checked_add(fraction)
 }
 
-/// The time of a line of NVIDIA's loaders on a serial console, `[0001.084] Verifying TBC …`: four digits and milliseconds, where the kernel has
-/// microseconds.
+/// The time of a line that NVIDIA's boot loaders write to a serial console, `[0001.084] Verifying TBC …`: four digits
+/// and milliseconds, where the kernel has microseconds.
 pub(super) fn loader_time(line: &str) -> Option<&str> {
     let (time, rest) = line.strip_prefix('[')?.split_once(']')?;
     let (seconds, fraction) = time.split_once('.')?;
@@ -147,11 +144,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_loaders_time_is_not_the_kernels() {
+    fn distinguishes_loader_time_from_kernel_time() {
         for line in ["[0000.125] [TegraBoot] (version 00.00.2018.01-l4t-8728f3cb)", "[0012.345] CBoot-1 (mode 0)"] {
             assert!(loader_time(line).is_some(), "{line}");
         }
-        // The kernel's own, with a long-running clock and with a caller; and a line of neither.
+        // Kernel lines, also with a large uptime, and lines of neither.
         for line in [
             "[    0.125000] a",
             "[ 1234.567890] a",
@@ -167,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn every_form_of_dmesg_is_read() {
+    fn reads_every_dmesg_format() {
         const AT: i64 = 1_795_338_240_000_000_000;
         for (text, stamp) in [
             ("[    1.500000] usb: [x] y", Stamp::Log(1_500_000_000)),
@@ -182,7 +179,7 @@ mod tests {
             ("kern  :info  : [Sun Nov 22 09:04:00 2026] usb: [x] y", Stamp::Wall(AT)),
             ("2026-11-22T09:04:00,250000+00:00 usb: [x] y", Stamp::Wall(AT + 250_000_000)),
         ] {
-            let plain = uncolored(text);
+            let plain = strip_colors(text);
             assert_eq!(line(&plain), Some(Line { stamp, message: "usb: [x] y" }), "{text}");
         }
         for text in
@@ -194,8 +191,8 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_text_is_read_or_refused(text: String, date in "[A-Za-z0-9 :,+T-]{0,40}") {
-            line(&uncolored(&text));
+        fn accepts_any_text(text: String, date in "[A-Za-z0-9 :,+T-]{0,40}") {
+            line(&strip_colors(&text));
             line(&format!("[{date}] x"));
             line(&format!("{date} x"));
         }

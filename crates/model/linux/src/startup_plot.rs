@@ -1,41 +1,39 @@
-//! `systemd-analyze plot`: a picture (SVG) of the start, with the moment at which each unit began to start and how long that took.
+//! Reads `systemd-analyze plot`: an SVG chart of the startup with the start time and duration of each unit.
 //!
-//! An element is a line of its own. A unit has a bar `activating`, others after that, and a text with its name and, in brackets, the
-//! length that `systemd-analyze blame` gives. The kernel's start is at 0, and a second is 100 wide, or as wide as the kernel's own bar
-//! says where the picture was scaled (source: what systemd 252 writes). Whether a unit failed is not in the picture.
+//! Each element is on a line of its own. A unit has a bar `activating`, further bars, and a text with its name and, in
+//! parentheses, the duration from `systemd-analyze blame`. The kernel's start is at x = 0. A second is 100 wide; in a
+//! scaled chart, the width follows from the kernel's bar (source: the output of systemd 252). The chart does not show
+//! whether a unit failed.
 
 use onoff_trace::counters;
 
 use super::assembly::Assembly;
+use super::duration::duration_ns;
 use super::parts::{Part, PartKind};
-use super::startup_lengths::{self, StartupLengths};
-use super::time_span::time_span_ns;
+use super::startup_times::{self, StartupTimes};
 use super::unit_names::is_unit;
 use super::unit_rows;
 
-/// What rows name as their record.
 pub(super) const EVENT: &str = "systemd-analyze plot";
 
-/// Width of a second where nothing else says.
+/// Width of a second in an unscaled chart.
 const SECOND_WIDTH: f64 = 100.0;
 
-/// Units that are kept, at most.
-const MAX: usize = 100_000;
+const MAX_UNITS: usize = 100_000;
 
 counters! {
     UNREADABLE = "chart_units_unreadable", Notice, [ServiceTransitions],
-        "Units in the picture of systemd-analyze plot without a readable bar, or too many, were left out.";
+        "units in the chart of systemd-analyze plot were skipped: no readable bar, or too many units";
 }
 
-/// How systemd names its picture, in a comment near its beginning.
+/// Comment near the beginning of the file.
 const MARK: &str = "This file is a systemd-analyze SVG file";
 
-/// Whether a text is such a picture.
 pub(super) fn recognizes(text: &str) -> bool {
     text.contains(MARK)
 }
 
-/// The value of an attribute of an element.
+/// The value of an attribute.
 fn attribute<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     let (_, after) = line.split_once(&format!(" {name}=\""))?;
     after.split('"').next()
@@ -45,7 +43,7 @@ fn number(line: &str, name: &str) -> Option<f64> {
     attribute(line, name)?.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-/// The text of an element, as far as it is on the line.
+/// The text of an element, up to the end of the line.
 fn content(line: &str) -> Option<String> {
     let (_, after) = line.split_once('>')?;
     let text = after.split("</text>").next()?;
@@ -53,17 +51,16 @@ fn content(line: &str) -> Option<String> {
     Some(plain.into_iter().fold(text.to_owned(), |text, (written, meant)| text.replace(written, meant)))
 }
 
-/// Adds the part's rows.
 pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {
     let text = String::from_utf8_lossy(part.bytes);
     let sentence = text.find("Startup finished in ").and_then(|at| text.get(at..)?.split("</text>").next());
     let mut second_width = SECOND_WIDTH;
     if let Some(sentence) = sentence {
         let bytes = sentence.as_bytes();
-        startup_lengths::read(&Part { kind: PartKind::StartupLengths, name: part.name, bytes }, assembly);
+        startup_times::read(&Part { kind: PartKind::StartupTimes, name: part.name, bytes }, assembly);
         let kernel = text.lines().find(|line| line.contains("<rect class=\"kernel\""));
         let width = kernel.and_then(|line| number(line, "width")).filter(|&width| width > 0.0);
-        if let (Some(width), Some(lengths)) = (width, StartupLengths::read(sentence))
+        if let (Some(width), Some(lengths)) = (width, StartupTimes::read(sentence))
             && lengths.kernel_ns > 0
         {
             second_width = width * 1e9 / lengths.kernel_ns as f64;
@@ -79,13 +76,13 @@ pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {
         }
         let Some(label) = line.contains("<text class=").then(|| content(line)).flatten() else { continue };
         let (name, length) = match label.rsplit_once(" (") {
-            Some((name, length)) => (name, time_span_ns(length.trim_end_matches(')'))),
+            Some((name, length)) => (name, duration_ns(length.trim_end_matches(')'))),
             None => (label.as_str(), None),
         };
         if !is_unit(name) {
             continue;
         }
-        let Some((x, width)) = bar.take().filter(|_| units < MAX) else {
+        let Some((x, width)) = bar.take().filter(|_| units < MAX_UNITS) else {
             assembly.losses.add_at(&UNREADABLE, || format!("{}, line {line_number}", part.name));
             continue;
         };
@@ -101,7 +98,7 @@ mod tests {
     use super::*;
     use onoff_trace::{ServiceTransition, Tables};
 
-    fn picture(kernel_width: &str, units: &str) -> String {
+    fn chart(kernel_width: &str, units: &str) -> String {
         format!(
             "<svg>\n<!-- {MARK}. -->\n<text x=\"20\" y=\"50\">Startup finished in 2s (kernel) + 8s (userspace) = 10s \n\
              graphical.target reached after 7s in userspace.</text>\n\
@@ -120,9 +117,9 @@ mod tests {
 
     fn read(text: &str) -> (Vec<(String, i64, i64)>, u64) {
         let mut assembly = Assembly::new(Tables::all());
-        super::read(&Part { kind: PartKind::StartChart, name: "plot.svg", bytes: text.as_bytes() }, &mut assembly);
+        super::read(&Part { kind: PartKind::StartupPlot, name: "plot.svg", bytes: text.as_bytes() }, &mut assembly);
         let lost = assembly.losses.iter().map(|loss| loss.count).sum();
-        let trace = crate::unit_account::settled(assembly);
+        let trace = crate::unit_reconciliation::reconciled_trace(assembly);
         let ms = |ns: i64| ns / 1_000_000;
         let rows = trace.service_transitions.iter();
         let mut rows: Vec<_> =
@@ -132,36 +129,36 @@ mod tests {
     }
 
     #[test]
-    fn units_begin_where_their_bar_does_and_take_what_their_text_says() {
+    fn reads_start_from_bar_and_duration_from_text() {
         let units = unit("slow.service (3.290s)", "250.000", "329.048")
             + &unit("a&amp;b.socket", "260.500", "0.000")
             + &unit("graphical.target", "900.000", "0.000")
             + &unit("Activating", "0.000", "30.000");
-        let (rows, lost) = read(&picture("200.000", &units));
+        let (rows, lost) = read(&chart("200.000", &units));
         let expected = [("slow.service", 2500, 5790), ("a&b.socket", 2605, 2605), ("graphical.target", 9000, 9000)];
         assert_eq!(rows, expected.map(|(name, start, end)| (name.to_owned(), start, end)));
         assert_eq!(lost, 0);
-        // Drawn twice as wide it says the same.
+        // A chart drawn twice as wide gives the same times.
         let wide = unit("slow.service (3.290s)", "500.000", "658.096");
-        assert_eq!(read(&picture("400.000", &wide)).0, [("slow.service".to_owned(), 2500, 5790)]);
+        assert_eq!(read(&chart("400.000", &wide)).0, [("slow.service".to_owned(), 2500, 5790)]);
     }
 
     #[test]
-    fn a_start_that_a_message_tells_too_is_one() {
+    fn merges_start_with_its_journal_message() {
         let mut assembly = Assembly::new(Tables::all());
         let text =
-            picture("200.000", &(unit("slow.service (3.290s)", "250.000", "329.048") + &unit("a.service", "300", "0")));
-        super::read(&Part { kind: PartKind::StartChart, name: "plot.svg", bytes: text.as_bytes() }, &mut assembly);
+            chart("200.000", &(unit("slow.service (3.290s)", "250.000", "329.048") + &unit("a.service", "300", "0")));
+        super::read(&Part { kind: PartKind::StartupPlot, name: "plot.svg", bytes: text.as_bytes() }, &mut assembly);
         let chart = assembly.service_transitions[0];
         let event = assembly.text("journal");
-        // The message about the start comes 20 ms late; a restart 10 s later is another one.
+        // The first message is the same start, 20 ms late; the second is a restart 10 s later.
         for late_ns in [20_000_000, 10_000_000_000] {
             let late = |ns: i64| ns + late_ns;
             let row =
                 ServiceTransition { start_ns: late(chart.start_ns), end_ns: chart.end_ns.map(late), event, ..chart };
             assembly.service_transitions.push(row);
         }
-        let trace = crate::unit_account::settled(assembly);
+        let trace = crate::unit_reconciliation::reconciled_trace(assembly);
         let slow: Vec<i64> = trace
             .service_transitions
             .iter()
@@ -172,20 +169,20 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_bar_is_counted_and_what_is_no_unit_is_not() {
+    fn counts_units_without_bar_and_ignores_other_text() {
         let text = "  <text class=\"left\" x=\"5\" y=\"1\">lost.service (1s)</text>\n  <text class=\"left\" x=\"5\" y=\"1\">Generators</text>\n";
-        let (rows, lost) = read(&picture("200.000", text));
+        let (rows, lost) = read(&chart("200.000", text));
         assert_eq!((rows.len(), lost), (0, 1));
-        let (rows, lost) = read(&picture("200.000", &unit("bad.service", "NaN", "1")));
+        let (rows, lost) = read(&chart("200.000", &unit("bad.service", "NaN", "1")));
         assert_eq!((rows.len(), lost), (0, 1));
         assert!(!recognizes("<svg>\n<text>Startup finished in 1s</text>"));
     }
 
     proptest::proptest! {
         #[test]
-        fn any_text_is_read_or_refused(text: String, x in "[0-9e.+-]{0,12}", width in "[0-9e.+-]{0,12}") {
+        fn accepts_any_text(text: String, x in "[0-9e.+-]{0,12}", width in "[0-9e.+-]{0,12}") {
             let _ = read(&text);
-            let _ = read(&picture(&width, &unit("a.service (1s)", &x, &width)));
+            let _ = read(&chart(&width, &unit("a.service (1s)", &x, &width)));
         }
     }
 }
