@@ -13,7 +13,7 @@ use crate::text::why::was;
 /// Writes `report`.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write(report: &WhyReport, out: &mut dyn Write) -> io::Result<()> {
     let mut lines: BTreeMap<String, i64> = BTreeMap::new();
     for stretch in &report.stretches {
@@ -36,7 +36,7 @@ pub fn write(report: &WhyReport, out: &mut dyn Write) -> io::Result<()> {
 /// Writes the call stacks of `flame`.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write_flame(flame: &Flame, out: &mut dyn Write) -> io::Result<()> {
     let mut lines: BTreeMap<String, i64> = BTreeMap::new();
     for stack in flame.stacks() {

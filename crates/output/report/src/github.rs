@@ -10,7 +10,7 @@ use crate::text::gate::{LimitCase, cases, headline};
 /// Writes one command per regression and open limit, and one for the whole.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write(report: &GateReport, out: &mut dyn Write) -> io::Result<()> {
     let file = report
         .configurations

@@ -12,7 +12,7 @@ use onoff_sections::terminal::printable::printable;
 /// Writes the tables.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write(tables: &[StudyTable], out: &mut dyn Write) -> io::Result<()> {
     for (at, table) in tables.iter().enumerate() {
         if at > 0 {
@@ -42,7 +42,7 @@ pub fn write(tables: &[StudyTable], out: &mut dyn Write) -> io::Result<()> {
 /// Writes whether limits were kept: the verdict as a title, then a row for every measure, those first that were not kept.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write_gate(report: &GateReport, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "### {}\n", text(&headline(report)))?;
     writeln!(out, "| | measure | was | is | change | limit |\n| --- | --- | ---: | ---: | ---: | --- |")?;

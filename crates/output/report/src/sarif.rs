@@ -29,7 +29,7 @@ const RULES: [(&str, &str, &str); 2] = [
 /// Writes the report. `version` is the program's.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write(report: &GateReport, version: &str, out: &mut dyn Write) -> io::Result<()> {
     onoff_sections::json::escape::write_indented(&document(report, version), out)?;
     writeln!(out)

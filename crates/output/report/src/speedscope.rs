@@ -42,7 +42,7 @@ struct Profile<'f> {
 /// Writes `flame` under a name.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write(flame: &Flame, name: &str, out: &mut dyn Write) -> io::Result<()> {
     let mut frames = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();

@@ -22,7 +22,7 @@ const FOOT: i64 = 44;
 /// Writes the chains.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write(report: &WhyReport, out: &mut dyn Write) -> io::Result<()> {
     let charts: Vec<(&WhyStretch, Vec<&PathStep>)> =
         report.stretches.iter().take(MAX_INTERVALS).map(|stretch| (stretch, longest(stretch))).collect();

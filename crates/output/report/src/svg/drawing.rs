@@ -25,7 +25,7 @@ pub const SHADES: [&str; 6] = ["#d6e4f7", "#c0d8f0", "#a7cbe9", "#c3e0d0", "#f3e
 /// Opens a picture of this height, on white.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn open(height: i64, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
@@ -36,7 +36,7 @@ pub fn open(height: i64, out: &mut dyn Write) -> io::Result<()> {
 /// Ends a picture.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn close(out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "</svg>")
 }
@@ -44,7 +44,7 @@ pub fn close(out: &mut dyn Write) -> io::Result<()> {
 /// A line of text with its baseline at `y`.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn line(x: i64, y: i64, look: &str, text: &str, out: &mut dyn Write) -> io::Result<()> {
     line_at(x as f64, y, look, text, out)
 }
@@ -52,7 +52,7 @@ pub fn line(x: i64, y: i64, look: &str, text: &str, out: &mut dyn Write) -> io::
 /// The same between whole places.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn line_at(x: f64, y: i64, look: &str, text: &str, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, r##"<text x="{x:.1}" y="{y}" {look}>{}</text>"##, escaped(&shortened(text, LINE_CHARACTERS)))
 }
@@ -60,7 +60,7 @@ pub fn line_at(x: f64, y: i64, look: &str, text: &str, out: &mut dyn Write) -> i
 /// The lines of an axis from 0 to `length_ns` between two heights, each with its time below it.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn axis(
     length_ns: i64,
     place: impl Fn(i64) -> f64,
@@ -78,7 +78,7 @@ pub fn axis(
 /// A box, with what a pointer is told of it.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn area(
     (x, y): (f64, i64),
     (wide, tall): (f64, i64),

@@ -17,7 +17,7 @@ const MAX_BOXES: usize = 6_000;
 /// Writes a flame graph under a title; `of` says what its time is.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write(flame: &Flame, title: &str, of: &str, out: &mut dyn Write) -> io::Result<()> {
     let arranged = flame.arranged(flame.total_ns / MIN_SHARE);
     let drawn = &arranged[..arranged.len().min(MAX_BOXES)];

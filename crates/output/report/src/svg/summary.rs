@@ -18,7 +18,7 @@ const LABEL_CHARACTERS: usize = 42;
 /// Writes the picture.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
     let rows = &summary.rows[..summary.rows.len().min(MAX_ROWS)];
     let left_out = summary.rows.len() - rows.len();

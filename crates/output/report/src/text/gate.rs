@@ -16,7 +16,7 @@ use onoff_sections::table::Value;
 /// Writes the report.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write(report: &GateReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
     let style = style(report.verdict);
     writeln!(out, "{style}{}{style:#}", headline(report))?;

@@ -23,7 +23,7 @@ const MAX_EVIDENCE: usize = 4;
 /// Writes the answer.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write(answer: &ImageAnswer, top: usize, out: &mut dyn Write) -> io::Result<()> {
     let ImageAnswer { image: report, audit, overlay, unreadable } = answer;
     headline(report, audit, out)?;
@@ -427,7 +427,7 @@ fn hive_notes(hive: &HiveReport) -> String {
 /// Writes what changed between two images.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write_comparison(comparison: &ImageComparison, top: usize, out: &mut dyn Write) -> io::Result<()> {
     let changes = &comparison.changes;
     writeln!(out, "{HEADLINE}{}.{HEADLINE:#}", counted(changes.len() as u64, "change"))?;

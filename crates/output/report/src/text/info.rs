@@ -8,14 +8,14 @@ use onoff_trace::ClockConversion;
 use super::losses;
 use super::quantity::{count, counted, duration, size};
 use super::style::{HEADLINE, QUIET};
-use super::transition::named;
+use super::transition::session_name;
 use onoff_sections::section::{self, Cell, Heading, Section};
 use onoff_sections::table::Value;
 
 /// Writes the summary.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write(summary: &RecordingSummary, top: usize, out: &mut dyn Write) -> io::Result<()> {
     write_recording(summary, out)?;
     write_machine(summary, out)?;
@@ -31,7 +31,7 @@ fn write_recording(summary: &RecordingSummary, out: &mut dyn Write) -> io::Resul
         "{HEADLINE}{} over {}, recorded by {}.{HEADLINE:#}",
         counted(summary.events, "event"),
         duration(summary.duration_ns.saturating_sub(summary.start_ns)),
-        named(&summary.recorder)
+        session_name(&summary.recorder)
     )?;
     let mut rows: Vec<(String, String)> = Vec::new();
     let mut row = |name: &str, text: String| rows.push((name.to_owned(), text));

@@ -18,7 +18,7 @@ use onoff_sections::table::Value;
 /// Writes the report.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write(report: &IoReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
     headline(report, out)?;
     findings(report, top, out)?;
@@ -464,7 +464,7 @@ fn notes(report: &IoReport, out: &mut dyn Write) -> io::Result<()> {
 /// Writes the comparison of two recordings.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write_comparison(comparison: &IoComparison, out: &mut dyn Write) -> io::Result<()> {
     section::text::write(&changes(comparison), out)
 }

@@ -1,4 +1,4 @@
-//! Text for people: aligned, worst first, times readable.
+//! The text reports: headline first, then tables with the slowest items first.
 
 pub mod bar;
 pub mod boot;

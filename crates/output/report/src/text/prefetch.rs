@@ -43,7 +43,7 @@ pub fn rows(report: &PrefetchReport, rows: PrefetchRows) -> Section<'_> {
 /// Writes the report.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write(report: &PrefetchReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
     headline(report, out)?;
     let sections = [plans(report, top), files(report, top)].into_iter().filter(|section| !section.is_empty());

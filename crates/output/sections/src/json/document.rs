@@ -128,7 +128,7 @@ struct Whole<'r, D> {
 /// Writes the document made from `recordings`, indented, with a line end.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write<D: Document>(recordings: &[Provenance], document: &D, out: &mut dyn Write) -> io::Result<()> {
     let onoff =
         DocumentHeader { version: env!("CARGO_PKG_VERSION"), schema: SCHEMA_VERSION, document: D::NAME, recordings };

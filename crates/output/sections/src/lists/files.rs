@@ -136,7 +136,7 @@ fn write_flushes(flushes: &[FileFlush], out: &mut dyn Write) -> io::Result<()> {
         .note(note)
         .top(FLUSHES)
         .time("start_ns", "at", |flush| Value::Time(flush.start_ns))
-        .quantity("duration_ns", "took", |flush| Cell::duration_or_dash(flush.duration_ns))
+        .quantity("duration_ns", "duration", |flush| Cell::duration_or_dash(flush.duration_ns))
         .name("process", "process", 28, process)
         .name("path", "path", 64, |flush| Value::text(flush.path.as_str()))
         .column(Heading::quantity("disk_flushes", "of the device").sparse(), |flush| Value::Count(flush.disk_flushes))

@@ -14,7 +14,7 @@ use crate::terminal::quantity::counted;
 /// Writes the section: title, the rows that text shows, the others folded, sentences.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write(section: &Section<'_>, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "<section>")?;
     if !section.title.is_empty() {

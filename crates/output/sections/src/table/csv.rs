@@ -9,7 +9,7 @@ use crate::terminal::printable::printable;
 /// Writes the rows of `report`.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write<T: TableReport>(report: &T, out: &mut dyn Write) -> io::Result<()> {
     let columns = report.columns();
     let mut rows = Rows::begin(columns.iter().map(|column| column.name), out)?;
@@ -27,7 +27,7 @@ impl<'o> Rows<'o> {
     /// Begins with the line of names.
     ///
     /// # Errors
-    /// What `out` answers.
+    /// Errors of `out`.
     pub fn begin<'n>(names: impl IntoIterator<Item = &'n str>, out: &'o mut dyn Write) -> io::Result<Self> {
         let mut rows = csv::WriterBuilder::new().from_writer(out);
         rows.write_record(names).map_err(unwrapped)?;

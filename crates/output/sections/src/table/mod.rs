@@ -106,13 +106,13 @@ pub trait TableReport: Serialize {
     /// The text before the table: the answer. There were `rows` rows before any was cut off.
     ///
     /// # Errors
-    /// What `out` answers.
+    /// Errors of `out`.
     fn write_before(&self, rows: usize, out: &mut dyn Write) -> io::Result<()>;
 
     /// The text after the table: further lists, what was missing, what was lost.
     ///
     /// # Errors
-    /// What `out` answers.
+    /// Errors of `out`.
     fn write_after(&self, out: &mut dyn Write) -> io::Result<()>;
 }
 

@@ -11,7 +11,7 @@ use super::style::{DOUBT, QUIET, TITLE, of_severity};
 /// Writes the losses, gravest first, each with its help; one quiet line when there are none.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write(losses: &Losses, out: &mut dyn Write) -> io::Result<()> {
     if losses.is_empty() {
         return writeln!(out, "{QUIET}Nothing was lost.{QUIET:#}");
@@ -45,7 +45,7 @@ pub fn touching<'n>(names: impl IntoIterator<Item = &'n str>) -> Option<String> 
 /// Writes that line.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write_touching(names: &[String], out: &mut dyn Write) -> io::Result<()> {
     match touching(names.iter().map(String::as_str)) {
         Some(line) => writeln!(out, "  {DOUBT}{line}{DOUBT:#}"),

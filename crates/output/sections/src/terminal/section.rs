@@ -7,7 +7,7 @@ use super::style::{QUIET, TITLE};
 /// A section's title, after an empty line.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn title(text: &str, note: &str, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)?;
     if note.is_empty() {

@@ -111,7 +111,7 @@ impl Table {
     /// is wrapped, then columns go to a second line under the row.
     ///
     /// # Errors
-    /// What `out` answers.
+    /// Errors of `out`.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let natural: Vec<usize> = (0..self.columns.len()).map(|at| self.width(at)).collect();
         let mut shown: Vec<usize> = (0..self.columns.len())

@@ -32,7 +32,7 @@ const MIN_SHOWN_NS: u64 = 1_000_000;
 /// Writes the comparison.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write(comparison: &Comparison, top: usize, out: &mut dyn Write) -> io::Result<()> {
     headline::write(comparison, out)?;
     configurations(&comparison.configurations, out)?;

@@ -14,7 +14,7 @@ use onoff_sections::table::Value;
 /// Writes a table of the runs of `configurations`, a row each; `comparison` is theirs and says what was not compared.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write(configurations: &[Configuration], comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     let measures = comparison.measures.iter().filter(|measure| measure.category.keeps_order());
     let rows = configurations.iter().zip(&comparison.configurations).flat_map(|(configuration, summary)| {

@@ -12,7 +12,7 @@ use onoff_sections::table::Value;
 /// Writes every rule, one row each.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn list(rules: &[Rule], out: &mut dyn Write) -> io::Result<()> {
     let rules = Section::of("rules", "", rules)
         .name("code", "code", 60, |rule| Value::text(rule.code))
@@ -24,7 +24,7 @@ pub fn list(rules: &[Rule], out: &mut dyn Write) -> io::Result<()> {
 /// Writes what a rule finds, why, and when it is wrong.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn explain(rule: &Rule, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{TITLE}{}{TITLE:#}  {QUIET}{}{QUIET:#}", rule.code, rule.title)?;
     for section in rule.describe().sections {

@@ -13,7 +13,7 @@ use onoff_sections::table::Value;
 /// Writes the comparison.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write_comparison(comparison: &FirmwareComparison, top: usize, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{HEADLINE}{}{HEADLINE:#}", answer(comparison))?;
     if let Some(sentence) = grown(comparison) {

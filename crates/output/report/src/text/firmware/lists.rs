@@ -12,8 +12,8 @@ pub(super) fn gaps(report: &FirmwareReport, top: usize) -> Section<'_> {
     Section::of("gaps", "Unmeasured gaps", &report.gaps)
         .note("time that only a phase accounts for")
         .top(top)
-        .quantity("duration_ns", "took", |gap| Value::Duration(gap.duration_ns))
-        .time("start_ns", "begins", |gap| Cell::since(gap.start_ns, 0))
+        .quantity("duration_ns", "duration", |gap| Value::Duration(gap.duration_ns))
+        .time("start_ns", "start", |gap| Cell::since(gap.start_ns, 0))
         .name("phase", "in", 10, |gap| Value::text(&gap.phase))
         .name("", "after the", 48, move |gap| edge(&gap.after, gap, &gap.module_before))
         .name("", "until the", 48, move |gap| edge(&gap.before, gap, &gap.module_after))
@@ -89,6 +89,6 @@ pub(super) fn lengths(report: &FirmwareReport, top: usize) -> Section<'_> {
             let text = if length.text.is_empty() { length.work.as_str() } else { &length.text };
             Cell::shown(Value::text(length.work.as_str()), text.replace('_', " "))
         })
-        .quantity("duration_ns", "took", |length| Value::Duration(length.duration_ns))
+        .quantity("duration_ns", "duration", |length| Value::Duration(length.duration_ns))
         .done()
 }

@@ -23,7 +23,7 @@ pub use headline::sentences;
 /// Writes the report.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write(report: &FirmwareReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
     headline::write(report, out)?;
     let lists = [

@@ -39,9 +39,9 @@ pub(super) fn stages(report: &FirmwareReport) -> Option<Section<'_>> {
         .name("name", "stage", 20, |row| {
             Cell::shown(Value::text(row.name.as_str()), stage(row.name)).styled(style(row.duration_ns))
         })
-        .time("start_ns", "begins", |row| Cell::since(row.start_ns, 0))
-        .time("end_ns", "ends", |row| Cell::since(row.end_ns, 0))
-        .quantity("duration_ns", "took", |row| Value::Duration(row.duration_ns).styled(style(row.duration_ns)))
+        .time("start_ns", "start", |row| Cell::since(row.start_ns, 0))
+        .time("end_ns", "end", |row| Cell::since(row.end_ns, 0))
+        .quantity("duration_ns", "duration", |row| Value::Duration(row.duration_ns).styled(style(row.duration_ns)))
         .quantity("share_percent", "share", |row| Value::Percent(share(row.duration_ns, end_ns)))
         .name("", "", AXIS_CELLS, |row| Cell::words(BAR, axis.bar(row.start_ns, row.end_ns)))
         .name("ended_by", "ended when", 60, |row| {
@@ -71,9 +71,9 @@ pub(super) fn phases(report: &FirmwareReport) -> Option<Section<'_>> {
             let indent = if phase.inside.is_empty() { "" } else { "  " };
             Cell::shown(Value::text(&phase.name), format!("{indent}{}", phase.name))
         })
-        .time("start_ns", "begins", |phase| Cell::since(phase.start_ns, 0))
-        .time("end_ns", "ends", |phase| Cell::since(phase.end_ns, 0))
-        .quantity("duration_ns", "took", |phase| Value::Duration(phase.duration_ns))
+        .time("start_ns", "start", |phase| Cell::since(phase.start_ns, 0))
+        .time("end_ns", "end", |phase| Cell::since(phase.end_ns, 0))
+        .quantity("duration_ns", "duration", |phase| Value::Duration(phase.duration_ns))
         .quantity("share_percent", "share", |phase| {
             Value::of(report.intervals.time1_ns, |time1| Value::Percent(share(phase.duration_ns, time1)))
         })

@@ -29,8 +29,8 @@ pub(super) fn section(boot: &NetworkBoot, top: usize) -> Option<Section<'_>> {
             let style = if download.status.is_some_and(|status| status >= 400) { MISSING } else { QUIET };
             Value::id(download.status).styled(style)
         })
-        .time("start_ns", "begins", |download| Cell::since(download.start_ns, boot.start_ns))
-        .quantity("duration_ns", "took", |download| Value::Duration(download.duration_ns))
+        .time("start_ns", "start", |download| Cell::since(download.start_ns, boot.start_ns))
+        .quantity("duration_ns", "duration", |download| Value::Duration(download.duration_ns))
         .quantity("lookup_ns", "look-up", move |download| time(download.lookup_ns))
         .quantity("connect_ns", "connect", move |download| time(download.connect_ns))
         .quantity("tls_ns", "TLS", move |download| time(download.tls_ns))

@@ -35,7 +35,7 @@ pub struct NetbootTextOptions {
 /// Writes the report.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write(report: &NetbootReport, options: &NetbootTextOptions, out: &mut dyn Write) -> io::Result<()> {
     let shown = report.boots.len().min(options.top.max(1));
     if report.boots.len() > 1 {
@@ -70,8 +70,8 @@ fn overview(report: &NetbootReport, out: &mut dyn Write) -> io::Result<()> {
     let boots = Section::of("network_boots", "", &report.boots)
         .name("client", "client", 24, |boot| Value::Text(name(&boot.client).into()))
         .name("address", "address", 40, |boot| Value::text(boot.client.addresses.first().map_or("", String::as_str)))
-        .time("start_ns", "begins", |boot| Cell::since(boot.start_ns, 0))
-        .quantity("duration_ns", "took", |boot| Value::Duration(boot.duration_ns))
+        .time("start_ns", "start", |boot| Cell::since(boot.start_ns, 0))
+        .quantity("duration_ns", "duration", |boot| Value::Duration(boot.duration_ns))
         .quantity("files", "files", |boot| Value::Count(boot.total.files))
         .quantity("bytes", "loaded", |boot| Value::Bytes(boot.total.bytes))
         .name("outcome", "outcome", 40, |boot| Value::Text(outcome(boot).into()))

@@ -30,9 +30,9 @@ pub(super) fn section(boot: &NetworkBoot) -> Section<'_> {
     let style = |stage: &Stage| if Some(stage.duration_ns) == longest_ns { WORST } else { BAR };
     Section::of("stages", "Stages", shown)
         .name("kind", "stage", 16, |stage| Value::text(stage.kind.as_str()))
-        .time("start_ns", "begins", |stage| Cell::since(stage.start_ns, boot.start_ns))
+        .time("start_ns", "start", |stage| Cell::since(stage.start_ns, boot.start_ns))
         .data("end_ns", |stage| Value::Time(stage.end_ns))
-        .quantity("duration_ns", "took", |stage| Value::Duration(stage.duration_ns))
+        .quantity("duration_ns", "duration", |stage| Value::Duration(stage.duration_ns))
         .quantity("share_percent", "share", |stage| Value::Percent(stage.share_percent))
         .name("", "", BAR_CELLS, |stage| Cell::words(style(stage), axis.bar(stage.start_ns, stage.end_ns)))
         .name("detail", "", 64, |stage| match stage.kind {

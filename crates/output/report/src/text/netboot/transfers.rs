@@ -42,8 +42,8 @@ fn list(boot: &NetworkBoot, shown: &[&FileTransfer], out: &mut dyn Write) -> io:
     let when = |file: &FileTransfer, text: String| words(if file.counts.blocks > 0 { text } else { String::new() });
     let section = Section::of("transfers", "", shown.iter().copied())
         .name("file", "file", 40, |file| Value::Text(file_name(&file.file).into()))
-        .time("request_ns", "begins", |file| words(duration(file.request_ns.saturating_sub(boot.start_ns))))
-        .quantity("duration_ns", "took", |file| Value::Duration(file.end_ns.saturating_sub(file.request_ns)))
+        .time("request_ns", "start", |file| words(duration(file.request_ns.saturating_sub(boot.start_ns))))
+        .quantity("duration_ns", "duration", |file| Value::Duration(file.end_ns.saturating_sub(file.request_ns)))
         .quantity("bytes", "size", |file| when(file, size(file.counts.bytes)))
         .quantity("bytes_per_s", "per s", |file| {
             when(file, file.bytes_per_s.map_or(String::new(), |rate| size(rate as u64)))

@@ -49,7 +49,7 @@ impl Default for WhyTextOptions {
 /// Writes the report.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write(report: &WhyReport, options: &WhyTextOptions, out: &mut dyn Write) -> io::Result<()> {
     for (at, stretch) in report.stretches.iter().enumerate() {
         if at > 0 {
