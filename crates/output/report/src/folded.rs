@@ -8,7 +8,7 @@ use onoff_blame::waits::{PathStep, StepKind};
 use onoff_blame::why::{WhyReport, WhyStretch};
 use onoff_lists::flame::Flame;
 
-use crate::text::why::was;
+use crate::text::why::state;
 
 /// Writes `report`.
 ///
@@ -71,7 +71,7 @@ fn line(root: &str, step: &PathStep) -> String {
         line.push_str(&frame(&stack.label()));
     }
     line.push(';');
-    line.push_str(was(step.kind));
+    line.push_str(state(step.kind));
     if let (Some(service), StepKind::ServiceDependency) = (&step.service, step.kind) {
         line.push(' ');
         line.push_str(&frame(&service.name));

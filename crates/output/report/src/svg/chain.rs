@@ -70,7 +70,7 @@ fn chart(stretch: &WhyStretch, steps: &[&PathStep], top: i64, out: &mut dyn Writ
     };
     drawing::line(MARGIN, top + 28, HEADLINE, &format!("{title}: {}", duration(path.duration_ns)), out)?;
     let kinds: Vec<String> =
-        path.kinds.iter().map(|share| format!("{} {}", why::was(share.kind), duration(share.ns))).collect();
+        path.kinds.iter().map(|share| format!("{} {}", why::state(share.kind), duration(share.ns))).collect();
     drawing::line(MARGIN, top + 48, QUIET, &kinds.join(", "), out)?;
     let room = (WIDTH - 2 * MARGIN) as f64;
     let place = |ns: i64| MARGIN as f64 + drawing::share(ns.saturating_sub(path.start_ns), path.duration_ns) * room;

@@ -17,7 +17,7 @@ use crate::text::machine::machine;
 use crate::text::printable::printable;
 use crate::text::quantity::{counted, duration, percent, share};
 use crate::text::style::{HEADLINE, QUIET, WORST, styled};
-use crate::text::why::account::culprit;
+use crate::text::why::account::culprit_of;
 
 /// Minimum share of its phase, in percent, for a service, driver or process to be named.
 const NOTABLE_SHARE: f64 = 10.0;
@@ -105,7 +105,7 @@ fn write_longest(report: &BootReport, phase: &Phase, out: &mut dyn Write) -> io:
     }
     sentence += ".";
     if let Some(first) = report.first_culprit() {
-        sentence += &format!(" {}", culprit(first));
+        sentence += &format!(" {}", culprit_of(first, phase.name.as_str()));
         return writeln!(out, "{}", styled(WORST, sentence));
     }
     let notable = |ns: i64| share(ns, length) >= NOTABLE_SHARE;

@@ -1,4 +1,4 @@
-//! What to change, for a person: the answer first, then each finding with its evidence and advice.
+//! The text report of `diagnose`: the headline, then each finding with its evidence and advice.
 
 mod findings;
 mod headline;
@@ -15,7 +15,7 @@ use super::losses;
 use super::machine::machine;
 use super::style::QUIET;
 
-/// Writes what was found.
+/// Writes the report.
 ///
 /// # Errors
 /// Errors of `out`.
@@ -24,7 +24,7 @@ pub fn write(diagnosis: &Diagnosis, recording: &RecordingSummary, top: usize, ou
     writeln!(out, "{QUIET}{}{QUIET:#}", machine(recording, None))?;
     findings::caveats(diagnosis, out)?;
     findings::write(diagnosis, top, out)?;
-    findings::not_checked(diagnosis, out)?;
+    findings::unchecked_rules(diagnosis, out)?;
     writeln!(out)?;
     losses::write(&diagnosis.losses, out)
 }

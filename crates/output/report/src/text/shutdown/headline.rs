@@ -67,8 +67,11 @@ fn answer(report: &ShutdownReport) -> String {
         }
         (None, _) => format!("{what} took at least {}", duration(report.total_at_least_ns)),
     };
-    if let Some(longest) =
-        report.details.longest.as_ref().filter(|longest| is_in_first_sentence(longest) && !is_covered_by_culprit(report, longest))
+    if let Some(longest) = report
+        .details
+        .longest
+        .as_ref()
+        .filter(|longest| is_in_first_sentence(longest) && !is_covered_by_culprit(report, longest))
     {
         sentence += &format!("; {}", describe(longest).replacen(',', " took", 1));
         sentence = with_of_it(sentence);
@@ -133,11 +136,8 @@ fn parts(report: &ShutdownReport) -> Option<String> {
     }
     if between > 0 {
         let whole = report.total_ns.unwrap_or(report.total_at_least_ns);
-        sentence += &format!(
-            ", other {} ({})",
-            duration(between),
-            percent(crate::text::quantity::share(between, whole))
-        );
+        sentence +=
+            &format!(", other {} ({})", duration(between), percent(crate::text::quantity::share(between, whole)));
     }
     Some(sentence + ".")
 }

@@ -10,7 +10,7 @@ use onoff_transitions::suspend::{PowerDevice, PowerNotification, PowerTotal, Pow
 use crate::text::printable::printable;
 use crate::text::quantity::{capitalized, duration, duration_or_dash, percent, share};
 use crate::text::style::{HEADLINE, WORST, styled};
-use crate::text::why::account::culprit;
+use crate::text::why::account::culprit_of;
 
 /// Minimum share of its phase, in percent, for an application, service or device to be named.
 const NOTABLE_SHARE: f64 = 10.0;
@@ -118,7 +118,7 @@ fn longest(transition: &PowerTransition) -> Option<String> {
         if let Some(cause) = cause(transition, phase).filter(|cause| cause.contains("did not respond")) {
             sentence += &format!(": {cause}");
         }
-        return Some(format!("{sentence}. {}", culprit(first)));
+        return Some(format!("{sentence}. {}", culprit_of(first, phase.name.as_str())));
     }
     match cause(transition, phase) {
         Some(cause) => sentence += &format!(": {cause}."),

@@ -34,7 +34,10 @@ fn of_several_machines(boots: &[RecordedBoot]) -> bool {
 pub(super) fn machine_note(boots: &[RecordedBoot]) -> Option<String> {
     let read = boots.iter().find(|boot| boot.read)?;
     of_several_machines(boots).then(|| {
-        format!("This boot is of {}; the recording also has boots of other computers (see --list-boots).", printable(machine(read)))
+        format!(
+            "This boot is of {}; the recording also has boots of other computers (see --list-boots).",
+            printable(machine(read))
+        )
     })
 }
 

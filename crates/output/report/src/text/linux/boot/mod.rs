@@ -71,7 +71,9 @@ fn drivers<'a>(report: &'a LinuxBootReport, top: usize, named: &[String]) -> Opt
     let sums = report.details.drivers.iter().filter(|driver| driver.operations > 1 && driver.duration_ns > 0);
     let sums: Vec<String> = sums
         .take(3)
-        .map(|driver| format!("{} {} in {} operations", driver.name, duration(driver.duration_ns), count(driver.operations)))
+        .map(|driver| {
+            format!("{} {} in {} operations", driver.name, duration(driver.duration_ns), count(driver.operations))
+        })
         .collect();
     let sums = (!sums.is_empty()).then(|| format!("Largest sums: {}.", printable(&sums.join(", "))));
     Some(section.line_if(QUIET, sums).touched_by(&report.details.devices_touched_by, named))

@@ -29,19 +29,16 @@ pub(super) fn section(report: &LinuxBootReport) -> Option<Section<'_>> {
     let is_shown = |(at, step): &(usize, &UnitPathStep)| *at == 0 || *at == last || !is_brief(step);
     let steps: Vec<&UnitPathStep> = path.steps.iter().enumerate().filter(is_shown).map(|(_, step)| step).collect();
     let hidden = path.steps.len() - steps.len();
-    let hidden = (hidden > 0)
-        .then(|| format!("Not shown: {} of less than {} ms each.", counted(hidden as u64, "unit"), NOTABLE_NS / 1_000_000));
+    let hidden = (hidden > 0).then(|| {
+        format!("Not shown: {} of less than {} ms each.", counted(hidden as u64, "unit"), NOTABLE_NS / 1_000_000)
+    });
     let style = |step: &UnitPathStep| match step.duration_ns > 0 && Some(step.duration_ns) == longest {
         true => WORST,
         false => Style::new(),
     };
     let gap_style = |gap_ns| if gap_ns >= NOTABLE_GAP_NS { DOUBT } else { Style::new() };
     let section = Section::of("path", format!("Critical path to {}", target.unit), steps)
-        .note(format!(
-            "{} in units, {} between them",
-            duration(path.units_ns),
-            duration(path.gaps_ns)
-        ))
+        .note(format!("{} in units, {} between them", duration(path.units_ns), duration(path.gaps_ns)))
         .name("unit", "unit", 44, |step| Value::text(&step.unit).styled(style(step)))
         .time("start_ns", "start", |step| Cell::since(step.start_ns, 0))
         .quantity("gap_ns", "gap before", |step| {

@@ -23,8 +23,7 @@ pub(super) fn write(report: &LinuxShutdownReport, out: &mut dyn Write) -> io::Re
         writeln!(out, "{}", styled(WORST, describe(longest)))?;
     }
     if !report.details.killed.is_empty() {
-        let text =
-            format!("{} killed after the timeout.", counted(report.details.killed.len() as u64, "process"));
+        let text = format!("{} killed after the timeout.", counted(report.details.killed.len() as u64, "process"));
         writeln!(out, "{}", styled(DOUBT, text))?;
     }
     if let Some(sentence) = parts(report) {

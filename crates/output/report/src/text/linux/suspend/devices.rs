@@ -114,8 +114,7 @@ const fn reason(because: CallbackReason) -> &'static str {
 
 pub(super) fn tasks(sleep: &LinuxSleep, top: usize) -> Option<Section<'_>> {
     let tasks = &sleep.details.tasks;
-    let note =
-        format!("{} frozen, slowest first", counted(tasks.len() as u64, "task"));
+    let note = format!("{} frozen, slowest first", counted(tasks.len() as u64, "task"));
     let back = sleep.details.resume.start_ns;
     Section::of("tasks", "Frozen tasks", tasks.iter().rev())
         .note(note)

@@ -261,8 +261,7 @@ fn write_image(sleep: &LinuxSleep, out: &mut dyn Write) -> io::Result<()> {
     if let Some(pages) = image.pages.filter(|&pages| pages > 0) {
         parts.push(format!("{} pages", count(pages.unsigned_abs())));
     }
-    for (what, ns) in
-        [("memory freed in", image.create_ns), ("written in", image.write_ns), ("read in", image.read_ns)]
+    for (what, ns) in [("memory freed in", image.create_ns), ("written in", image.write_ns), ("read in", image.read_ns)]
     {
         if let Some(ns) = ns {
             parts.push(format!("{what} {}", duration(ns)));
