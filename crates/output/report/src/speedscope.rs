@@ -1,4 +1,4 @@
-//! Call stacks as a file for [speedscope](https://www.speedscope.app/file-format-schema.json): a profile of samples whose weights are
+//! Call stacks in the [speedscope](https://www.speedscope.app/file-format-schema.json) format: a sampled profile with weights in
 //! nanoseconds.
 
 use std::collections::HashMap;
@@ -39,7 +39,7 @@ struct Profile<'f> {
     weights: Vec<i64>,
 }
 
-/// Writes `flame` under a name.
+/// Writes `flame` as a profile with the given name.
 ///
 /// # Errors
 /// Errors of `out`.

@@ -1,5 +1,7 @@
 //! CPU and disk usage by phase.
 
+use std::collections::{HashMap, HashSet};
+
 use onoff_evidence::Certainty;
 use onoff_transitions::{Phase, PhaseName};
 use onoff_usage::cpu::{CpuSource, CpuUsage, ProcessCpu};
@@ -45,8 +47,9 @@ fn processors<'p>(phases: &[&'p Phase], named: &[String]) -> Option<Section<'p>>
     };
     let top_processes = |cpu: &CpuUsage| {
         let notable = |process: &&ProcessCpu| share(process.cpu_ns, cpu.busy_ns) >= NOTABLE_PERCENT;
+        let process_names = ProcessNames::of(cpu.by_process.iter().map(|one| (one.image.as_str(), one.pid)));
         let name = |process: &ProcessCpu| {
-            format!("{} {}", process_name(&process.image, process.pid), duration(process.cpu_ns))
+            format!("{} {}", process_names.name(&process.image, process.pid), duration(process.cpu_ns))
         };
         let names: Vec<String> = cpu.by_process.iter().filter(notable).take(NAMES).map(name).collect();
         names.join(", ")
@@ -111,6 +114,24 @@ fn top_files(disk: &DiskUsage) -> String {
         })
         .collect();
     names.join(", ")
+}
+
+/// Names of processes in one list, with ids only where several processes share a name.
+pub(super) struct ProcessNames<'a> {
+    shared: HashSet<&'a str>,
+}
+
+impl<'a> ProcessNames<'a> {
+    pub(super) fn of(processes: impl IntoIterator<Item = (&'a str, Option<u32>)>) -> Self {
+        let mut first: HashMap<&str, Option<u32>> = HashMap::new();
+        let processes = processes.into_iter();
+        let shared = processes.filter(|&(image, pid)| *first.entry(image).or_insert(pid) != pid);
+        Self { shared: shared.map(|(image, _)| image).collect() }
+    }
+
+    pub(super) fn name(&self, image: &str, pid: Option<u32>) -> String {
+        process_name(image, pid.filter(|_| image.is_empty() || self.shared.contains(image)))
+    }
 }
 
 /// `svchost.exe (536)`, or less if the name or the id is unknown.

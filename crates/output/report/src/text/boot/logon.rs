@@ -7,6 +7,7 @@ use onoff_transitions::boot::{BootReport, TrainingState};
 
 use crate::text::quantity::{count, duration};
 use crate::text::style::QUIET;
+use crate::text::usage::ProcessNames;
 use onoff_sections::section::{Cell, Section};
 use onoff_sections::table::Value;
 
@@ -76,6 +77,7 @@ fn video_row<'a>(what: &'static str, span: &'a Span) -> Option<Row<'a>> {
 
 fn startup_programs(report: &BootReport, top: usize) -> Option<Section<'_>> {
     let programs = &report.details.startup_applications.programs;
+    let names = ProcessNames::of(programs.iter().map(|program| (program.image.as_str(), program.process_pid)));
     Section::of("startup_programs", "Startup programs", programs)
         .note(format!("{}, most expensive first", count(programs.len() as u64)))
         .top(top)
@@ -87,7 +89,7 @@ fn startup_programs(report: &BootReport, top: usize) -> Option<Section<'_>> {
         // The process differs from the program where a command starts another one.
         .name("image", "", 40, |program| {
             let process = match program.process_pid {
-                Some(pid) => format!("{} ({pid})", program.image),
+                Some(pid) => names.name(&program.image, Some(pid)),
                 None => "no process found".to_owned(),
             };
             Cell::shown(Value::text(&program.image), process).styled(QUIET)

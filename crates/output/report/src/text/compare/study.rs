@@ -33,6 +33,8 @@ pub fn number(study: &StudyTable, cell: &StudyCell) -> String {
         CellUnit::Time => format!("{number:.decimals$}"),
         CellUnit::Mebibytes => format!("{number:.1} MiB"),
         CellUnit::Count => format!("{number:.0}"),
+        CellUnit::Percent if number == 0.0 => "0 %".to_owned(),
+        CellUnit::Percent if number.abs() < 0.05 => "<0.1 %".to_owned(),
         CellUnit::Percent => format!("{number:.1} %"),
     }
 }

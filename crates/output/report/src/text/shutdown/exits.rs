@@ -4,18 +4,19 @@ use onoff_transitions::shutdown::{ProcessExit, ShutdownReport};
 
 use crate::text::quantity::{count, duration};
 use crate::text::style::{DOUBT, QUIET};
-use crate::text::usage::process_name;
+use crate::text::usage::ProcessNames;
 use onoff_sections::section::{Cell, Section};
 use onoff_sections::table::Value;
 
 pub(super) fn section<'a>(report: &'a ShutdownReport, top: usize, named: &[String]) -> Option<Section<'a>> {
     let exits = &report.details.exits;
     let (last, length) = exits.processes.last().zip(exits.duration_ns)?;
+    let names = ProcessNames::of(exits.processes.iter().map(|exit| (exit.image.as_str(), Some(exit.pid))));
     let note = format!(
         "{} exited within {}; last: {}; {} still running at the end of the recording",
         count(exits.processes.len() as u64),
         duration(length),
-        process_name(&last.image, Some(last.pid)),
+        names.name(&last.image, Some(last.pid)),
         count(exits.still_running),
     );
     let mut rows: Vec<&ProcessExit> = exits.processes.iter().collect();
@@ -26,7 +27,7 @@ pub(super) fn section<'a>(report: &'a ShutdownReport, top: usize, named: &[Strin
         .note(note)
         .top(if is_only_evidence { top } else { 0 })
         .name("image", "process", 40, |exit| {
-            Cell::shown(Value::text(&exit.image), process_name(&exit.image, Some(exit.pid)))
+            Cell::shown(Value::text(&exit.image), names.name(&exit.image, Some(exit.pid)))
         })
         .data("pid", |exit| Value::Id(exit.pid.into()))
         .data("session", |exit| Value::id(exit.session))

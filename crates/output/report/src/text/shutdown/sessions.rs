@@ -7,7 +7,7 @@ use onoff_usage::units::{ServiceNotification, TimeOut, TimeOutKind, Unit};
 use crate::text::printable::printable;
 use crate::text::quantity::{counted, duration, duration_or_dash};
 use crate::text::style::{QUIET, WORST};
-use crate::text::usage::process_name;
+use crate::text::usage::ProcessNames;
 use onoff_sections::section::{Cell, Section};
 use onoff_sections::table::Value;
 
@@ -35,11 +35,12 @@ fn of_session<'a>(report: &'a ShutdownReport, session: &'a SessionEnd, top: usiz
     let mut applications: Vec<&ApplicationEnd> = session.applications.iter().collect();
     applications.sort_by_key(|row| (std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)), row.start_ns));
     let origin_ns = report.details.starts.time_ns.unwrap_or(0);
+    let names = ProcessNames::of(session.applications.iter().map(|row| (row.name.as_str(), row.pid)));
     Section::of("applications", name, applications)
         .note(note)
         .top(top)
         .data("session", |_| Value::id(session.session))
-        .name("image", "application", 40, |row| Cell::shown(Value::text(&row.name), process_name(&row.name, row.pid)))
+        .name("image", "application", 40, |row| Cell::shown(Value::text(&row.name), names.name(&row.name, row.pid)))
         .data("pid", |row| Value::id(row.pid))
         .quantity("duration_ns", "duration", |row| took(row.duration_ns, !row.details.time_outs.is_empty()))
         .time("start_ns", "notified", |row| Cell::since(row.start_ns, origin_ns))
@@ -104,6 +105,7 @@ pub(super) fn services<'a>(report: &'a ShutdownReport, top: usize, named: &[Stri
         (row.time_out.is_none(), std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)), row.start_ns)
     });
     let origin_ns = report.details.starts.time_ns.unwrap_or(0);
+    let names = ProcessNames::of(report.units.iter().map(|row| (row.image.as_str(), row.pid)));
     let section = Section::of("services", "Services", services)
         .note(note)
         .top(top.max(unresponsive))
@@ -120,7 +122,7 @@ pub(super) fn services<'a>(report: &'a ShutdownReport, top: usize, named: &[Stri
             let first = row.notification == ServiceNotification::PreShutdown;
             Cell::words(QUIET, if first { "preshutdown" } else { "" })
         })
-        .name("image", "host", 40, |row| Cell::shown(Value::text(&row.image), process_name(&row.image, row.pid)))
+        .name("image", "host", 40, |row| Cell::shown(Value::text(&row.image), names.name(&row.image, row.pid)))
         .data("pid", |row| Value::id(row.pid))
         .data("time_out_ns", |row| Value::of(row.time_out.as_ref().and_then(|limit| limit.limit_ns), Value::Duration))
         .name("", "", 90, |row| {

@@ -6,7 +6,7 @@ use onoff_transitions::shutdown::ShutdownReport;
 
 use crate::text::quantity::count;
 use crate::text::style::QUIET;
-use crate::text::usage::process_name;
+use crate::text::usage::ProcessNames;
 use onoff_sections::section::{Cell, Section};
 use onoff_sections::table::Value;
 
@@ -82,12 +82,11 @@ pub(super) fn flushes(report: &ShutdownReport, top: usize) -> Option<Section<'_>
         1 => "1 explicit flush of a disk cache".to_owned(),
         _ => format!("{} explicit flushes of disk caches", count(flushes)),
     };
+    let names = ProcessNames::of(rows.iter().map(|&(_, process, _)| (process.image.as_str(), process.pid)));
     Section::of("flushes", "Flushes", rows)
         .note(note)
         .top(top)
-        .name("image", "process", 40, |row| {
-            Cell::shown(Value::text(&row.1.image), process_name(&row.1.image, row.1.pid))
-        })
+        .name("image", "process", 40, |row| Cell::shown(Value::text(&row.1.image), names.name(&row.1.image, row.1.pid)))
         .data("pid", |row| Value::id(row.1.pid))
         .quantity("flushes", "flushes", |row| Value::Count(row.2.operations))
         .quantity("service_ns", "duration", |row| Value::Duration(row.2.service_ns))

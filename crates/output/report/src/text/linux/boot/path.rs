@@ -7,7 +7,7 @@ use onoff_usage::units::WaitKind;
 
 use crate::text::quantity::{counted, duration, percent};
 use crate::text::style::{DOUBT, QUIET, WORST};
-use crate::text::usage::process_name;
+use crate::text::usage::ProcessNames;
 use onoff_sections::section::{Cell, Section};
 use onoff_sections::table::Value;
 
@@ -68,13 +68,13 @@ fn cpu(step: &UnitPathStep) -> String {
         if gap { (step.gap_busy_percent, &step.gap_busiest) } else { (step.busy_percent, &step.busiest) };
     let Some(busy) = busy else { return String::new() };
     let when = if gap { " in the gap" } else { "" };
+    let process_names = ProcessNames::of(busiest.iter().map(|one| (one.image.as_str(), one.pid)));
+    let name = |process: &ProcessCpu| {
+        format!("{} {}", process_names.name(&process.image, process.pid), duration(process.cpu_ns))
+    };
     let names: Vec<String> = busiest.iter().take(NAMES).map(name).collect();
     if names.is_empty() {
         return format!("{} busy{when}", percent(busy));
     }
     format!("{} busy{when}: {}", percent(busy), names.join(", "))
-}
-
-fn name(process: &ProcessCpu) -> String {
-    format!("{} {}", process_name(&process.image, process.pid), duration(process.cpu_ns))
 }

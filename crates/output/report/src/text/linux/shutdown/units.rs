@@ -7,6 +7,7 @@ use onoff_usage::units::{Unit, UnitProcess};
 use crate::text::printable::printable;
 use crate::text::quantity::{counted, duration};
 use crate::text::style::{DOUBT, MISSING, QUIET};
+use crate::text::usage::ProcessNames;
 use onoff_sections::section::{Cell, Heading, Section};
 use onoff_sections::table::Value;
 
@@ -58,6 +59,7 @@ fn processes_of(unit: &Unit) -> String {
     };
     let mut processes: Vec<&UnitProcess> = unit.processes.iter().collect();
     processes.sort_by_key(|process| std::cmp::Reverse(length(process)));
+    let process_names = ProcessNames::of(unit.processes.iter().map(|one| (one.image.as_str(), Some(one.pid))));
     let names: Vec<String> = processes
         .into_iter()
         .take(PROCESSES)
@@ -67,7 +69,7 @@ fn processes_of(unit: &Unit) -> String {
                 _ => " (inferred)",
             };
             let took = length(process).map_or_else(String::new, |ns| format!(" {}", duration(ns)));
-            format!("{} ({}){took}{doubt}", printable(&process.image), process.pid)
+            format!("{}{took}{doubt}", process_names.name(&process.image, Some(process.pid)))
         })
         .collect();
     names.join(", ")
