@@ -1,4 +1,4 @@
-//! What was lost, and what to do about it.
+//! Losses of a recording, with advice.
 
 use std::io::{self, Write};
 
@@ -8,7 +8,7 @@ use super::printable::printable;
 use super::quantity::count;
 use super::style::{DOUBT, QUIET, TITLE, of_severity};
 
-/// Writes the losses, gravest first, each with its help; one quiet line when there are none.
+/// Writes the losses, most severe first, with advice for each; one line if there are none.
 ///
 /// # Errors
 /// Errors of `out`.
@@ -16,7 +16,7 @@ pub fn write(losses: &Losses, out: &mut dyn Write) -> io::Result<()> {
     if losses.is_empty() {
         return writeln!(out, "{QUIET}Nothing was lost.{QUIET:#}");
     }
-    writeln!(out, "{TITLE}Lost on the way{TITLE:#}")?;
+    writeln!(out, "{TITLE}Losses{TITLE:#}")?;
     let mut rows: Vec<_> = losses.iter().collect();
     rows.sort_by_key(|loss| std::cmp::Reverse(loss.severity));
     for loss in rows {
@@ -36,13 +36,13 @@ pub fn write(losses: &Losses, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// One line on the losses that touch an answer, if any do.
+/// A line naming the losses that affect a result, if there are any.
 pub fn touching<'n>(names: impl IntoIterator<Item = &'n str>) -> Option<String> {
     let names: Vec<String> = names.into_iter().map(|name| name.replace('_', " ")).collect();
     (!names.is_empty()).then(|| format!("May be incomplete: {}.", names.join(", ")))
 }
 
-/// Writes that line.
+/// Writes the line about the losses that affect a result.
 ///
 /// # Errors
 /// Errors of `out`.

@@ -1,10 +1,10 @@
-//! What sections of a report have in common.
+//! Titles of sections.
 
 use std::io::{self, Write};
 
 use super::style::{QUIET, TITLE};
 
-/// A section's title, after an empty line.
+/// Writes an empty line and the title of a section.
 ///
 /// # Errors
 /// Errors of `out`.
