@@ -321,7 +321,7 @@ mod tests {
             .note("slowest of 3")
             .top(2)
             .column(Heading::name("name", "unit"), |row| Value::text(row.0))
-            .column(Heading::quantity("duration_ns", "took"), |row| Cell::took(row.1))
+            .column(Heading::quantity("duration_ns", "duration"), |row| Cell::took(row.1))
             .column(Heading::data("system"), |_| Value::text("linux"))
             .column(Heading::name("", ""), |row| Value::text(row.2).styled(QUIET))
             .done()

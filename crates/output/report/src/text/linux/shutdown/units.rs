@@ -105,7 +105,7 @@ pub(super) fn path(report: &LinuxShutdownReport, top: usize) -> Option<Section<'
         .note(note)
         .name("name", "unit", 56, |row| Value::text(&row.1.name))
         .time("end_ns", "stopped at", |row| Cell::since(row.1.end_ns, origin_ns))
-        .column(Heading::quantity("duration_ns", "took").sparse(), |row| Value::Duration(row.1.duration_ns))
+        .column(Heading::quantity("duration_ns", "duration").sparse(), |row| Value::Duration(row.1.duration_ns))
         .quantity("gap_ns", "gap to next", |row| Value::Duration(row.1.gap_ns))
         .name("", "", 60, |row| Cell::words(QUIET, then(row.0, row.1.certainty)))
         .done();
