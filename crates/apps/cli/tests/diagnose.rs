@@ -158,7 +158,7 @@ fn the_text_answers_first() {
 fn a_healthy_boot_says_so() {
     let folder = Folder::boot("healthy-boot.toml");
     let text = folder.answer("diagnose boot.etl");
-    assert!(text.lines().nth(1).unwrap().starts_with("No finding costs more than noise."), "{text}");
+    assert!(text.lines().nth(1).unwrap().starts_with("No findings above noise."), "{text}");
 }
 
 #[test]

@@ -212,7 +212,7 @@ fn the_papers_table_of_a_network_boot() {
     let text = folder.answer("firmware pxe.bin --compare disk.bin");
     assert!(
         text.starts_with(
-            "From reset to the operating system it took 31.5 s (355 %) longer: 40.4 s, was 8.86 s; the firmware's part of the change is +1.72 s.\n"
+            "From reset to the operating system it took 31.5 s (355 %) longer: 40.4 s, was 8.86 s; the firmware accounts for +1.72 s.\n"
         ),
         "{text}"
     );
@@ -269,7 +269,7 @@ fn boots_of_a_serial_log_are_listed_and_chosen() {
         .collect();
     assert_eq!(boots, [(-2, 1, false), (-1, 5, true), (0, 9, false)]);
     let text = folder.answer("firmware serial.log");
-    assert!(text.contains("Boots in the log  --boot chooses\n"), "{text}");
+    assert!(text.contains("Boots in the log  use --boot to select one\n"), "{text}");
     let (code, message) = folder.refusal("firmware serial.log --boot -3");
     assert_eq!((code, message.contains("the log holds 3")), (2, true), "{message}");
     assert!(!message.contains("It is a table of firmware"), "the verb is the right one: {message}");
@@ -291,7 +291,7 @@ fn a_known_loader_time_stays_in_the_headline() {
     ];
     let folder = Folder::new();
     for (missing, said) in [
-        ("ResetEnd", "From reset to the operating system it took 40.4 s, the loader 33.3 s of it"),
+        ("ResetEnd", "From reset to the operating system it took 40.4 s, 33.3 s of it in the loader"),
         ("OsLoaderLoadImageStart", "the loader ran for 20.1 s until it called ExitBootServices"),
         ("OsLoaderStartImageStart", "The firmware took 7.02 s, the loader 33.3 s: 40.4 s from reset"),
         ("ExitBootServicesEntry", "The firmware took 7.02 s, the loader 33.3 s: 40.4 s from reset"),
@@ -341,10 +341,10 @@ fn coreboots_timestamps_in_every_form() {
     };
     assert_eq!(work(&text_form, "RAM initialization"), Some(2_179_454));
     let text = folder.answer("firmware cbmem.txt");
-    assert!(text.starts_with("The firmware's measurements cover 2.58 s, up to 2.60 s after the reset"), "{text}");
+    assert!(text.starts_with("The firmware measurements cover 2.58 s, up to 2.60 s after reset"), "{text}");
     assert!(text.contains("Longest phase: romstage, 2.28 s"), "{text}");
     // Steps have names, and no GUID stands for all of them.
-    assert!(text.contains("Slowest module: RAM initialization, own time 2.18 s"), "{text}");
+    assert!(text.contains("Slowest module: RAM initialization, self time 2.18 s"), "{text}");
     assert!(!text.contains("00000000-0000"), "{text}");
 
     // The same for programs (`cbmem -T`), and the same as it lies in memory, at 1,000 ticks a µs.
@@ -456,7 +456,7 @@ fn a_legacy_boot_is_right_as_it_stands() {
             legacy["stages"].as_array().unwrap().iter().map(|stage| stage["name"].as_str().unwrap()).collect();
         assert_eq!(names, ["reset", "firmware"]);
         let text = folder.answer(&format!("firmware {name}"));
-        assert!(text.starts_with("The firmware took 9.00 s until it started the boot sector (INT 19h): "), "{text}");
+        assert!(text.starts_with("The firmware took 9.00 s until it started the boot sector (INT 19h). "), "{text}");
     }
     // A slower legacy boot is compared with it.
     folder.file("slow.bin", &fbpt([S, 0, 14 * S, 0, 0]));
@@ -587,7 +587,7 @@ fn a_boot_with_its_firmware() {
     let xml = folder.answer("boot boot.etl --format xml");
     assert_eq!(xml, folder.answer("boot boot.etl --firmware FBPT.bin --format xml"));
     let text = folder.answer("boot boot.etl --firmware FBPT.bin");
-    assert!(text.contains(" From the processor's reset: "), "{text}");
+    assert!(text.contains(" Total from CPU reset: "), "{text}");
     // Tables without times are no answer.
     folder.file("S3PT.bin", b"S3PT\x08\0\0\0");
     assert_eq!(folder.refusal("boot boot.etl --firmware S3PT.bin").0, 2);
@@ -686,7 +686,7 @@ fn a_phase_that_nothing_explains_names_the_drivers_around_it() {
     let longest = explained["gaps"].as_array().unwrap().iter().map(|gap| gap["duration_ns"].as_u64().unwrap()).max();
     assert!(longest.is_none_or(|ns| ns <= 20 * MS), "{longest:?}");
     let second = text.lines().nth(1).unwrap();
-    assert!(second.ends_with("Slowest module: Slow Raid Driver, own time 5.06 s."), "{text}");
+    assert!(second.ends_with("Slowest module: Slow Raid Driver, self time 5.06 s."), "{text}");
 }
 
 #[test]
@@ -734,7 +734,7 @@ fn a_table_that_only_points_at_others_is_no_empty_page() {
     table[9] = table.iter().fold(0_u8, |sum, byte| sum.wrapping_sub(*byte));
     folder.file("FPDT", &table);
     let (_, said) = folder.refusal("view FPDT -o page.html");
-    assert!(said.contains("only holds the addresses of the tables with times: FBPT at 0x25226000"), "{said}");
+    assert!(said.contains("only has the addresses of the tables with times: FBPT at 0x25226000"), "{said}");
     assert!(!folder.path("page.html").exists());
     // With the times in it there is a page.
     let Some(times) = sample("fpdt/FBPT_reconstructed.bin") else { return };

@@ -29,7 +29,7 @@ fn a_file_alone_shows_what_it_is_and_the_first_line_of_each_verb() {
     let boot = folder.answer("boot boot.etl");
     let first = boot.lines().next().unwrap();
     assert!(answer.contains(&format!("  boot        {first}\n")), "{answer}");
-    assert!(answer.contains("Nothing to answer: shutdown, suspend"), "{answer}");
+    assert!(answer.contains("No data for: shutdown, suspend"), "{answer}");
     for verb in ["diagnose", "services", "processes", "events", "info"] {
         assert!(answer.lines().any(|line| line.trim_start().starts_with(verb)), "{verb}: {answer}");
     }

@@ -22,7 +22,7 @@ fn the_paper_s_table_is_printed_to_the_digit() {
     let text = paper().answer("io paper.csv.gz --device latency=100us,bandwidth=20MB/s");
     let plain = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for line in [
-        "49,396 reads by programs, 8 B on average: 402 KiB.",
+        "49,396 reads by programs, average 8 B, total 402 KiB.",
         "each file in one operation, with 1 key block 103",
         "each page once and 1 key block 202",
         "as requested, one page and 1 key block each 98,792",
@@ -32,14 +32,14 @@ fn the_paper_s_table_is_printed_to_the_digit() {
     assert!(text.contains("25,000 of 4 B"), "{text}");
     // The cure with its number: 409,600 bytes are seven blocks of 64 KiB and a hundred pages; of the page accesses all others are hits.
     assert!(
-        plain.contains("A 64.0 KiB buffer makes 49,395 reads 7; a cache of 1 page has 99.8 % of the page accesses."),
+        plain.contains("A 64 KiB buffer would reduce 49,395 reads to 7; a cache of 1 page would serve 99.8 % of the page accesses."),
         "{text}"
     );
     let paged = paper().answer("io paper.csv.gz --buffer 4KiB");
-    assert!(paged.contains("A 4.00 KiB buffer makes 49,395 reads 100;"), "{paged}");
+    assert!(paged.contains("A 4 KiB buffer would reduce 49,395 reads to 100;"), "{paged}");
     // From the recording, not from the arguments: without a device there are no times.
     let text = paper().answer("io paper.csv.gz");
-    assert!(text.contains("no times: give --device"), "{text}");
+    assert!(text.contains("no times; specify --device"), "{text}");
 }
 
 /// A cache that does not hold a group of pages that are read ahead has no misses with read-ahead; the last row holds everything, the key blocks too.
@@ -49,15 +49,15 @@ fn sizes_that_a_curve_does_not_have_are_left_empty() {
     let reads: Vec<String> = (0..200).map(|at| format!("7,app,/a,read,{},4096", at % 5 * 4096)).collect();
     folder.file("turns.csv", format!("pid,process,file,operation,offset,length\n{}\n", reads.join("\n")).as_bytes());
     let text = folder.answer("io turns.csv");
-    let rows = text.lines().skip_while(|line| !line.starts_with("A cache of pages")).skip(2).take(4);
+    let rows = text.lines().skip_while(|line| !line.starts_with("Page cache")).skip(2).take(4);
     let cells = |line: &str| -> Vec<String> {
         line.split("  ").map(|cell| cell.trim().to_owned()).filter(|cell| !cell.is_empty()).collect()
     };
     let rows: Vec<Vec<String>> = rows.map(cells).collect();
     // Five pages in turn: all or nothing. Each request has a hit more, of its key block, from two pages on.
-    assert_eq!(rows[0], ["1", "4.00 KiB", "100 %", "100 %"], "{text}");
-    assert_eq!(rows[1], ["2", "8.00 KiB", "100 %", "50 %"], "{text}");
-    assert_eq!(rows[2], ["4", "16.0 KiB", "100 %", "50 %"], "{text}");
+    assert_eq!(rows[0], ["1", "4 KiB", "100 %", "100 %"], "{text}");
+    assert_eq!(rows[1], ["2", "8 KiB", "100 %", "50 %"], "{text}");
+    assert_eq!(rows[2], ["4", "16 KiB", "100 %", "50 %"], "{text}");
     assert_eq!(rows[3], ["5", "20.0 KiB", "2.5 %", "0.5 %", "1.5 %"], "{text}");
 }
 
@@ -79,7 +79,7 @@ fn the_page_and_the_files_for_other_viewers_show_who_asked_which_file() {
         "2000 reads of a.bin: 8000 bytes",
         "1 write of b.bin: 4096 bytes",
         "2000 reads of reader (7): 8000 bytes",
-        "2,000 reads by programs, 4 B on average: 7.81 KiB.",
+        "2,000 reads by programs, average 4 B, total 7.81 KiB.",
         "small_requests",
     ] {
         assert!(page.contains(shown), "{shown}");
@@ -305,7 +305,7 @@ fn what_cannot_be_answered_is_refused_with_a_reason() {
     folder.file("open.csv", b"operation,offset,length,file\nopen,,,x\n");
     let (code, why) = folder.refusal("io open.csv");
     assert_eq!(code, 2);
-    assert!(why.contains("no read or write in the recording"), "{why}");
+    assert!(why.contains("no reads or writes in the recording"), "{why}");
     folder.file("fio.log", b"0, 20039, 0, 8192\n");
     let (code, why) = folder.refusal("io fio.log");
     assert_eq!(code, 1);

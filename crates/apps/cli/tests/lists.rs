@@ -162,11 +162,11 @@ fn processes_are_chosen_by_pattern_and_range() {
 fn what_cannot_be_answered_is_said_and_so_is_what_makes_no_sense() {
     let folder = Folder::boot(SCENARIO);
     for (arguments, expected, message) in [
-        ("processes boot.etl --process nobody.exe", 2, "matches in that range"),
-        ("processes boot.etl --sort weight", 64, "--sort: there is no column 'weight'; there are image,"),
+        ("processes boot.etl --process nobody.exe", 2, "no process matches (the recording has "),
+        ("processes boot.etl --sort weight", 64, "--sort: no column 'weight'; columns are image,"),
         ("processes boot.etl --range 5000s 6000s", 2, "is outside of the recording"),
         ("processes boot.etl --range 1s soon", 64, "'soon' is no time"),
-        ("cpu boot.etl --by module", 2, "nothing tells who ran; missing: profile samples"),
+        ("cpu boot.etl --by module", 2, "no CPU usage in this recording; not recorded: profile samples"),
         ("interrupts boot.etl --process System", 64, "--process: an interrupt belongs to no process"),
         ("devices boot.etl --process System", 64, "--process: work on a device belongs to no process"),
     ] {

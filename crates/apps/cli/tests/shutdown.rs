@@ -255,7 +255,7 @@ fn a_real_shutdown_without_the_shutdowns_providers() {
         list(&report["lacking"], "items").iter().map(|item| item["provider"].as_str().unwrap()).collect();
     assert!(lacking.contains(&"Microsoft-Windows-Subsys-Csr"), "{lacking:?}");
     let text = here.answer("shutdown boot.etl");
-    assert!(text.contains("Inferred: who was notified was not recorded"), "{text}");
+    assert!(text.contains("Inferred: notifications were not recorded"), "{text}");
     assert!(text.contains("{e8316a2d-0d94-4f52-85dd-1e15b66c5891}"), "{text}");
 }
 

@@ -228,8 +228,8 @@ fn a_service_s_start_and_the_wait_before_it_are_told() {
     assert_eq!(step["waiters"], json!([1]));
     assert_eq!(step["service"]["ready_ns"], 23_250 * MS);
     let text = folder.answer("why linux --service multi-user.target");
-    assert!(text.contains("The wait before the start of the service multi-user.target took 6.19 s"));
-    assert!(text.contains("thread 1 → 217 (sleep) of sleep (217) → a timer"), "{text}");
+    assert!(text.contains("The wait of service multi-user.target to start took 6.19 s"));
+    assert!(text.contains("thread 1 → 217 (sleep) of sleep (217) waited for a timer"), "{text}");
 }
 
 #[test]
@@ -365,7 +365,7 @@ fn is_one(folder: &Folder, path: &Path, (verb, phase, name): (&str, &str, &str),
     assert_eq!((of.as_str(), first.as_str()), (phase, name));
     // What 'systemd-analyze blame' or the units' own properties say, within 5 %.
     assert!((ms - blamed_ms).abs() * 20 <= blamed_ms, "{name}: {ms} ms");
-    let held = format!("{name} held up {}", phase.replace('_', " "));
+    let held = format!("{name} blocked {}", phase.replace('_', " "));
     let cost = format!(" for {}", onoff_trace::Duration::from_ns(ms * MS));
     let says = |text: &str| text.lines().any(|line| line.starts_with(&held) && line.contains(&cost));
     assert!(says(&folder.answer(&format!("{verb} {shown}"))), "{held}{cost}");
@@ -408,7 +408,7 @@ fn a_boot_that_its_processors_bound_is_said_to_be_and_one_without_switches_is_no
         let (phase, first, ms) = culprits(&folder, &format!("boot {}", path.display())).swap_remove(0);
         assert_eq!((phase.as_str(), first.as_str()), ("user_space", "the processors"), "{name}");
         let text = folder.answer(&format!("boot {}", path.display()));
-        let said = format!("The processors held up user space for {}", onoff_trace::Duration::from_ns(ms * MS));
+        let said = format!("CPU contention blocked user space for {}", onoff_trace::Duration::from_ns(ms * MS));
         assert!(text.contains(&said), "{text}");
     }
     let sleep = samples.join("suspend-s3.tar.xz");

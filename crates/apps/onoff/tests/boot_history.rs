@@ -74,7 +74,7 @@ fn a_change_is_found_where_it_was_put_in_with_its_unit_and_the_update_before() {
     );
     // The day of the update is that of its entry: the machine is played on 22 November, and this is its twelfth boot.
     let headline = text.lines().next().unwrap();
-    let said = "The last 30 finished boots of machine: since the update of 2026-12-04 user space takes 3.1";
+    let said = "The last 30 finished boots of machine: since the update on 2026-12-04, user space takes 3.1";
     assert!(headline.starts_with(said) && headline.ends_with(&format!(" s more: {WAIT}.")), "{headline}");
 }
 
@@ -115,7 +115,7 @@ fn one_slow_boot_is_no_change_and_a_unit_that_nobody_waits_for_neither() {
 fn few_boots_say_that_they_are_few() {
     let (history, text) = asked(&[1_000, 1_000, 4_100, 4_100], (1, &UPGRADED));
     assert_eq!(history.changes, []);
-    assert!(text.contains("too few to tell a change from chance"), "{text}");
+    assert!(text.contains("too few to separate a change from noise"), "{text}");
 }
 
 #[test]

@@ -55,9 +55,21 @@ pub fn arrange<T: TableReport>(report: &mut T, order: &Order) -> Result<usize, U
     Ok(all - rows.len())
 }
 
+/// Former titles of columns, which are still accepted in `--sort`.
+const FORMER_TITLES: [(&str, &str); 6] = [
+    ("took", "duration_ns"),
+    ("begins", "start_ns"),
+    ("container", "container_ns"),
+    ("init", "initialization_ns"),
+    ("lived", "lifetime_ns"),
+    ("held up", "held_up_in_turn"),
+];
+
 /// The column with the name `asked`, with or without its unit, or with that title.
 fn find<R>(columns: &[Column<R>], asked: &str) -> Result<Column<R>, UnknownColumn> {
     let wanted = asked.trim().to_lowercase();
+    let former = FORMER_TITLES.iter().find(|(title, _)| *title == wanted);
+    let wanted = former.map_or(wanted, |(_, name)| (*name).to_owned());
     let named = |name: &str| {
         let short = UNITS.iter().find_map(|unit| name.strip_suffix(unit));
         wanted == name || Some(wanted.as_str()) == short
