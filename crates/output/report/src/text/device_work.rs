@@ -32,7 +32,7 @@ pub fn section<'a>(title: &'static str, devices: Vec<&'a Device>, more: &str, to
         .data("end_ns", |device| Value::of(device.end_ns, Value::Time))
         .data("phase", |device| Value::text(device.details.phase.as_str()))
         .name("", "", 60, |device| Cell::words(QUIET, detail(device)))
-        .if_any()
+        .done_if_any()
 }
 
 /// The first known name: driver, friendly name, description, device.

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use onoff_evidence::missing_evidence::Lacking;
 use onoff_trace::Losses;
 
-use super::{lacking, losses};
+use super::{losses, missing_evidence};
 
 /// Writes the losses and what was not recorded.
 ///
@@ -14,5 +14,5 @@ use super::{lacking, losses};
 pub fn write(lost: &Losses, missing: &Lacking, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)?;
     losses::write(lost, out)?;
-    lacking::write(missing, out)
+    missing_evidence::write(missing, out)
 }

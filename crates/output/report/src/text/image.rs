@@ -15,7 +15,7 @@ use super::printable::printable;
 use super::quantity::{count, counted, duration, percent, second_or_dash, size};
 use super::section::title;
 use super::style::{DOUBT, HEADLINE, QUIET, TITLE, WORST};
-use onoff_sections::section::{self, Cell, Section, SectionOf};
+use onoff_sections::section::{self, Cell, Section, SectionBuilder};
 use onoff_sections::table::Value;
 
 /// Maximum number of evidence lines per finding.
@@ -251,7 +251,7 @@ fn candidates(audit: &ImageAudit, top: usize) -> Option<Section<'_>> {
         .name("purpose", "purpose", 64, |one| Value::text(one.purpose))
         .name("cost", "published cost", 24, |one| Value::text(one.cost))
         .name("needed_by", "needed by", 36, |one| Value::Text(one.needed_by.join(", ").into()))
-        .if_any()?;
+        .done_if_any()?;
     let how = "Change one at a time with 'sc config NAME start= demand' or delayed-auto (starts two minutes later), then test.";
     Some(section.line(QUIET, how))
 }
@@ -263,7 +263,7 @@ fn services(report: &ImageReport, top: usize) -> Option<Section<'_>> {
     let section = service_columns(Section::of("services", "Services started at boot", autos))
         .note("in group order; use --format csv for all services and drivers")
         .first(top)
-        .if_any()?;
+        .done_if_any()?;
     Some(section.line_if(QUIET, guarded))
 }
 
@@ -296,7 +296,7 @@ pub fn rows<'a>(report: &'a ImageReport, audit: &'a ImageAudit, rows: ImageRows)
     }
 }
 
-fn service_columns<'a>(section: SectionOf<'a, &'a ServiceEntry>) -> SectionOf<'a, &'a ServiceEntry> {
+fn service_columns<'a>(section: SectionBuilder<'a, &'a ServiceEntry>) -> SectionBuilder<'a, &'a ServiceEntry> {
     let list = |names: &[String]| Value::Text(names.join(";").into());
     let after =
         |service: &ServiceEntry| [&service.depends_on_services[..], &service.depends_on_groups[..]].concat().join(", ");
@@ -348,7 +348,7 @@ fn start_programs(report: &ImageReport, top: usize) -> Option<Section<'_>> {
         .name("delay", "delay", 8, |program| Value::text(&program.delay))
         .name("command", "command", 72, |program| Value::text(&program.command))
         .name("key", "key", 64, |program| Value::text(&program.key).styled(QUIET))
-        .if_any()
+        .done_if_any()
 }
 
 fn autologgers(report: &ImageReport) -> Option<Section<'_>> {
@@ -387,7 +387,7 @@ fn not_applicable(audit: &ImageAudit) -> Option<Section<'_>> {
         .note("rules without the input they need")
         .name("code", "rule", 40, |rule| Value::text(rule.code).styled(QUIET))
         .name("reason", "why", 110, |rule| Value::text(rule.reason))
-        .if_any()
+        .done_if_any()
 }
 
 fn hives(report: &ImageReport) -> Option<Section<'_>> {
@@ -400,7 +400,7 @@ fn hives(report: &ImageReport) -> Option<Section<'_>> {
         .quantity("keys", "keys", |hive| Value::Count(hive.keys))
         .quantity("values", "values", |hive| Value::Count(hive.values))
         .name("", "", 70, |hive| Cell::words(DOUBT, hive_notes(hive)))
-        .if_any()
+        .done_if_any()
 }
 
 /// Unreadable parts of a hive, and the state of its logs.

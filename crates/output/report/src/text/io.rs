@@ -12,7 +12,7 @@ use super::quantity::{capitalized, count, counted, duration, percent, size};
 use super::section::title;
 use super::style::{HEADLINE, QUIET, WORST};
 use super::usage::process_name;
-use onoff_sections::section::{self, Cell, Heading, Section, SectionOf};
+use onoff_sections::section::{self, Cell, Heading, Section, SectionBuilder};
 use onoff_sections::table::Value;
 
 /// Writes the report.
@@ -397,7 +397,9 @@ fn group_name(group: &IoGroup) -> String {
     if name.is_empty() { "unnamed".to_owned() } else { name.join("  ") }
 }
 
-fn group_columns<'a>(section: SectionOf<'a, (&'a IoView, &'a IoGroup)>) -> SectionOf<'a, (&'a IoView, &'a IoGroup)> {
+fn group_columns<'a>(
+    section: SectionBuilder<'a, (&'a IoView, &'a IoGroup)>,
+) -> SectionBuilder<'a, (&'a IoView, &'a IoGroup)> {
     let count = Value::Count;
     let real = |value| Value::Real { value, decimals: 3 };
     section

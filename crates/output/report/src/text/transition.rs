@@ -137,6 +137,6 @@ fn sections_of<D: SleepReport>(sleep: &Transition<D>, top: usize) -> Vec<Section
     let mut sections = D::sections(sleep, top);
     sections.extend(super::usage::sections(&sleep.phases, &sleep.touched_by));
     let last = sections.pop().unwrap_or_else(|| Section::of_lines("losses", ""));
-    sections.push(last.touched_by(&sleep.touched_by, &[]));
+    sections.push(last.affected_by(&sleep.touched_by, &[]));
     sections
 }

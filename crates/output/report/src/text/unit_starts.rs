@@ -49,7 +49,7 @@ pub fn section<'a, D>(transition: &'a Transition<D>, more: &str, top: usize) -> 
         .data("held_up", |unit| Value::Text(unit.held_up.join(";").into()))
         .data("waited_for", |unit| Value::text(unit.waited_for.as_ref().map_or("", |waited| waited.name.as_str())))
         .name("", "", 100, |unit| Cell::words(QUIET, waits(unit, is_linux)))
-        .if_any()
+        .done_if_any()
 }
 
 /// What waited for the unit, and what the unit waited for.

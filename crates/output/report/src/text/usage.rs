@@ -66,7 +66,7 @@ fn processors<'p>(phases: &[&'p Phase], named: &[String]) -> Option<Section<'p>>
         .quantity("busy_ns", "CPU time", |row| Value::Duration(row.1.busy_ns))
         .name("most_by", "top processes", 100, |row| Value::Text(top_processes(row.1).into()))
         .done();
-    Some(section.touched_by(&first.touched_by, named))
+    Some(section.affected_by(&first.touched_by, named))
 }
 
 fn disks<'p>(phases: &[&'p Phase], named: &[String]) -> Option<Section<'p>> {
@@ -97,7 +97,7 @@ fn disks<'p>(phases: &[&'p Phase], named: &[String]) -> Option<Section<'p>> {
         })
         .name("most_for", "top files", 90, |row| Value::Text(top_files(row.1).into()).styled(QUIET))
         .done();
-    Some(section.touched_by(&first.touched_by, named))
+    Some(section.affected_by(&first.touched_by, named))
 }
 
 fn top_files(disk: &DiskUsage) -> String {

@@ -143,7 +143,7 @@ impl<'a> Section<'a> {
         name: &'static str,
         title: impl Into<Cow<'a, str>>,
         rows: impl IntoIterator<Item = R>,
-    ) -> SectionOf<'a, R> {
+    ) -> SectionBuilder<'a, R> {
         let rows: Vec<R> = rows.into_iter().collect();
         let section = Self {
             name,
@@ -155,7 +155,7 @@ impl<'a> Section<'a> {
             counts_rest: false,
             lines: Vec::new(),
         };
-        SectionOf { section, rows }
+        SectionBuilder { section, rows }
     }
 
     /// A section without a table.
@@ -188,7 +188,7 @@ impl<'a> Section<'a> {
 
     /// Adds a line about the losses that affect the section, without those already `named`.
     #[must_use]
-    pub fn touched_by(self, losses: &[String], named: &[String]) -> Self {
+    pub fn affected_by(self, losses: &[String], named: &[String]) -> Self {
         let news = losses.iter().filter(|name| !named.contains(name));
         let text = losses::touching(news.map(String::as_str));
         self.line_if(DOUBT, text)
@@ -213,12 +213,12 @@ impl<'a> Section<'a> {
 
 /// Builds a section: has the rows, takes the columns.
 #[derive(Debug)]
-pub struct SectionOf<'a, R> {
+pub struct SectionBuilder<'a, R> {
     section: Section<'a>,
     rows: Vec<R>,
 }
 
-impl<'a, R> SectionOf<'a, R> {
+impl<'a, R> SectionBuilder<'a, R> {
     /// Sets the note next to the title.
     #[must_use]
     pub fn note(mut self, note: impl Into<String>) -> Self {
@@ -303,7 +303,7 @@ impl<'a, R> SectionOf<'a, R> {
 
     /// The finished section, or `None` if it has no rows.
     #[must_use]
-    pub fn if_any(self) -> Option<Section<'a>> {
+    pub fn done_if_any(self) -> Option<Section<'a>> {
         Some(self.section).filter(|section| !section.is_empty())
     }
 }
@@ -338,9 +338,9 @@ mod tests {
     #[test]
     fn names_each_loss_once() {
         let lost = ["lost_events".to_owned(), "lost_buffers".to_owned()];
-        let section = Section::of_lines("x", "X").touched_by(&lost, &lost[..1]);
+        let section = Section::of_lines("x", "X").affected_by(&lost, &lost[..1]);
         assert_eq!(section.lines.len(), 1);
         assert_eq!(section.lines[0].text, "May be incomplete: lost buffers.");
-        assert!(Section::of_lines("x", "X").touched_by(&lost, &lost).lines.is_empty());
+        assert!(Section::of_lines("x", "X").affected_by(&lost, &lost).lines.is_empty());
     }
 }

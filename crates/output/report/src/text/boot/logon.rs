@@ -57,7 +57,7 @@ fn logon(report: &BootReport, top: usize) -> Option<Section<'_>> {
         })
         .time("start_ns", "start", |row| Cell::since(row.start_ns, 0))
         .name("detail", "", 110, |row| Value::Text(row.detail.clone().into()).styled(QUIET))
-        .if_any()
+        .done_if_any()
 }
 
 fn row<'a>(what: &'static str, work: &'a Work) -> Row<'a> {
@@ -94,7 +94,7 @@ fn startup_programs(report: &BootReport, top: usize) -> Option<Section<'_>> {
             };
             Cell::shown(Value::text(&program.image), process).styled(QUIET)
         })
-        .if_any()
+        .done_if_any()
 }
 
 fn processes(report: &BootReport, named: &[String]) -> Option<Section<'static>> {
@@ -112,7 +112,7 @@ fn processes(report: &BootReport, named: &[String]) -> Option<Section<'static>> 
         count(summary.very_short_lived),
         duration(summary.very_short_lived_below_ns),
     );
-    Some(section.touched_by(&report.details.processes_touched_by, named))
+    Some(section.affected_by(&report.details.processes_touched_by, named))
 }
 
 fn read_ahead(report: &BootReport) -> Option<Section<'static>> {

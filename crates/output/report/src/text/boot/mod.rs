@@ -29,7 +29,7 @@ impl SingleReport for WindowsBoot {
             report.details.axis.as_ref().filter(|axis| boot_axis::adds_to_phases(axis)).map(boot_axis::section),
         );
         let services = unit_starts::section(report, &automatic_start(report), top);
-        sections.extend(services.map(|section| section.touched_by(&report.details.units_touched_by, &named)));
+        sections.extend(services.map(|section| section.affected_by(&report.details.units_touched_by, &named)));
         sections.extend(devices(report, top, &named));
         sections.extend(usage::sections(&report.phases, &named));
         sections.extend(logon::sections(report, top, &named));
@@ -57,7 +57,7 @@ fn devices<'a>(report: &'a BootReport, top: usize, named: &[String]) -> Option<S
     let unfinished =
         (unfinished > 0).then(|| format!("{} did not end in the recording.", counted(unfinished, "operation")));
     let section = device_work::section("Drivers and devices", devices, &phases, top)?;
-    Some(section.line_if(QUIET, unfinished).touched_by(&report.details.devices_touched_by, named))
+    Some(section.line_if(QUIET, unfinished).affected_by(&report.details.devices_touched_by, named))
 }
 
 /// The one-line message for a recording without a boot.

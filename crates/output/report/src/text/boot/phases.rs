@@ -37,8 +37,8 @@ pub(super) fn section(report: &BootReport) -> Section<'_> {
         .lines(firmware_lines(report))
         .lines(phases::doubts(&report.phases))
         .lines(phases::settling("PostBoot", report.settling.as_ref()))
-        .touched_by(lost, &named)
-        .touched_by(&named, &[])
+        .affected_by(lost, &named)
+        .affected_by(&named, &[])
 }
 
 /// A row for time before the kernel, which is not part of the boot.

@@ -11,7 +11,7 @@ use crate::text::printable::printable;
 use crate::text::quantity::count;
 use crate::text::style::{BAR, DOUBT, QUIET, WORST};
 use crate::text::why::account::kind;
-use onoff_sections::section::{self, Cell, Heading, Section, SectionOf};
+use onoff_sections::section::{self, Cell, Heading, Section, SectionBuilder};
 
 /// Writes the measures of `category`: all totals and phases, otherwise those that differ, largest difference first.
 pub(super) fn write(comparison: &Comparison, category: Category, top: usize, out: &mut dyn Write) -> io::Result<()> {
@@ -98,7 +98,7 @@ fn table<'a>(
     }
 }
 
-fn two<'a>(section: SectionOf<'a, &'a ComparedMeasure>, (first, second): (&'a str, &'a str)) -> Section<'a> {
+fn two<'a>(section: SectionBuilder<'a, &'a ComparedMeasure>, (first, second): (&'a str, &'a str)) -> Section<'a> {
     let change = |measure: &&'a ComparedMeasure, text: &dyn Fn(MeasureUnit, &Change) -> Option<String>| {
         measure.changes.first().and_then(|change| text(measure.unit, change)).unwrap_or_default()
     };
@@ -133,7 +133,7 @@ fn two<'a>(section: SectionOf<'a, &'a ComparedMeasure>, (first, second): (&'a st
 }
 
 /// More than two configurations: medians with the difference from the first in percent.
-fn several<'a>(mut section: SectionOf<'a, &'a ComparedMeasure>, comparison: &'a Comparison) -> Section<'a> {
+fn several<'a>(mut section: SectionBuilder<'a, &'a ComparedMeasure>, comparison: &'a Comparison) -> Section<'a> {
     section = section.name("", "", 48, |measure| Cell::words(Style::new(), label(measure)));
     for (at, configuration) in comparison.configurations.iter().enumerate() {
         section = section.titled(Heading::quantity("", ""), printable(&configuration.name), |measure| {

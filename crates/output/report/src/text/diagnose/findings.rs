@@ -8,7 +8,7 @@ use onoff_findings::finding::{CostBasis, FindingSeverity, RuleFinding};
 use onoff_transitions::MissingEvidence;
 
 use super::rules::wrapped;
-use crate::text::lacking::write_commands;
+use crate::text::missing_evidence::write_commands;
 use crate::text::printable::printable;
 use crate::text::quantity::{capitalized, counted, duration};
 use crate::text::section::title;

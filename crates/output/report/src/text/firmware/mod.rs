@@ -95,7 +95,7 @@ fn tables(tables: &[FirmwareTable]) -> Option<Section<'_>> {
         })
         .name("input", "", 60, |table| Value::text(&table.input))
         .name("records", "", 100, move |table| Value::Text(records(table).into()).styled(QUIET))
-        .if_any()
+        .done_if_any()
 }
 
 fn write_missing(missing: &[FirmwareMissing], out: &mut dyn Write) -> io::Result<()> {

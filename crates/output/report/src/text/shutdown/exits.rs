@@ -50,5 +50,5 @@ pub(super) fn section<'a>(report: &'a ShutdownReport, top: usize, named: &[Strin
         return Some(section);
     }
     let inferred = "Inferred: notifications were not recorded. The longest gaps between two exits come first.";
-    Some(section.line(DOUBT, inferred).touched_by(&exits.touched_by, named))
+    Some(section.line(DOUBT, inferred).affected_by(&exits.touched_by, named))
 }

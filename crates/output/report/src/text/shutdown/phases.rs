@@ -33,7 +33,7 @@ pub(super) fn section(report: &ShutdownReport) -> Section<'_> {
     PhaseTable { origin_ns: start, whole_ns: Some(report.total_at_least_ns), asleep: None, rows }
         .section(note)
         .lines(difference(report))
-        .touched_by(&phases::touched_by(&report.phases), &[])
+        .affected_by(&phases::touched_by(&report.phases), &[])
 }
 
 /// The work between two phases.

@@ -16,7 +16,7 @@ pub(super) fn applications<'a>(report: &'a ShutdownReport, top: usize, named: &[
     let sessions = report.details.sessions.iter();
     let mut sections: Vec<Section<'_>> = sessions.map(|session| of_session(report, session, top)).collect();
     if let Some(last) = sections.pop() {
-        sections.push(last.touched_by(&report.details.sessions_touched_by, named));
+        sections.push(last.affected_by(&report.details.sessions_touched_by, named));
     }
     sections
 }
@@ -131,7 +131,7 @@ pub(super) fn services<'a>(report: &'a ShutdownReport, top: usize, named: &[Stri
         })
         .done();
     let section = section.line_if(QUIET, (unresponsive > 0).then(|| timed_out(report, unresponsive as u64)));
-    Some(section.touched_by(&report.details.units_touched_by, named))
+    Some(section.affected_by(&report.details.units_touched_by, named))
 }
 
 /// How many services exceeded the timeout, and what it was.

@@ -46,7 +46,7 @@ pub(super) fn logoff(report: &ShutdownReport, top: usize) -> Option<Section<'_>>
         .quantity("duration_ns", "duration", |row| Cell::took(row.1.duration_ns))
         .time("start_ns", "start", |row| Cell::since(row.1.start_ns, origin_ns))
         .name("detail", "", 60, |row| Cell::shown(Value::text(&row.1.detail), detail(row.1)).styled(QUIET))
-        .if_any()
+        .done_if_any()
 }
 
 pub(super) fn kernel(report: &ShutdownReport, top: usize) -> Option<Section<'_>> {
@@ -65,7 +65,7 @@ pub(super) fn kernel(report: &ShutdownReport, top: usize) -> Option<Section<'_>>
         .name("name", "step", 60, |row| row.1.clone())
         .quantity("duration_ns", "duration", |row| Cell::took(row.3))
         .time("start_ns", "start", |row| Cell::since(row.2, origin_ns))
-        .if_any()
+        .done_if_any()
 }
 
 /// Explicit flushes of the disk caches by process: the data could have been written before the shutdown.
@@ -91,5 +91,5 @@ pub(super) fn flushes(report: &ShutdownReport, top: usize) -> Option<Section<'_>
         .quantity("flushes", "flushes", |row| Value::Count(row.2.operations))
         .quantity("service_ns", "duration", |row| Value::Duration(row.2.service_ns))
         .name("phase", "phase", 16, |row| Value::text(row.0.as_str()))
-        .if_any()
+        .done_if_any()
 }

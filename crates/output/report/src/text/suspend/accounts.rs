@@ -33,7 +33,7 @@ fn accounts(transition: &PowerTransition) -> Option<Section<'_>> {
         .quantity("kernel_ns", "kernel", |row| Cell::duration_or_dash(row.1.kernel_ns))
         .quantity("difference_ns", "difference", |row| difference(row.1))
         .name("rule", "", 110, |row| Value::Text(row.1.measured.rule.to_string().into()).styled(QUIET))
-        .if_any()
+        .done_if_any()
 }
 
 fn difference(total: &PowerTotal) -> Cell<'static> {

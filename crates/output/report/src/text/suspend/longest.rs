@@ -76,7 +76,7 @@ pub(super) fn devices(transition: &PowerTransition, top: usize) -> Option<Sectio
         .quantity("alone_ns", "alone", |row| Cell::duration_or_dash(row.details.alone_ns))
         .time("start_ns", "start", |row| Cell::since(row.start_ns, 0))
         .name("", "", 80, |row| Cell::words(QUIET, device_note(row)))
-        .if_any()
+        .done_if_any()
 }
 
 fn device_note(row: &PowerDevice) -> String {
@@ -119,5 +119,5 @@ pub(super) fn drivers(transition: &PowerTransition, top: usize) -> Option<Sectio
         .quantity("total_ns", "duration", |row| Value::Duration(row.total_ns))
         .quantity("longest_ns", "longest", |row| Value::Duration(row.longest_ns))
         .quantity("requests", "requests", |row| Value::Count(row.requests))
-        .if_any()
+        .done_if_any()
 }

@@ -34,7 +34,7 @@ impl SingleReport for LinuxBoot {
         sections.extend(report.details.axis.as_ref().map(boot_axis::section));
         sections.extend(path::section(report));
         let units = unit_starts::section(report, "", top);
-        sections.extend(units.map(|section| section.touched_by(&report.details.units_touched_by, &named)));
+        sections.extend(units.map(|section| section.affected_by(&report.details.units_touched_by, &named)));
         sections.extend(other_units(report, top));
         sections.extend(drivers(report, top, &named));
         sections.extend(call_graphs::section(&report.details.call_graphs, top));
@@ -59,7 +59,7 @@ fn other_units(report: &LinuxBootReport, top: usize) -> Option<Section<'_>> {
         })
         .time("start_ns", "start", |unit| Cell::since(unit.start_ns, 0))
         .data("end_ns", |unit| Value::of(unit.end_ns, Value::Time))
-        .if_any()
+        .done_if_any()
 }
 
 /// The slowest initcalls, modules and driver probes.
@@ -76,5 +76,5 @@ fn drivers<'a>(report: &'a LinuxBootReport, top: usize, named: &[String]) -> Opt
         })
         .collect();
     let sums = (!sums.is_empty()).then(|| format!("Largest sums: {}.", printable(&sums.join(", "))));
-    Some(section.line_if(QUIET, sums).touched_by(&report.details.devices_touched_by, named))
+    Some(section.line_if(QUIET, sums).affected_by(&report.details.devices_touched_by, named))
 }

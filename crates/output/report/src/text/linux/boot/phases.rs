@@ -32,7 +32,7 @@ pub(super) fn section(report: &LinuxBootReport) -> Section<'_> {
         .line_if(QUIET, manager(report))
         .lines(firmware(report))
         .lines(phases::settling("PostBoot", settling))
-        .touched_by(&phases::touched_by(&report.phases), &[])
+        .affected_by(&phases::touched_by(&report.phases), &[])
 }
 
 fn initramfs(report: &LinuxBootReport) -> Option<String> {

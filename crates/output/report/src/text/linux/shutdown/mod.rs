@@ -31,7 +31,7 @@ impl SingleReport for LinuxShutdown {
         sections.extend(units::processes(report, top));
         sections.extend(usage::sections(&report.phases, &report.touched_by));
         if let Some(last) = sections.pop() {
-            sections.push(last.touched_by(&report.touched_by, &[]));
+            sections.push(last.affected_by(&report.touched_by, &[]));
         }
         sections
     }

@@ -123,7 +123,7 @@ pub(super) fn killed(report: &LinuxShutdownReport) -> Option<Section<'_>> {
         .id("pid", "pid", |process| Value::id(process.pid))
         .time("time_ns", "time", |process| Cell::since(process.time_ns, origin_ns))
         .name("unit", "unit", 48, |process| Value::text(&process.name))
-        .if_any()
+        .done_if_any()
 }
 
 pub(super) fn processes(report: &LinuxShutdownReport, top: usize) -> Option<Section<'_>> {
@@ -148,7 +148,7 @@ pub(super) fn processes(report: &LinuxShutdownReport, top: usize) -> Option<Sect
             _ => Value::Nothing.into(),
         })
         .name("unit", "unit", 48, |process| Value::text(&process.unit))
-        .if_any()
+        .done_if_any()
 }
 
 fn signal(process: &ProcessStop) -> String {

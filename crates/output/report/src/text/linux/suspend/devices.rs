@@ -33,7 +33,7 @@ pub(super) fn devices(sleep: &LinuxSleep, top: usize) -> Option<Section<'_>> {
         .name("failed", "", 16, |row| {
             Cell::shown(Value::Flag(row.failed), if row.failed { "failed" } else { "" }).styled(MISSING)
         })
-        .if_any()
+        .done_if_any()
 }
 
 pub(super) fn callbacks(sleep: &LinuxSleep, top: usize) -> Option<Section<'_>> {
@@ -59,7 +59,7 @@ pub(super) fn callbacks(sleep: &LinuxSleep, top: usize) -> Option<Section<'_>> {
             (Some(error), _) if error != 0 => Cell::words(MISSING, format!("error {error}")),
             _ => Value::Nothing.into(),
         })
-        .if_any()
+        .done_if_any()
 }
 
 /// The critical paths of the longest device phases.
@@ -125,5 +125,5 @@ pub(super) fn tasks(sleep: &LinuxSleep, top: usize) -> Option<Section<'_>> {
         .quantity("again_ns", "thawed after resume", |task| {
             Cell::duration_or_dash(task.thawed_ns.zip(back).map(|(thawed, back)| thawed.saturating_sub(back)))
         })
-        .if_any()
+        .done_if_any()
 }
