@@ -13,19 +13,19 @@ use onoff_sections::table::Value;
 ///
 /// # Errors
 /// Errors of `out`.
-pub fn write(lacking: &Lacking, out: &mut dyn Write) -> io::Result<()> {
-    if lacking.items.is_empty() {
+pub fn write(missing: &Lacking, out: &mut dyn Write) -> io::Result<()> {
+    if missing.items.is_empty() {
         return Ok(());
     }
-    section::text::write_all(&sections(lacking), out)?;
-    write_commands(&lacking.record, out)
+    section::text::write_all(&sections(missing), out)?;
+    write_commands(&missing.record, out)
 }
 
 /// The sections with missing parts of Linux recordings and with missing events, without empty ones.
 #[must_use]
-pub fn sections(lacking: &Lacking) -> Vec<Section<'_>> {
+pub fn sections(missing: &Lacking) -> Vec<Section<'_>> {
     let (parts, events): (Vec<_>, Vec<_>) =
-        lacking.items.iter().partition(|item| item.unanswered.part_of_linux().is_some());
+        missing.items.iter().partition(|item| item.unanswered.part_of_linux().is_some());
     let title = "Not recorded";
     let first = if parts.is_empty() { title } else { "" };
     let sections = [

@@ -118,7 +118,7 @@ where
             writer.sections(&sections_of(sleep, top))?;
         }
         match self.losses().zip(self.lacking()) {
-            Some((lost, lacked)) => writer.lines(&mut |out| ending::write(lost, lacked, out)),
+            Some((lost, missing)) => writer.lines(&mut |out| ending::write(lost, missing, out)),
             None => Ok(()),
         }
     }

@@ -119,7 +119,7 @@ pub struct DocumentHeader<'r> {
 /// The header, followed by the fields of the report.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-struct Whole<'r, D> {
+struct DocumentWithHeader<'r, D> {
     onoff: DocumentHeader<'r>,
     #[serde(flatten)]
     document: &'r D,
@@ -132,7 +132,7 @@ struct Whole<'r, D> {
 pub fn write<D: Document>(recordings: &[Provenance], document: &D, out: &mut dyn Write) -> io::Result<()> {
     let onoff =
         DocumentHeader { version: env!("CARGO_PKG_VERSION"), schema: SCHEMA_VERSION, document: D::NAME, recordings };
-    write_indented(&Whole { onoff, document }, out)?;
+    write_indented(&DocumentWithHeader { onoff, document }, out)?;
     writeln!(out)
 }
 

@@ -145,10 +145,10 @@ pub(super) fn longest(sleep: &LinuxSleep) -> Option<String> {
 
 /// The process with the most CPU time, if that is a notable share of the phase.
 fn busiest(phase: &Phase) -> String {
-    let most = phase.cpu.as_ref().and_then(|cpu| cpu.by_process.first());
+    let busiest = phase.cpu.as_ref().and_then(|cpu| cpu.by_process.first());
     let length = phase.duration_ns.unwrap_or_default();
-    match most.filter(|most| share(most.cpu_ns, length) >= NOTABLE_SHARE) {
-        Some(most) => format!("; {} used {} of CPU", printable(&most.image), duration(most.cpu_ns)),
+    match busiest.filter(|busiest| share(busiest.cpu_ns, length) >= NOTABLE_SHARE) {
+        Some(busiest) => format!("; {} used {} of CPU", printable(&busiest.image), duration(busiest.cpu_ns)),
         None => String::new(),
     }
 }
