@@ -116,7 +116,7 @@ fn from_reset_to_desktop_on_one_axis() {
     assert_eq!(inside("loader_load"), ["DHCP", "boot program"]);
     assert_eq!(inside("loader"), ["configuration", "ramdisk"]);
     let text = folder.answer("boot boot.etl --firmware FBPT.bin --capture boot.pcapng");
-    let section = text.split("\nOne axis").nth(1).unwrap().split("\n\n").next().unwrap();
+    let section = text.split("\nBoot on one axis").nth(1).unwrap().split("\n\n").next().unwrap();
     insta::assert_snapshot!("boot_on_one_axis", section);
 }
 
@@ -315,7 +315,7 @@ fn a_linux_boot_from_reset() {
     let text = folder.answer("boot linux --firmware FBPT.bin --capture boot.pcapng");
     insta::assert_snapshot!(
         "linux_boot_on_one_axis",
-        text.split("\nOne axis").nth(1).unwrap().split("\n\n").next().unwrap()
+        text.split("\nBoot on one axis").nth(1).unwrap().split("\n\n").next().unwrap()
     );
 
     // Tables of another machine: the service manager contradicts them.

@@ -65,7 +65,7 @@ fn table_5_of_the_paper_beside_each_other() {
 
     let text = folder.answer("compare --baseline 1.etl --candidate 2.etl");
     assert!(text.starts_with("The boot took 274 ms (0.9 %) less: 30.7 s, was 31.0 s.\n"), "{text}");
-    assert!(text.contains("Record at least 3 of each"), "{text}");
+    assert!(text.contains("Record at least 3 per side"), "{text}");
 }
 
 #[test]

@@ -47,10 +47,10 @@ fn exit_codes_say_pass_regression_and_no_verdict() {
     let folder = folder();
     let (code, text, _) = gate(&folder, &format!("--baseline good --candidate same {LIMIT}"));
     assert_eq!(code, 0, "{text}");
-    assert!(text.starts_with("Pass: 1 limit kept.\n"), "{text}");
+    assert!(text.starts_with("Pass: 1 limit met.\n"), "{text}");
     let (code, text, _) = gate(&folder, &format!("--baseline good --candidate slow {LIMIT}"));
     assert_eq!(code, 1, "{text}");
-    assert!(text.starts_with("Regression: 1 of 1 limit exceeded.\n"), "{text}");
+    assert!(text.starts_with("Regression: 1 of 1 limits exceeded.\n"), "{text}");
     // One run is no proof; nor is a recording that cannot be read a regression.
     let (code, text, _) = gate(&folder, &format!("--baseline good --candidate slow/1.etl {LIMIT}"));
     assert_eq!(code, 2, "{text}");

@@ -169,7 +169,7 @@ fn startup_folders_and_tasks_of_a_volume_are_listed() {
     assert_eq!(answer["image"]["start_tasks_of_windows"], 1);
     assert_eq!(answer["image"]["unreadable_tasks"][0], "Broken");
     let text = folder.answer("image c");
-    assert!(text.contains("not read: Broken: no scheduled task"), "{text}");
+    assert!(text.contains("Not read: Broken: no scheduled task"), "{text}");
 }
 
 #[test]

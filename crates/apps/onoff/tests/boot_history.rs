@@ -95,7 +95,7 @@ fn a_change_back_is_two_changes_and_without_an_update_none_is_named() {
 fn a_steady_journal_says_nothing() {
     let (history, text) = asked(&[1_000; 30], (usize::MAX, &[]));
     assert_eq!(history.changes, [], "{text}");
-    assert!(text.starts_with("The last 30 finished boots of machine: no part of the start changed"), "{text}");
+    assert!(text.starts_with("The last 30 finished boots of machine: no part of the boot changed"), "{text}");
     // An update alone is no change of the start.
     let (history, text) = asked(&[1_000; 30], (11, &UPGRADED));
     assert_eq!(history.changes, [], "{text}");

@@ -36,7 +36,7 @@ impl TableReport for Summary {
             }),
             new("at_least_ns", "", Kind::Quantity, |row| Value::Duration(row.at_least_ns)),
             new("phase", "longest phase", Kind::Name, |row| Value::text(&row.phase)).wide(16),
-            new("phase_ns", "duration", Kind::Quantity, |row| Value::of(row.phase_ns, Value::Duration)),
+            new("phase_ns", "phase duration", Kind::Quantity, |row| Value::of(row.phase_ns, Value::Duration)),
             new("subject", "fix first", Kind::Name, |row| {
                 Value::text(if row.error.is_empty() { &row.subject } else { &row.error })
             })
