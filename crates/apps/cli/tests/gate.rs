@@ -100,7 +100,7 @@ fn runs_that_are_all_set_apart_are_reported_in_every_format() {
     let folder = Folder::boot("slow-boot.toml");
     let line = "--baseline boot.etl --candidate boot.etl --limit boot.total~1s --format";
     for (format, part) in [
-        ("text", "No verdict on 1 of 1 limit."),
+        ("text", "No verdict on 1 of 1 limits."),
         ("json", "\"verdict\": \"no_verdict\""),
         ("junit", "errors=\"1\""),
         ("sarif", "\"kind\": \"open\""),

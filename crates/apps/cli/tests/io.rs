@@ -32,7 +32,9 @@ fn the_paper_s_table_is_printed_to_the_digit() {
     assert!(text.contains("25,000 of 4 B"), "{text}");
     // The cure with its number: 409,600 bytes are seven blocks of 64 KiB and a hundred pages; of the page accesses all others are hits.
     assert!(
-        plain.contains("A 64 KiB buffer would reduce 49,395 reads to 7; a cache of 1 page would serve 99.8 % of the page accesses."),
+        plain.contains(
+            "A 64 KiB buffer would reduce 49,395 reads to 7; a cache of 1 page would serve 99.8 % of the page accesses."
+        ),
         "{text}"
     );
     let paged = paper().answer("io paper.csv.gz --buffer 4KiB");
@@ -58,7 +60,7 @@ fn sizes_that_a_curve_does_not_have_are_left_empty() {
     assert_eq!(rows[0], ["1", "4 KiB", "100 %", "100 %"], "{text}");
     assert_eq!(rows[1], ["2", "8 KiB", "100 %", "50 %"], "{text}");
     assert_eq!(rows[2], ["4", "16 KiB", "100 %", "50 %"], "{text}");
-    assert_eq!(rows[3], ["5", "20.0 KiB", "2.5 %", "0.5 %", "1.5 %"], "{text}");
+    assert_eq!(rows[3], ["5", "20 KiB", "2.5 %", "0.5 %", "1.5 %"], "{text}");
 }
 
 /// The lanes, the answer and the findings of a page are those of the other formats.

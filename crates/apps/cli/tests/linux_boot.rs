@@ -159,7 +159,10 @@ fn the_unit_that_sleeps_on_the_way_is_named_first() {
     let text = folder.answer(&format!("boot {}", path.display()));
     assert!(text.lines().nth(2).unwrap().starts_with("slowearly.service blocked user space for"), "{text}");
     let longest = text.lines().nth(3).unwrap();
-    assert!(longest.starts_with("Longest on the critical path to graphical.target: slowearly.service, 6.11 s"), "{longest}");
+    assert!(
+        longest.starts_with("Longest on the critical path to graphical.target: slowearly.service, 6.11 s"),
+        "{longest}"
+    );
     // The steps and what lies between them are the whole way from the manager's first unit to the target.
     let path = &report["critical_path"];
     let whole = path["units_ns"].as_i64().unwrap() + path["gaps_ns"].as_i64().unwrap();

@@ -353,10 +353,7 @@ fn first_line(scenario: &str, phase: &str) -> String {
 fn the_first_line_names_the_papers_driver_with_its_requests_and_the_papers_service() {
     // Tables 6 and A-1: Ramdisk's load, start and enumeration, 9.2 s + 3 s + 3 s, until it pends the last two.
     let none = first_line("table-6-no-pended-requests.toml", "PreSMSS");
-    assert!(
-        none.starts_with("Ramdisk blocked PreSMSS for 15.2 s of 26.6 s in 3 requests it did not pend"),
-        "{none}"
-    );
+    assert!(none.starts_with("Ramdisk blocked PreSMSS for 15.2 s of 26.6 s in 3 requests it did not pend"), "{none}");
     let both = first_line("table-6-pended-start-and-enumeration.toml", "PreSMSS");
     assert!(!both.contains("Ramdisk"), "{both}");
     // Tables 7 and A-2: a service in a group that later groups wait for, and the same in none.
