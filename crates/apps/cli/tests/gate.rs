@@ -328,5 +328,5 @@ fn a_table_for_a_pull_request() {
     );
     let (code, table, _) = gate(&folder, &format!("good same {LIMIT} --format markdown"));
     assert_eq!(code, 0);
-    assert!(table.contains("| kept | boot.total |") && !table.contains("exceeded**"), "{table}");
+    assert!(table.contains("| met | boot.total |") && !table.contains("exceeded**"), "{table}");
 }

@@ -416,7 +416,7 @@ fn a_trace_of_a_running_computer_begins_where_it_begins() {
     folder.file("trace.txt", trace.as_bytes());
     folder.file("trace_clock", b"local global counter uptime perf [mono] mono_raw boot x86-tsc\n");
     let info = folder.answer("info trace.txt trace_clock");
-    assert!(info.starts_with("3 events over 4.00 s"), "{info}");
+    assert!(info.starts_with("3 events in 4.00 s"), "{info}");
     let cpu = folder.answer("cpu trace.txt trace_clock --format json");
     let cpu: serde_json::Value = serde_json::from_str(&cpu).unwrap();
     assert_eq!(cpu["range"]["start_ns"], 100_000_000_000_i64, "{cpu}");

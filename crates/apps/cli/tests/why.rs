@@ -250,7 +250,7 @@ fn the_paper_s_slow_driver_is_waited_for_through_three_threads() {
     assert_eq!(step["device"], r"ROOT\MSPIWDDEV\0000");
 
     let text = folder.answer("why boot.etl --phase SuspendDevices");
-    assert!(text.contains("thread 44 → 64 → 16 → 20 of System (4) → a timer"), "{text}");
+    assert!(text.contains("thread 44 → 64 → 16 → 20 of System (4) waited for a timer"), "{text}");
     let folded = folder.answer("why boot.etl --phase SuspendDevices --format folded");
     let sum: i64 = folded.lines().map(|line| line.rsplit_once(' ').unwrap().1.parse::<i64>().unwrap()).sum();
     let phases = answer(&folder, "--phase SuspendDevices");

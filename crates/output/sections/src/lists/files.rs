@@ -67,8 +67,8 @@ impl TableReport for FileReport {
         match (self.recorded, self.disk_alone.operations()) {
             (0, 0) => "no file operations were recorded; record the kernel flags FILE_IO and FILE_IO_INIT".to_owned(),
             (0, requests) => format!(
-                "no file operations were recorded; record the kernel flags FILE_IO and FILE_IO_INIT. The recording has {}: \
-                 use 'onoff disk'",
+                "no file operations were recorded; record the kernel flags FILE_IO and FILE_IO_INIT, or use 'onoff disk' to list \
+                 the {}",
                 counted(requests, "disk request")
             ),
             (recorded, _) => format!("no file operation matches (the recording has {})", count(recorded)),
