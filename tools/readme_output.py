@@ -10,7 +10,7 @@ import sys
 README = pathlib.Path(__file__).resolve().parent.parent / "README.md"
 FIRST = "$ onoff boot samples/slow-boot.etl\n"
 # Paragraphs of the output by the word they begin with; the first one, the answer, is always shown.
-SHOWN = ("Phases", "Services", "Drivers", "Processors")
+SHOWN = ("Phases", "Services", "Drivers", "CPU")
 
 
 def main():

@@ -120,7 +120,7 @@ describe.each(browsers)("in %s", (name) => {
     await press(page, "2");
     await page.waitForSelector(".chain li");
     const steps = await page.$$eval(".chain li", (all) => all.map((each) => (each as HTMLElement).innerText));
-    expect(steps.some((line) => /5\.48 s[\s\S]*MenuProvider\) ran and made \d+ ready/.test(line)), steps.join("\n")).toBe(true);
+    expect(steps.some((line) => /5\.48 s[\s\S]*MenuProvider\) ran and readied thread \d+/.test(line)), steps.join("\n")).toBe(true);
     await press(page, "3");
     expect(await text(page, ".pane tbody tr:first-child")).toMatch(/^MenuProvider[\s\S]*5\.48 s/);
     expect(faults).toEqual([]);

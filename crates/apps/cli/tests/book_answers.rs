@@ -23,7 +23,7 @@ const TRUTH: [(usize, &[&str]); 15] = [
     (11, &[]),
     (12, &[]),
     (13, &["slow-shutdown.etl", "slow-boot.etl"]),
-    (14, &["CloudBox.exe", "ntdll.dll", "with its calls"]),
+    (14, &["CloudBox.exe", "ntdll.dll", "inclusive"]),
     (15, &["ProfSvc"]),
 ];
 

@@ -117,7 +117,7 @@ fn axis_spans_reset_to_desktop() {
     assert_eq!(inside("loader_load"), ["DHCP", "boot program"]);
     assert_eq!(inside("loader"), ["configuration", "ramdisk"]);
     let text = folder.answer("boot boot.etl --firmware FBPT.bin --capture boot.pcapng");
-    let section = text.split("\nOne axis").nth(1).unwrap().split("\n\n").next().unwrap();
+    let section = text.split("\nBoot on one axis").nth(1).unwrap().split("\n\n").next().unwrap();
     insta::assert_snapshot!("boot_on_one_axis", section);
 }
 
@@ -151,7 +151,7 @@ fn ignores_capture_of_another_boot() {
             assert_ne!(stage["source"], "capture", "{stage}");
         }
         let text = folder.answer("boot boot.etl --firmware FBPT.bin --capture boot.pcapng");
-        assert!(text.contains("Capture: its place on the axis is not known."), "{text}");
+        assert!(text.contains("Capture: not on the axis."), "{text}");
         kinds(&join["against"]).iter().map(|kind| (*kind).to_owned()).collect::<Vec<_>>()
     };
     // The same machine, one hour earlier.
@@ -223,15 +223,15 @@ fn tables_without_join_point() {
     let folder = Folder::boot(SCENARIO);
     let later_ms = 9_000_000;
     for (times, kind, reason) in [
-        ([21, 0, 20_246, 0, 0], "no_place", "It has no time of the return of ExitBootServices"),
-        (PAPER_MS.map(|ms| ms + later_ms), "over_resets", "Its clock ran on over earlier boots"),
+        ([21, 0, 20_246, 0, 0], "no_place", "It has no timestamp for the return from ExitBootServices"),
+        (PAPER_MS.map(|ms| ms + later_ms), "over_resets", "Its clock kept running across earlier boots"),
     ] {
         folder.file("FBPT.bin", &fbpt(times.map(|ms| (ms * MS) as u64)));
         let axis = boot(&folder, "boot.etl --firmware FBPT.bin")["axis"].take();
         let firmware = join(&axis, "firmware");
         assert_eq!((&firmware["joined"], kinds(&firmware["against"])), (&Value::Bool(false), vec![kind]));
         let text = folder.answer("boot boot.etl --firmware FBPT.bin");
-        assert!(text.contains(&format!("Firmware table: its place on the axis is not known. {reason}")), "{text}");
+        assert!(text.contains(&format!("Firmware table: not on the axis. {reason}")), "{text}");
     }
 }
 
@@ -248,7 +248,7 @@ fn firmware_or_packets_alone() {
     assert_eq!((&firmware["zero"], firmware["total_ns"].as_i64().unwrap()), (&"reset".into(), PAPER_MS[4] * MS));
     assert_eq!(names(&firmware), ["reset", "firmware", "loader_load", "loader", "exit_boot_services"]);
     let text = folder.answer("boot --firmware FBPT.bin");
-    assert!(text.starts_with("From the processor's reset to the operating system: 40.4 s.\n"), "{text}");
+    assert!(text.starts_with("From CPU reset to the operating system: 40.4 s.\n"), "{text}");
     let legacy = boot(&folder, "--firmware legacy.bin");
     assert_eq!(
         (names(&legacy), legacy["total_ns"].as_i64().unwrap()),
@@ -263,7 +263,7 @@ fn firmware_or_packets_alone() {
         capture["stages"][0]["inside"].as_array().unwrap().iter().map(|part| part["name"].as_str().unwrap()).collect();
     assert_eq!(inside, ["DHCP", "boot program", "configuration", "ramdisk", "OS network"]);
     let text = folder.answer("boot --capture boot.pcapng");
-    assert!(text.starts_with("From the client's first frame to the end of the network boot: "), "{text}");
+    assert!(text.starts_with("From the first frame of the client to the end of the network boot: "), "{text}");
 }
 
 /// Packets captured by the recorded computer itself, in an event trace.
@@ -316,7 +316,7 @@ fn linux_boot_from_reset() {
     let text = folder.answer("boot linux --firmware FBPT.bin --capture boot.pcapng");
     insta::assert_snapshot!(
         "linux_boot_on_one_axis",
-        text.split("\nOne axis").nth(1).unwrap().split("\n\n").next().unwrap()
+        text.split("\nBoot on one axis").nth(1).unwrap().split("\n\n").next().unwrap()
     );
 
     // Tables of another machine contradict systemd.

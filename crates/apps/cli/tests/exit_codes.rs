@@ -252,7 +252,7 @@ fn never_overwrites_input() {
         ] {
             let (code, message) = folder.refusal(&arguments);
             assert_eq!(code, 64, "{arguments}: {message}");
-            assert!(message.contains("write the answer to another file"), "{arguments}: {message}");
+            assert!(message.contains("write the output to another file"), "{arguments}: {message}");
             assert_eq!(std::fs::read(folder.path("boot.etl")).unwrap(), before, "{arguments}");
         }
     }
@@ -271,7 +271,7 @@ fn rejects_stdout_redirected_to_input() {
     let output = folder.command("events boot.etl").stdout(append).output().unwrap();
     let message = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(64), "{message}");
-    assert_eq!(message, "onoff: standard output is boot.etl, which is read; send the answer to another file\n");
+    assert_eq!(message, "onoff: standard output is the input boot.etl; redirect it to another file\n");
     assert_eq!(std::fs::read(folder.path("boot.etl")).unwrap(), before);
 }
 

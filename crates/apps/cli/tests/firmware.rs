@@ -212,7 +212,7 @@ fn paper_table_of_network_boot() {
     let text = folder.answer("firmware pxe.bin --compare disk.bin");
     assert!(
         text.starts_with(
-            "From reset to the operating system it took 31.5 s (355 %) longer: 40.4 s, was 8.86 s; the firmware's part of the change is +1.72 s.\n"
+            "From reset to the operating system it took 31.5 s (355 %) longer: 40.4 s, was 8.86 s; the firmware accounts for +1.72 s.\n"
         ),
         "{text}"
     );
@@ -269,7 +269,7 @@ fn lists_and_selects_serial_log_boots() {
         .collect();
     assert_eq!(boots, [(-2, 1, false), (-1, 5, true), (0, 9, false)]);
     let text = folder.answer("firmware serial.log");
-    assert!(text.contains("Boots in the log  --boot chooses\n"), "{text}");
+    assert!(text.contains("Boots in the log  use --boot to select one\n"), "{text}");
     let (code, message) = folder.refusal("firmware serial.log --boot -3");
     assert_eq!((code, message.contains("the log has 3")), (2, true), "{message}");
     assert!(!message.contains("It is a firmware table"), "the verb is the right one: {message}");
@@ -291,7 +291,7 @@ fn headline_keeps_known_loader_time() {
     ];
     let folder = Folder::new();
     for (missing, printed) in [
-        ("ResetEnd", "From reset to the operating system it took 40.4 s, the loader 33.3 s of it"),
+        ("ResetEnd", "From reset to the operating system it took 40.4 s, 33.3 s of it in the loader"),
         ("OsLoaderLoadImageStart", "the loader ran for 20.1 s until it called ExitBootServices"),
         ("OsLoaderStartImageStart", "The firmware took 7.02 s, the loader 33.3 s: 40.4 s from reset"),
         ("ExitBootServicesEntry", "The firmware took 7.02 s, the loader 33.3 s: 40.4 s from reset"),
@@ -341,10 +341,10 @@ fn reads_all_coreboot_formats() {
     };
     assert_eq!(work(&text_form, "RAM initialization"), Some(2_179_454));
     let text = folder.answer("firmware cbmem.txt");
-    assert!(text.starts_with("The firmware's measurements cover 2.58 s, up to 2.60 s after the reset"), "{text}");
+    assert!(text.starts_with("The firmware measurements cover 2.58 s, up to 2.60 s after reset"), "{text}");
     assert!(text.contains("Longest phase: romstage, 2.28 s"), "{text}");
     // Steps have names, not a common GUID.
-    assert!(text.contains("Slowest module: RAM initialization, own time 2.18 s"), "{text}");
+    assert!(text.contains("Slowest module: RAM initialization, self time 2.18 s"), "{text}");
     assert!(!text.contains("00000000-0000"), "{text}");
 
     // The same in machine-readable form (`cbmem -T`) and as the raw table, at 1,000 ticks per µs.
@@ -456,7 +456,7 @@ fn legacy_boot_needs_no_correction() {
             legacy["stages"].as_array().unwrap().iter().map(|stage| stage["name"].as_str().unwrap()).collect();
         assert_eq!(names, ["reset", "firmware"]);
         let text = folder.answer(&format!("firmware {name}"));
-        assert!(text.starts_with("The firmware took 9.00 s until it started the boot sector (INT 19h): "), "{text}");
+        assert!(text.starts_with("The firmware took 9.00 s until it started the boot sector (INT 19h). "), "{text}");
     }
     // Compares it with a slower legacy boot.
     folder.file("slow.bin", &fbpt([S, 0, 14 * S, 0, 0]));
@@ -587,7 +587,7 @@ fn boot_includes_firmware() {
     let xml = folder.answer("boot boot.etl --format xml");
     assert_eq!(xml, folder.answer("boot boot.etl --firmware FBPT.bin --format xml"));
     let text = folder.answer("boot boot.etl --firmware FBPT.bin");
-    assert!(text.contains(" From the processor's reset: "), "{text}");
+    assert!(text.contains(" Total from CPU reset: "), "{text}");
     // Tables without times are an error.
     folder.file("S3PT.bin", b"S3PT\x08\0\0\0");
     assert_eq!(folder.refusal("boot boot.etl --firmware S3PT.bin").0, 2);
@@ -686,7 +686,7 @@ fn unexplained_phase_names_adjacent_drivers() {
     let longest = explained["gaps"].as_array().unwrap().iter().map(|gap| gap["duration_ns"].as_u64().unwrap()).max();
     assert!(longest.is_none_or(|ns| ns <= 20 * MS), "{longest:?}");
     let second = text.lines().nth(1).unwrap();
-    assert!(second.ends_with("Slowest module: Slow Raid Driver, own time 5.06 s."), "{text}");
+    assert!(second.ends_with("Slowest module: Slow Raid Driver, self time 5.06 s."), "{text}");
 }
 
 #[test]
@@ -734,7 +734,7 @@ fn view_rejects_pointer_table() {
     table[9] = table.iter().fold(0_u8, |sum, byte| sum.wrapping_sub(*byte));
     folder.file("FPDT", &table);
     let (_, printed) = folder.refusal("view FPDT -o page.html");
-    assert!(printed.contains("only holds the addresses of the tables with times: FBPT at 0x25226000"), "{printed}");
+    assert!(printed.contains("only has the addresses of the tables with times: FBPT at 0x25226000"), "{printed}");
     assert!(!folder.path("page.html").exists());
     // With times, the page opens.
     let Some(times) = sample("fpdt/FBPT_reconstructed.bin") else { return };

@@ -47,10 +47,10 @@ fn exit_codes_for_pass_regression_and_no_verdict() {
     let folder = folder();
     let (code, text, _) = gate(&folder, &format!("--baseline good --candidate same {LIMIT}"));
     assert_eq!(code, 0, "{text}");
-    assert!(text.starts_with("Pass: 1 limit kept.\n"), "{text}");
+    assert!(text.starts_with("Pass: 1 limit met.\n"), "{text}");
     let (code, text, _) = gate(&folder, &format!("--baseline good --candidate slow {LIMIT}"));
     assert_eq!(code, 1, "{text}");
-    assert!(text.starts_with("Regression: 1 of 1 limit exceeded.\n"), "{text}");
+    assert!(text.starts_with("Regression: 1 of 1 limits exceeded.\n"), "{text}");
     // A single run gives no verdict, and an unreadable recording is not a regression.
     let (code, text, _) = gate(&folder, &format!("--baseline good --candidate slow/1.etl {LIMIT}"));
     assert_eq!(code, 2, "{text}");
@@ -100,7 +100,7 @@ fn reports_excluded_runs_in_every_format() {
     let folder = Folder::boot("slow-boot.toml");
     let line = "--baseline boot.etl --candidate boot.etl --limit boot.total~1s --format";
     for (format, part) in [
-        ("text", "No verdict on 1 of 1 limit."),
+        ("text", "No verdict on 1 of 1 limits."),
         ("json", "\"verdict\": \"no_verdict\""),
         ("junit", "errors=\"1\""),
         ("sarif", "\"kind\": \"open\""),
@@ -328,5 +328,5 @@ fn writes_pull_request_table() {
     );
     let (code, table, _) = gate(&folder, &format!("good same {LIMIT} --format markdown"));
     assert_eq!(code, 0);
-    assert!(table.contains("| kept | boot.total |") && !table.contains("exceeded**"), "{table}");
+    assert!(table.contains("| met | boot.total |") && !table.contains("exceeded**"), "{table}");
 }

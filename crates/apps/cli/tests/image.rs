@@ -48,7 +48,7 @@ fn audits_volume() {
     let text = volume().answer("image c");
     for line in [
         "Windows 11 Pro (build 22631): 3 findings",
-        "2 services start at each boot",
+        "2 services start at boot",
         "fast startup is on but cannot work: hibernation is off",
         r"SYSTEM\ControlSet001\Control\Power\HibernateEnabled = 0; key last written 2020-01-02 03:04:05 UTC",
         "1 boot-start driver without a signature in the file: disk.sys",
@@ -110,7 +110,7 @@ fn plans_overlay_from_recording() {
     let folder = Folder::boot("healthy-boot.toml");
     folder.file("SYSTEM", &system(2).hive());
     let text = folder.answer("image SYSTEM --trace boot.etl --overlay-size 1GiB");
-    assert!(text.contains("The overlay with the writes of the recording"), "{text}");
+    assert!(text.contains("Overlay growth with the recorded writes"), "{text}");
     let (code, error) = folder.refusal("image SYSTEM --trace nowhere.etl");
     assert!(code == 1 && error.contains("nowhere.etl"), "{error}");
 }
@@ -169,7 +169,7 @@ fn lists_startup_folders_and_tasks() {
     assert_eq!(answer["image"]["start_tasks_of_windows"], 1);
     assert_eq!(answer["image"]["unreadable_tasks"][0], "Broken");
     let text = folder.answer("image c");
-    assert!(text.contains("not read: Broken: not a scheduled task"), "{text}");
+    assert!(text.contains("Not read: Broken: not a scheduled task"), "{text}");
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn sample_matches_book() {
     let needed = folder.answer(&format!("image {} --needed {}", path("after"), path("needed.txt")));
     assert!(needed.contains("SysMain") && needed.contains("TillUpdate"), "{needed}");
     let plans = folder.answer(&format!("prefetch {}", path("after")));
-    assert!(plans.contains("not trained: the boot's plan counts 1 boot, 2 boots of 3 missing"), "{plans}");
+    assert!(plans.contains("not trained: 1 boot according to the boot plan, 2 boots of 3 missing"), "{plans}");
 }
 
 #[test]

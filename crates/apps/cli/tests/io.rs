@@ -22,7 +22,7 @@ fn matches_paper_table_exactly() {
     let text = paper().answer("io paper.csv.gz --device latency=100us,bandwidth=20MB/s");
     let plain = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for line in [
-        "49,396 reads by programs, 8 B on average: 402 KiB.",
+        "49,396 reads by programs, average 8 B, total 402 KiB.",
         "each file in one operation, with 1 key block 103",
         "each page once and 1 key block 202",
         "as requested, one page and 1 key block each 98,792",
@@ -33,14 +33,16 @@ fn matches_paper_table_exactly() {
     // The fix with its effect: 409,600 bytes are seven 64 KiB blocks and a hundred pages; all other page accesses are
     // hits.
     assert!(
-        plain.contains("A 64.0 KiB buffer makes 49,395 reads 7; a cache of 1 page has 99.8 % of the page accesses."),
+        plain.contains(
+            "A 64 KiB buffer would reduce 49,395 reads to 7; a cache of 1 page would serve 99.8 % of the page accesses."
+        ),
         "{text}"
     );
     let paged = paper().answer("io paper.csv.gz --buffer 4KiB");
-    assert!(paged.contains("A 4.00 KiB buffer makes 49,395 reads 100;"), "{paged}");
+    assert!(paged.contains("A 4 KiB buffer would reduce 49,395 reads to 100;"), "{paged}");
     // Without a device model there are no times.
     let text = paper().answer("io paper.csv.gz");
-    assert!(text.contains("no times: give --device"), "{text}");
+    assert!(text.contains("no times; specify --device"), "{text}");
 }
 
 /// A cache smaller than one read-ahead group has no misses with read-ahead; the last row holds everything, including
@@ -51,16 +53,16 @@ fn missing_curve_sizes_are_empty() {
     let reads: Vec<String> = (0..200).map(|at| format!("7,app,/a,read,{},4096", at % 5 * 4096)).collect();
     folder.file("turns.csv", format!("pid,process,file,operation,offset,length\n{}\n", reads.join("\n")).as_bytes());
     let text = folder.answer("io turns.csv");
-    let rows = text.lines().skip_while(|line| !line.starts_with("A cache of pages")).skip(2).take(4);
+    let rows = text.lines().skip_while(|line| !line.starts_with("Page cache")).skip(2).take(4);
     let cells = |line: &str| -> Vec<String> {
         line.split("  ").map(|cell| cell.trim().to_owned()).filter(|cell| !cell.is_empty()).collect()
     };
     let rows: Vec<Vec<String>> = rows.map(cells).collect();
     // Five pages in a cycle: all or nothing. From two pages on, each request has one more hit, for its key block.
-    assert_eq!(rows[0], ["1", "4.00 KiB", "100 %", "100 %"], "{text}");
-    assert_eq!(rows[1], ["2", "8.00 KiB", "100 %", "50 %"], "{text}");
-    assert_eq!(rows[2], ["4", "16.0 KiB", "100 %", "50 %"], "{text}");
-    assert_eq!(rows[3], ["5", "20.0 KiB", "2.5 %", "0.5 %", "1.5 %"], "{text}");
+    assert_eq!(rows[0], ["1", "4 KiB", "100 %", "100 %"], "{text}");
+    assert_eq!(rows[1], ["2", "8 KiB", "100 %", "50 %"], "{text}");
+    assert_eq!(rows[2], ["4", "16 KiB", "100 %", "50 %"], "{text}");
+    assert_eq!(rows[3], ["5", "20 KiB", "2.5 %", "0.5 %", "1.5 %"], "{text}");
 }
 
 /// The page has the same lanes, summary and findings as the other formats.
@@ -81,7 +83,7 @@ fn viewers_show_process_and_file() {
         "2000 reads of a.bin: 8000 bytes",
         "1 write of b.bin: 4096 bytes",
         "2000 reads of reader (7): 8000 bytes",
-        "2,000 reads by programs, 4 B on average: 7.81 KiB.",
+        "2,000 reads by programs, average 4 B, total 7.81 KiB.",
         "small_requests",
     ] {
         assert!(page.contains(shown), "{shown}");
@@ -308,7 +310,7 @@ fn rejects_unanswerable_queries_with_reason() {
     folder.file("open.csv", b"operation,offset,length,file\nopen,,,x\n");
     let (code, why) = folder.refusal("io open.csv");
     assert_eq!(code, 2);
-    assert!(why.contains("no read or write in the recording"), "{why}");
+    assert!(why.contains("no reads or writes in the recording"), "{why}");
     folder.file("fio.log", b"0, 20039, 0, 8192\n");
     let (code, why) = folder.refusal("io fio.log");
     assert_eq!(code, 1);

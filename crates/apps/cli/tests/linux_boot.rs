@@ -66,7 +66,7 @@ fn separates_boots_by_computer() {
         let answer = folder.answer(&format!("boot syslog --boot {number}"));
         assert!(answer.contains(&format!("Slowest unit: slow.service, {took}")), "{answer}");
         assert!(
-            answer.contains(&format!("A boot of {host}; the recording has boots of other computers too")),
+            answer.contains(&format!("This boot is of {host}; the recording also has boots of other computers")),
             "{answer}"
         );
     }
@@ -74,7 +74,7 @@ fn separates_boots_by_computer() {
     assert!(list.contains("alpha") && list.contains("beta"), "{list}");
     // A single computer is not named, even if its host name changes during the boot.
     folder.file("syslog", text.replace("beta", "alpha").as_bytes());
-    assert!(!folder.answer("boot syslog").contains("A boot of"));
+    assert!(!folder.answer("boot syslog").contains("This boot is of"));
 }
 
 #[test]
@@ -84,13 +84,13 @@ fn critical_chain_alone_gives_bound() {
     folder.file("chain.txt", chain.as_bytes());
     let text = folder.answer("boot chain.txt");
     let first = text.lines().next().unwrap();
-    assert_eq!(first, "The boot took at least 9.00 s: the recording does not say when the kernel started.");
-    assert!(text.contains("Longest on the way to graphical.target: slow.service, 7.00 s"), "{text}");
+    assert_eq!(first, "The boot took at least 9.00 s: the start of the kernel is not in the recording.");
+    assert!(text.contains("Longest on the critical path to graphical.target: slow.service, 7.00 s"), "{text}");
     // With the durations of the parts, the total is known.
     folder.file("time.txt", b"Startup finished in 1.500s (kernel) + 9.500s (userspace) = 11.000s\n");
     let text = folder.answer("boot chain.txt time.txt");
     assert!(text.starts_with("The boot took 11.0 s"), "{text}");
-    let slow = text.lines().find(|line| line.starts_with("  slow.service ") && line.contains("on the way")).unwrap();
+    let slow = text.lines().find(|line| line.starts_with("  slow.service ") && line.contains("on path")).unwrap();
     let words: Vec<&str> = slow.split_whitespace().collect();
     assert_eq!(words[..5], ["slow.service", "7.00", "s", "3.50", "s"]);
     assert!(text.contains("the remaining units, and failed starts"), "{text}");
@@ -157,9 +157,12 @@ fn names_sleeping_unit_first() {
     assert_eq!(unit, "slowearly.service");
     assert!((6.0..6.2).contains(took), "{took}");
     let text = folder.answer(&format!("boot {}", path.display()));
-    assert!(text.lines().nth(2).unwrap().starts_with("slowearly.service held up user space for"), "{text}");
+    assert!(text.lines().nth(2).unwrap().starts_with("slowearly.service blocked user space for"), "{text}");
     let longest = text.lines().nth(3).unwrap();
-    assert!(longest.starts_with("Longest on the way to graphical.target: slowearly.service, 6.11 s"), "{longest}");
+    assert!(
+        longest.starts_with("Longest on the critical path to graphical.target: slowearly.service, 6.11 s"),
+        "{longest}"
+    );
     // The steps and the gaps cover the whole path from the first unit to the target.
     let path = &report["critical_path"];
     let whole = path["units_ns"].as_i64().unwrap() + path["gaps_ns"].as_i64().unwrap();

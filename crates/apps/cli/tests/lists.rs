@@ -162,11 +162,11 @@ fn selects_processes_by_pattern_and_range() {
 fn rejects_empty_results_and_invalid_options() {
     let folder = Folder::boot(SCENARIO);
     for (arguments, expected, message) in [
-        ("processes boot.etl --process nobody.exe", 2, "matches in that range"),
-        ("processes boot.etl --sort weight", 64, "--sort: there is no column 'weight'; there are image,"),
+        ("processes boot.etl --process nobody.exe", 2, "no process matches (the recording has "),
+        ("processes boot.etl --sort weight", 64, "--sort: no column 'weight'; columns are image,"),
         ("processes boot.etl --range 5000s 6000s", 2, "is outside the recording"),
         ("processes boot.etl --range 1s soon", 64, "'soon' is not a time"),
-        ("cpu boot.etl --by module", 2, "nothing tells who ran; missing: profile samples"),
+        ("cpu boot.etl --by module", 2, "no CPU usage in this recording; not recorded: profile samples"),
         (
             "interrupts boot.etl --process System",
             64,

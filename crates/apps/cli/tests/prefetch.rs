@@ -44,10 +44,10 @@ fn volume_lists_read_and_missing_files() {
     let text = volume().answer("prefetch c");
     for line in [
         "2 launch plans of at most 1,024 (Windows 8 or 8.1).",
-        "Together they read 152 KiB of 3 files; 1 of them are shared (120 KiB).",
-        "The read-ahead of boots is trained: ReadyBoot kept 3 boots.",
-        "1 file gone",
-        "1 file read in all of them.",
+        "Together, they read 152 KiB from 3 files; 1 of them are shared (120 KiB).",
+        "Boot read-ahead is trained: 3 boots in the ReadyBoot traces.",
+        "1 file missing",
+        "1 file read in every boot.",
     ] {
         assert!(text.contains(line), "{line}\n{text}");
     }
@@ -86,7 +86,7 @@ fn shows_five_ready_boot_boots() {
     }
     let files: Vec<String> = (1..=5).map(|at| format!("Trace{at}.fx")).collect();
     let text = folder.answer(&format!("prefetch {}", files.join(" ")));
-    assert!(text.contains("trained: ReadyBoot kept 5 boots."), "{text}");
+    assert!(text.contains("trained: 5 boots in the ReadyBoot traces."), "{text}");
     let row = |start: &str| -> Vec<String> {
         let line = text.lines().find(|line| line.trim_start().starts_with(start));
         let line = line.unwrap_or_else(|| panic!("no line {start}\n{text}"));
@@ -103,9 +103,9 @@ fn shows_five_ready_boot_boots() {
     }
     // One column per boot.
     let cells = row(r"\Device\ntdll.dll");
-    assert_eq!(cells[1..], ["1.00 MiB", "2.00 MiB", "3.00 MiB", "4.00 MiB", "5.00 MiB"], "{text}");
-    assert_eq!(row(r"\Device\hive")[1..], ["4.00 KiB"; 5], "{text}");
-    assert_eq!(row(r"\Device\new.dll")[1..], ["3.00 MiB"], "{text}");
+    assert_eq!(cells[1..], ["1 MiB", "2 MiB", "3 MiB", "4 MiB", "5 MiB"], "{text}");
+    assert_eq!(row(r"\Device\hive")[1..], ["4 KiB"; 5], "{text}");
+    assert_eq!(row(r"\Device\new.dll")[1..], ["3 MiB"], "{text}");
 }
 
 #[test]
@@ -113,9 +113,9 @@ fn recorded_boot_shows_read_ahead() {
     let folder = Folder::boot("services-later.toml");
     let output = folder.run("prefetch --trace boot.etl");
     let text = String::from_utf8(output.stdout).unwrap();
-    assert!(text.contains("In the recorded boot"), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(text.contains("Read-ahead in the recorded boot"), "{text}{}", String::from_utf8_lossy(&output.stderr));
     // The simulated boot has no ReadyBoot totals, so they are unknown.
-    assert!(text.contains("are not known: record Microsoft-Windows-ReadyBoost"), "{text}");
+    assert!(text.contains("the savings from training, record Microsoft-Windows-ReadyBoost"), "{text}");
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn registry_shows_too_few_boots() {
     folder.file("c/Windows/System32/config/SYSTEM", &root.hive());
     let text = folder.answer("prefetch c");
     assert!(
-        text.contains("not trained: the installation booted 2 times in all (BootId), 1 boot of 3 missing"),
+        text.contains("not trained: the installation booted 2 times in total (BootId), 1 boot of 3 missing"),
         "{text}"
     );
     // A broken hive is reported; the rest is analyzed.

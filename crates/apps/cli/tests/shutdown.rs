@@ -260,7 +260,7 @@ fn real_shutdown_without_shutdown_providers() {
         list(&report["lacking"], "items").iter().map(|item| item["provider"].as_str().unwrap()).collect();
     assert!(lacking.contains(&"Microsoft-Windows-Subsys-Csr"), "{lacking:?}");
     let text = here.answer("shutdown boot.etl");
-    assert!(text.contains("Inferred: who was notified was not recorded"), "{text}");
+    assert!(text.contains("Inferred: notifications were not recorded"), "{text}");
     assert!(text.contains("{e8316a2d-0d94-4f52-85dd-1e15b66c5891}"), "{text}");
 }
 

@@ -228,8 +228,8 @@ fn reports_service_start_and_wait_before_it() {
     assert_eq!(step["waiters"], json!([1]));
     assert_eq!(step["service"]["ready_ns"], 23_250 * MS);
     let text = folder.answer("why linux --service multi-user.target");
-    assert!(text.contains("The wait before the start of the service multi-user.target took 6.19 s"));
-    assert!(text.contains("thread 1 → 217 (sleep) of sleep (217) → a timer"), "{text}");
+    assert!(text.contains("The wait of service multi-user.target to start took 6.19 s"));
+    assert!(text.contains("thread 1 → 217 (sleep) of sleep (217) waited for a timer"), "{text}");
 }
 
 #[test]
@@ -365,7 +365,7 @@ fn is_one(folder: &Folder, path: &Path, (verb, phase, name): (&str, &str, &str),
     assert_eq!((of.as_str(), first.as_str()), (phase, name));
     // Within 5 % of 'systemd-analyze blame' or the unit properties.
     assert!((ms - blamed_ms).abs() * 20 <= blamed_ms, "{name}: {ms} ms");
-    let headline = format!("{name} headline up {}", phase.replace('_', " "));
+    let headline = format!("{name} blocked {}", phase.replace('_', " "));
     let cost = format!(" for {}", onoff_trace::Duration::from_ns(ms * MS));
     let says = |text: &str| text.lines().any(|line| line.starts_with(&headline) && line.contains(&cost));
     assert!(says(&folder.answer(&format!("{verb} {shown}"))), "{headline}{cost}");
@@ -409,7 +409,7 @@ fn reports_cpu_bound_boot() {
         let (phase, first, ms) = culprits(&folder, &format!("boot {}", path.display())).swap_remove(0);
         assert_eq!((phase.as_str(), first.as_str()), ("user_space", "the processors"), "{name}");
         let text = folder.answer(&format!("boot {}", path.display()));
-        let headline = format!("The processors held up user space for {}", onoff_trace::Duration::from_ns(ms * MS));
+        let headline = format!("CPU contention blocked user space for {}", onoff_trace::Duration::from_ns(ms * MS));
         assert!(text.contains(&headline), "{text}");
     }
     let sleep = samples.join("suspend-s3.tar.xz");

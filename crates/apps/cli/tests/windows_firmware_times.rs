@@ -30,7 +30,8 @@ fn all_verbs_show_firmware_time() {
     let folder = Folder::new();
     boot_with(&folder, "long.etl", Some(LONG));
     let text = folder.answer("boot long.etl");
-    assert!(text.contains(" and 12.6 s in the firmware. From the processor's reset: 17.8 s."), "{text}");
+    assert!(text.contains(" Before the kernel: 12.6 s in firmware"), "{text}");
+    assert!(text.contains(" Total from CPU reset: 17.8 s."), "{text}");
     let json: Value = serde_json::from_str(&folder.answer("boot long.etl --format json")).unwrap();
     let before = &json["before_kernel"];
     assert_eq!(before["firmware"]["duration_ns"], 12_621 * MS);

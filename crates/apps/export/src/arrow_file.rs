@@ -1,4 +1,4 @@
-//! A table as a file of Arrow's own (Feather 2).
+//! Tables as Arrow files (Feather 2).
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use onoff::trace::{DECLARATIONS, TableName, Trace};
 use crate::ordered_batches::ordered_batches;
 use crate::time_order::TimeOrder;
 
-/// Rows of a batch in the file: what a reader holds in memory at a time.
+/// Rows per batch, which a reader has in memory at a time.
 const BATCH_ROWS: usize = 1 << 17;
 
-/// Writes the table's rows in `order`.
+/// Writes the rows of a table in `order`.
 pub(crate) fn write(trace: &Arc<Trace>, name: TableName, order: &TimeOrder, out: &mut dyn Write) -> io::Result<()> {
     let Some(declaration) = DECLARATIONS.iter().find(|table| table.name == name) else {
         return Err(io::ErrorKind::InvalidInput.into());
@@ -30,7 +30,7 @@ pub(crate) fn write(trace: &Arc<Trace>, name: TableName, order: &TimeOrder, out:
     file.finish().map_err(failed)
 }
 
-/// The batch with the texts of its rows only: all batches share those of the recording, which would be written with each.
+/// The batch with only the texts of its own rows: all batches share the texts of the recording, which would be written with each.
 fn compact(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
     let columns = batch.columns().iter().map(|column| match column.data_type() {
         DataType::Utf8View => Arc::new(column.as_string_view().gc()) as ArrayRef,
@@ -39,7 +39,7 @@ fn compact(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
     RecordBatch::try_new(batch.schema(), columns.collect())
 }
 
-/// An error of the writer: that of the file where it is one.
+/// The original I/O error, if there is one.
 fn failed(error: ArrowError) -> io::Error {
     match error {
         ArrowError::IoError(_, error) => error,

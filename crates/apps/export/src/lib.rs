@@ -1,4 +1,4 @@
-//! A recording's tables as files that other programs read: Parquet and Arrow (feature `columnar`), and comma-separated values.
+//! Exports the tables of a recording as files: Parquet and Arrow (feature `columnar`), and CSV.
 //!
 //! ```
 //! use onoff::Session;
@@ -16,10 +16,10 @@
 //!
 //! # Design constraints
 //!
-//! * One file per table, called by the table's name, and `recording.json`: what `onoff info --format json` says, losses included.
-//! * Rows are in the order of time. Parquet's row groups follow it, so that a reader of a stretch of time skips the others.
-//! * Memory stays at what the largest table needs: of a large recording each large table is read by itself.
-//! * The folder is complete or not there, and takes the place of nothing.
+//! * One file per table, named after the table, and `recording.json` with the output of `onoff info --format json`, including losses.
+//! * Rows are in time order, and so are Parquet row groups, so that a reader of a time range can skip the others.
+//! * Memory is bounded by the largest table: each large table of a large recording is read separately.
+//! * The folder is either complete or absent, and never replaces anything.
 
 #![forbid(unsafe_code)]
 
@@ -46,11 +46,11 @@ use onoff_sink::OutputFolder;
 
 use time_order::TimeOrder;
 
-/// A recording of at least this many bytes is read once for each of its large tables, so that only one of them is in memory.
+/// Recordings of at least this size are read once per large table, so that only one of them is in memory; bytes.
 const LARGE_RECORDING: u64 = 64 << 20;
 
-/// The tables that take most memory, each group read by itself; all others are read together. A group costs another walk through the
-/// recording.
+/// The tables that need the most memory, in groups that are read separately; all others are read together. Each group costs another
+/// pass over the recording.
 const LARGE_TABLES: &[&[TableName]] = &[
     &[TableName::ContextSwitches],
     &[TableName::Stacks],
@@ -58,21 +58,21 @@ const LARGE_TABLES: &[&[TableName]] = &[
     &[TableName::Events, TableName::EventFields],
 ];
 
-/// What the files are.
+/// The format of the files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// Parquet: Zstandard, times as differences, row groups by time.
+    /// Parquet with Zstandard, delta-encoded times, and row groups in time order.
     #[cfg(feature = "columnar")]
     Parquet,
-    /// Arrow's file format (Feather 2), Zstandard.
+    /// The Arrow file format (Feather 2) with Zstandard.
     #[cfg(feature = "columnar")]
     Arrow,
-    /// Comma-separated values with a line of names. Times are whole nanoseconds, what is not known is empty.
+    /// Comma-separated values with a header line. Times are integer nanoseconds; unknown values are empty.
     Csv,
 }
 
 impl Format {
-    /// How the files' names end.
+    /// The extension of file names.
     #[must_use]
     pub const fn extension(self) -> &'static str {
         match self {
@@ -85,55 +85,47 @@ impl Format {
     }
 }
 
-/// What is written.
+/// What to export.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// What the files are.
     pub format: Format,
-    /// Which tables, also those without a row; every table with rows when `None`.
+    /// The tables, including empty ones; `None` for every table with rows.
     pub tables: Option<Vec<TableName>>,
 }
 
 /// A table that was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExportedTable {
-    /// Which.
     pub table: TableName,
-    /// Its file's name in the folder.
+    /// The name of the file in the folder.
     pub file: String,
-    /// Rows.
     pub rows: u64,
-    /// Size of the file, bytes.
+    /// The size of the file, bytes.
     pub bytes: u64,
 }
 
-/// Why nothing was written.
+/// An export that failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
-    /// The recording cannot be read.
     #[error(transparent)]
     Unreadable(#[from] onoff::Error),
-    /// No table of the recording has a row.
-    #[error("no table of this recording has a row")]
+    #[error("no table of this recording has any rows")]
     NoRows,
-    /// A table was named that has no rows.
-    #[error("'{}' is a count, not a table; recording.json holds it", .0.as_str())]
+    /// The name is that of a count, which is not a table.
+    #[error("'{}' is a count, not a table; it is in recording.json", .0.as_str())]
     NoTable(TableName),
-    /// A file cannot be written.
     #[error("{}: cannot write the table: {source}", path.display())]
     Unwritable {
         /// The folder or file.
         path: PathBuf,
-        /// What the system says.
         source: io::Error,
     },
 }
 
-/// Writes tables of the recording into a new folder. `written` hears of each table when its file is complete; the folder is there at the
-/// end, or not at all.
+/// Writes tables of the recording to a new folder and calls `written` for each complete file. The folder appears only at the end.
 ///
 /// # Errors
-/// A recording that cannot be read or has no row, a folder that is not empty, or no space.
+/// The recording cannot be read or has no rows, the folder is not empty, or the disk is full.
 pub fn export(
     session: &Session,
     question: &Question,
@@ -174,7 +166,7 @@ pub fn export(
     Ok(all)
 }
 
-/// Which tables are read together.
+/// The groups of tables that are read together.
 fn groups(wanted: &[TableName], size: u64) -> Vec<Vec<TableName>> {
     if size < LARGE_RECORDING {
         return vec![wanted.to_vec()];
@@ -185,7 +177,7 @@ fn groups(wanted: &[TableName], size: u64) -> Vec<Vec<TableName>> {
     std::iter::once(small).chain(large).filter(|group: &Vec<TableName>| !group.is_empty()).collect()
 }
 
-/// What is read to write these tables: the fields of events are those of the events that are read.
+/// The tables to read in order to write `tables`: event fields need events.
 fn read_for(tables: &[TableName]) -> Tables {
     match tables.contains(&TableName::EventFields) {
         true => Tables::of(tables).with(TableName::Events),
@@ -215,7 +207,7 @@ fn write_table(
         out.flush()?;
         out.get_ref().metadata().map(|metadata| metadata.len())
     };
-    // The file's own name lies in a folder that is gone after a failure.
+    // Only the file name: the temporary folder no longer exists after a failure.
     let bytes = write().map_err(|source| ExportError::Unwritable { path: PathBuf::from(&file), source })?;
     Ok(ExportedTable { table: name, file, rows: view.len() as u64, bytes })
 }
@@ -227,12 +219,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_a_large_recording_each_large_table_is_read_by_itself() {
+    fn reads_large_tables_of_large_recordings_separately() {
         let wanted = [TableName::Processes, TableName::Stacks, TableName::Threads, TableName::ContextSwitches];
         assert_eq!(groups(&wanted, 1 << 20), [wanted.to_vec()]);
-        let apart = groups(&wanted, 1 << 30);
+        let separate = groups(&wanted, 1 << 30);
         let small = vec![TableName::Processes, TableName::Threads];
-        assert_eq!(apart, [small, vec![TableName::ContextSwitches], vec![TableName::Stacks]]);
+        assert_eq!(separate, [small, vec![TableName::ContextSwitches], vec![TableName::Stacks]]);
         let mut every: Vec<TableName> =
             groups(&DECLARATIONS.iter().map(|table| table.name).collect::<Vec<_>>(), 1 << 30).concat();
         every.sort_unstable();
@@ -242,7 +234,7 @@ mod tests {
         assert_eq!(groups(&[TableName::Stacks], 1 << 30), [[TableName::Stacks]]);
     }
 
-    /// What a table looks like as comma-separated values.
+    /// A table as CSV.
     fn text(trace: &Trace, name: TableName) -> String {
         let view = trace.table(name);
         let mut out = Vec::new();
@@ -250,9 +242,9 @@ mod tests {
         String::from_utf8(out).unwrap()
     }
 
-    /// Large recordings rest on it: how many others are read with a table changes nothing in it.
+    /// The export of large recordings depends on this: a table does not depend on which others are read with it.
     #[test]
-    fn a_table_read_by_itself_is_the_same_as_among_all() {
+    fn separately_read_tables_are_identical() {
         let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../samples");
         let (mut compared, mut different) = (0, Vec::new());
         for sample in ["slow-boot.etl", "slow-sleep.etl", "linux-boot.tar.xz", "netboot-slow-link.pcap.xz"] {

@@ -1,10 +1,10 @@
-//! A table as a Parquet file.
+//! Tables as Parquet files.
 //!
-//! Times and places are written as differences (`DELTA_BINARY_PACKED`): they grow by little from row to row, and a dictionary of them
-//! would be as large as they are. Addresses of call stacks have no dictionary either: Zstandard finds the stacks that come again, and a
-//! dictionary hides them (a recording of .NET programs: 99 kB with one, 94 kB without, in a sixth of the time). Everything else is
-//! Zstandard over Parquet's own dictionaries. The Arrow schema is kept in the file, with the units and descriptions of the columns; the
-//! same stands as JSON under the key `onoff.columns` for readers that know no Arrow.
+//! Times and positions are delta-encoded (`DELTA_BINARY_PACKED`): they increase in small steps, and a dictionary would be as large as the
+//! values. Addresses of call stacks have no dictionary either: Zstandard finds repeated stacks, which a dictionary hides (a recording of
+//! .NET programs: 99 kB with a dictionary, 94 kB without, in a sixth of the time). Everything else uses Parquet dictionaries and
+//! Zstandard. The file contains the Arrow schema with the units and descriptions of the columns, and the same as JSON under the key
+//! `onoff.columns` for readers without Arrow.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -28,11 +28,10 @@ use serde_json::{Map, Value, json};
 use crate::ordered_batches::ordered_batches;
 use crate::time_order::TimeOrder;
 
-/// Rows of a row group. Readers skip whole groups by their times, and encode or decode one per processor; smaller ones skip more and
-/// compress less.
+/// Rows per row group. Readers skip groups by time, and decode one group per processor; smaller groups skip better and compress worse.
 pub(crate) const GROUP_ROWS: usize = 1 << 19;
 
-/// Writes the table's rows in `order`.
+/// Writes the rows of a table in `order`.
 pub(crate) fn write(
     trace: &Arc<Trace>,
     name: TableName,
@@ -66,7 +65,7 @@ pub(crate) fn write(
         row_group.close().map(drop)
     };
     ordered_batches(trace, name, order, GROUP_ROWS, &mut |batch| {
-        // What is more than the group takes goes into the next.
+        // Excess rows go to the next group.
         let here = batch.num_rows().min(GROUP_ROWS - rows);
         group.push(batch.slice(0, here));
         rows += here;
@@ -85,7 +84,7 @@ pub(crate) fn write(
     file.close().map(drop).map_err(failed)
 }
 
-/// One column of a row group, encoded.
+/// Encodes one column of a row group.
 fn column_chunk(
     mut writer: ArrowColumnWriter,
     schema: &SchemaRef,
@@ -102,7 +101,7 @@ fn column_chunk(
 }
 
 fn properties(table: &TableDeclaration, schema: &SchemaRef, order: &TimeOrder) -> io::Result<WriterProperties> {
-    // The first level: the third makes files of times and numbers 2 % smaller and takes twice as long.
+    // Level 1: level 3 makes files of times and numbers 2 % smaller and takes twice as long.
     let zstd = Compression::ZSTD(ZstdLevel::try_new(1).map_err(failed)?);
     let described: Map<String, Value> = table
         .columns
@@ -145,14 +144,14 @@ fn properties(table: &TableDeclaration, schema: &SchemaRef, order: &TimeOrder) -
         }
     }
     if let Some(number) = order.column.and_then(|column| i32::try_from(column).ok()) {
-        // Leaves are numbered as columns are: each has one.
+        // Leaf numbers are column numbers, because each column has one leaf.
         let sorting = SortingColumn { column_idx: number, descending: false, nulls_first: true };
         properties = properties.set_sorting_columns(Some(vec![sorting]));
     }
     Ok(properties.build())
 }
 
-/// An error of the writer: that of the file where it is one.
+/// The original I/O error, if there is one.
 fn failed(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(cause) => match cause.downcast::<io::Error>() {

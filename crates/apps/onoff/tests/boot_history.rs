@@ -75,7 +75,7 @@ fn finds_injected_change_with_unit_and_update() {
     );
     // The update has the date of its log entry: the simulation starts on November 22, and this is boot 12.
     let headline = text.lines().next().unwrap();
-    let expected = "The last 30 finished boots of machine: since the update of 2026-12-04 user space takes 3.1";
+    let expected = "The last 30 finished boots of machine: since the update on 2026-12-04, user space takes 3.1";
     assert!(headline.starts_with(expected) && headline.ends_with(&format!(" s more: {WAIT}.")), "{headline}");
 }
 
@@ -96,7 +96,7 @@ fn reverted_change_is_two_changes() {
 fn steady_journal_has_no_change() {
     let (history, text) = history_of(&[1_000; 30], (usize::MAX, &[]));
     assert_eq!(history.changes, [], "{text}");
-    assert!(text.starts_with("The last 30 finished boots of machine: no part of the start changed"), "{text}");
+    assert!(text.starts_with("The last 30 finished boots of machine: no part of the boot changed"), "{text}");
     // An update alone is not a change.
     let (history, text) = history_of(&[1_000; 30], (11, &UPGRADED));
     assert_eq!(history.changes, [], "{text}");
@@ -116,7 +116,7 @@ fn single_slow_boot_is_not_a_change() {
 fn reports_too_few_boots() {
     let (history, text) = history_of(&[1_000, 1_000, 4_100, 4_100], (1, &UPGRADED));
     assert_eq!(history.changes, []);
-    assert!(text.contains("too few to tell a change from chance"), "{text}");
+    assert!(text.contains("too few to separate a change from noise"), "{text}");
 }
 
 #[test]

@@ -84,12 +84,12 @@ fn reports_battery_drain() {
     assert_eq!((battery.name.as_str(), battery.used_uwh), ("BAT0", 50_000));
     // 50 mWh in 20 s is 9 W.
     assert!((battery.mean_mw.unwrap() - 9_000.0).abs() < 10.0, "{battery:?}");
-    assert!(text.contains("BAT0 gave 0.05 Wh, 9000 mW on average"), "{text}");
+    assert!(text.contains("BAT0 used 0.05 Wh, 9000 mW on average"), "{text}");
     let (sleep, text) = self::sleep(simulated(|_| {}).files.all());
     assert!(sleep.details.batteries.is_empty() && !text.contains("Battery"), "{text}");
     // The battery was charged in between.
     let (_, text) = self::sleep(simulated(|plan| plan.battery_uwh = Some(-1_000_000)).files.all());
-    assert!(text.contains("BAT0 was charged by 1.00 Wh"), "{text}");
+    assert!(text.contains("BAT0 charged by 1.00 Wh"), "{text}");
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn resume_includes_network() {
         assert!((since(wireless.associated_ns) - 1_800).abs() <= 1, "{wireless:?}");
         assert!((since(wireless.address_ns) - 2_500).abs() <= 1, "{wireless:?}");
         assert!((wireless.took_ns.unwrap() - 2_500 * MS).abs() < 30 * MS, "{wireless:?}");
-        assert!(text.contains("Network after the machine was back: wlan0 associated 1.8"), "{text}");
+        assert!(text.contains("Network, after the start of the resume: wlan0 associated 1.8"), "{text}");
     }
     // Interface changes long before or after do not belong to the resume.
     let (sleep, text) = sleep(self::simulated(|_| {}).files.all());
@@ -166,7 +166,7 @@ fn distinguishes_user_units() {
             ("user@1000.service", "stuck.service", None, false),
         ]
     );
-    assert!(text.contains("Units of users and containers"), "{text}");
+    assert!(text.contains("User and container units"), "{text}");
     // The system boot is unchanged: target, units, duration.
     assert_eq!(report.details.startup_ns, without.details.startup_ns);
     assert_eq!(report.details.default_target, without.details.default_target);

@@ -1,5 +1,5 @@
-//! Chains as folded stacks, one line per step: what flame graph programs read. Frames stand outermost first, the count is
-//! nanoseconds, so that a graph's width is time.
+//! Critical paths and call stacks as folded stacks, the input format of flame graph tools: one line per stack, outermost frame
+//! first, with nanoseconds as the count.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -8,12 +8,12 @@ use onoff_blame::waits::{PathStep, StepKind};
 use onoff_blame::why::{WhyReport, WhyStretch};
 use onoff_lists::flame::Flame;
 
-use crate::text::why::was;
+use crate::text::why::state;
 
-/// Writes `report`.
+/// Writes the steps of `report`.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write(report: &WhyReport, out: &mut dyn Write) -> io::Result<()> {
     let mut lines: BTreeMap<String, i64> = BTreeMap::new();
     for stretch in &report.stretches {
@@ -36,7 +36,7 @@ pub fn write(report: &WhyReport, out: &mut dyn Write) -> io::Result<()> {
 /// Writes the call stacks of `flame`.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write_flame(flame: &Flame, out: &mut dyn Write) -> io::Result<()> {
     let mut lines: BTreeMap<String, i64> = BTreeMap::new();
     for stack in flame.stacks() {
@@ -71,7 +71,7 @@ fn line(root: &str, step: &PathStep) -> String {
         line.push_str(&frame(&stack.label()));
     }
     line.push(';');
-    line.push_str(was(step.kind));
+    line.push_str(state(step.kind));
     if let (Some(service), StepKind::ServiceDependency) = (&step.service, step.kind) {
         line.push(' ');
         line.push_str(&frame(&service.name));
@@ -82,7 +82,7 @@ fn line(root: &str, step: &PathStep) -> String {
     line
 }
 
-/// A frame's text without what separates frames and lines.
+/// The text of a frame without the separators of frames and lines.
 fn frame(text: &str) -> String {
     text.trim()
         .chars()
@@ -101,7 +101,7 @@ mod tests {
     use onoff_blame::why::StretchKind;
 
     #[test]
-    fn a_step_is_one_line_from_the_outermost_frame_in() {
+    fn writes_one_line_per_step_outermost_frame_first() {
         let thread = |tid| PathThread { tid, process: "a;b.exe".to_owned(), ..PathThread::default() };
         let step = PathStep {
             start_ns: 0,

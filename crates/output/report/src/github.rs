@@ -1,4 +1,4 @@
-//! A gate as GitHub's workflow commands: a step that prints them annotates the run.
+//! The result of a gate as GitHub workflow commands, which annotate the run that prints them.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -7,10 +7,10 @@ use onoff_compare::gate::{GateReport, GateVerdict};
 
 use crate::text::gate::{LimitCase, cases, headline};
 
-/// Writes one command per regression and open limit, and one for the whole.
+/// Writes one command per regression and per limit without a verdict, and one for the overall result.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write(report: &GateReport, out: &mut dyn Write) -> io::Result<()> {
     let file = report
         .configurations
@@ -38,12 +38,12 @@ fn command(case: &LimitCase<'_>, file: &str, out: &mut dyn Write) -> io::Result<
     writeln!(out, "::{level} {file}title={}::{}", property(case.key), data(&case.message))
 }
 
-/// Text of a command, in which a line end would begin another command.
+/// Escapes the message of a command: a line end would start another command.
 fn data(text: &str) -> Cow<'_, str> {
     escaped(text, &['%', '\r', '\n'])
 }
 
-/// A value among others of a command.
+/// Escapes a property of a command.
 fn property(text: &str) -> Cow<'_, str> {
     escaped(text, &['%', '\r', '\n', ':', ','])
 }
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_from_a_recording_begins_no_command() {
+    fn escapes_commands() {
         assert_eq!(data("50 %\n::error::x"), "50 %25%0A::error::x");
         assert_eq!(property("a:b,c"), "a%3Ab%2Cc");
         assert_eq!(data("plain"), "plain");

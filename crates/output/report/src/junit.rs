@@ -1,7 +1,8 @@
-//! A gate as JUnit XML, which build servers show as tests: a test case per measure that a limit names, or for a limit that names none.
+//! The result of a gate as JUnit XML, which build servers show as tests: one test case per measure that a limit matches, or per
+//! limit that matches none.
 //!
-//! A regression is a failure, no verdict an error. `time` is the candidate's median in seconds, so that a server's
-//! history of test times is a history of the measure.
+//! A regression is a failure; no verdict is an error. `time` is the median of the candidate in seconds, so that the history of test
+//! times on a server is the history of the measure.
 
 use std::io::{self, Write};
 
@@ -15,7 +16,7 @@ use onoff_sections::terminal::printable::printable;
 /// Writes the report.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write(report: &GateReport, out: &mut dyn Write) -> io::Result<()> {
     let suites: Vec<(&str, Vec<LimitCase<'_>>)> =
         report.limits.iter().map(|limit| (limit.limit.as_str(), cases(limit))).collect();
@@ -32,7 +33,7 @@ pub fn write(report: &GateReport, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "</testsuites>")
 }
 
-/// How many were tested, and what came of them, as attributes.
+/// The numbers of tests, failures and errors, as attributes.
 fn counts<'a>(cases: impl IntoIterator<Item = &'a LimitCase<'a>>) -> String {
     let (mut tests, mut failures, mut errors) = (0, 0, 0);
     for case in cases {
@@ -65,7 +66,7 @@ fn write_case(class: &str, case: &LimitCase<'_>, out: &mut dyn Write) -> io::Res
     )
 }
 
-/// Text for an attribute; characters that XML cannot hold at all are written as escapes before.
+/// Escapes an attribute; characters that XML does not allow become visible escapes first.
 fn attribute(text: &str) -> String {
     escape(printable(text).as_ref()).into_owned()
 }

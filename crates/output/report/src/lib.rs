@@ -1,11 +1,11 @@
-//! One file per output format for the results of the analysis.
+//! Writers for the results of the analysis, one module per output format.
 //!
 //! # Design constraints
 //!
-//! - A format takes a result and writes it; it computes nothing that another format or front end would also need.
-//! - Pure: writers get a `&mut dyn Write` and never open, print or ask for the time.
-//! - Text carries its colors as escape sequences ([`text::style`]); who owns the stream strips them.
-//! - Names from a recording are made safe before they reach a terminal ([`text::printable`]).
+//! - A format only writes a result; it computes nothing that another format or front end would also need.
+//! - Writers are pure: they take a `&mut dyn Write` and never open files, print, or read the clock.
+//! - Text contains colors as escape sequences ([`text::style`]); the owner of the stream strips them.
+//! - Names from a recording are escaped before they reach a terminal ([`text::printable`]).
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Tables of a study as Markdown (GitHub's tables), for a pull request or a report.
+//! Tables of a study, and the result of a gate, as GitHub Markdown.
 
 use std::io::{self, Write};
 
@@ -12,7 +12,7 @@ use onoff_sections::terminal::printable::printable;
 /// Writes the tables.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write(tables: &[StudyTable], out: &mut dyn Write) -> io::Result<()> {
     for (at, table) in tables.iter().enumerate() {
         if at > 0 {
@@ -39,13 +39,13 @@ pub fn write(tables: &[StudyTable], out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes whether limits were kept: the verdict as a title, then a row for every measure, those first that were not kept.
+/// Writes the result of a gate: the verdict as a heading, then one row per measure, exceeded limits first.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write_gate(report: &GateReport, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "### {}\n", text(&headline(report)))?;
-    writeln!(out, "| | measure | was | is | change | limit |\n| --- | --- | ---: | ---: | ---: | --- |")?;
+    writeln!(out, "| | measure | before | after | change | limit |\n| --- | --- | ---: | ---: | ---: | --- |")?;
     for verdict in [GateVerdict::Regression, GateVerdict::NoVerdict, GateVerdict::Pass] {
         for limit in &report.limits {
             for check in limit.checks.iter().filter(|check| check.verdict == verdict) {
@@ -65,13 +65,13 @@ pub fn write_gate(report: &GateReport, out: &mut dyn Write) -> io::Result<()> {
 
 const fn mark(verdict: GateVerdict) -> &'static str {
     match verdict {
-        GateVerdict::Pass => "kept",
+        GateVerdict::Pass => "met",
         GateVerdict::Regression => "**exceeded**",
         GateVerdict::NoVerdict => "no verdict",
     }
 }
 
-/// Text in which nothing ends a cell or begins markup.
+/// Escapes characters that end a cell or start markup.
 fn text(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in printable(text).chars() {

@@ -1,7 +1,7 @@
-//! A gate as SARIF 2.1.0 (OASIS Standard, March 2020), which code hosts show next to changes.
+//! The result of a gate as SARIF 2.1.0 (OASIS Standard, March 2020), which code hosts show next to changes.
 //!
-//! A regression is a result of kind `fail`, no verdict one of kind `open`. What passes is no result: viewers show every
-//! result as something to look at.
+//! A regression is a result of kind `fail`; no verdict is one of kind `open`. A pass gives no result, because viewers show every
+//! result as a problem.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -14,22 +14,18 @@ use onoff_sections::terminal::printable::printable;
 
 /// The two rules: identifier, name and description.
 const RULES: [(&str, &str, &str); 2] = [
-    (
-        "regression",
-        "Regression",
-        "A measure grew beyond its limit, and by more than the noise of the baseline's own runs.",
-    ),
+    ("regression", "Regression", "A measure grew beyond its limit, and by more than the noise between baseline runs."),
     (
         "no-verdict",
         "NoVerdict",
-        "It is not known whether a limit was kept: too few runs, losses, or a difference within noise.",
+        "Whether a limit was met is unknown: too few runs, losses, or a difference within noise.",
     ),
 ];
 
-/// Writes the report. `version` is the program's.
+/// Writes the report; `version` is the version of the program.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write(report: &GateReport, version: &str, out: &mut dyn Write) -> io::Result<()> {
     onoff_sections::json::escape::write_indented(&document(report, version), out)?;
     writeln!(out)
@@ -64,7 +60,7 @@ fn document(report: &GateReport, version: &str) -> Value {
     })
 }
 
-/// The first compared recording of a configuration; of any beside the baseline when the name is empty.
+/// The first compared recording of a configuration, or of any except the baseline if the name is empty.
 fn recording<'r>(report: &'r GateReport, configuration: &str) -> &'r str {
     report
         .configurations
@@ -81,7 +77,7 @@ fn result(report: &GateReport, limit: &str, case: &LimitCase<'_>) -> Value {
     let recording = recording(report, case.check.map_or("", |check| check.configuration.as_str()));
     let (rule, kind, level) = match case.verdict {
         GateVerdict::Regression => (0, "fail", "error"),
-        // Any kind but `fail` has no level (3.27.10).
+        // Only the kind `fail` has a level (3.27.10).
         GateVerdict::NoVerdict | GateVerdict::Pass => (1, "open", "none"),
     };
     json!({
@@ -98,7 +94,7 @@ fn result(report: &GateReport, limit: &str, case: &LimitCase<'_>) -> Value {
     })
 }
 
-/// A path as a URI reference (RFC 3986): an absolute one as `file:`, others relative.
+/// A path as a URI reference (RFC 3986): `file:` for an absolute path, else relative.
 fn uri(path: &str) -> String {
     let path = path.replace('\\', "/");
     let is_drive = path.as_bytes().get(1) == Some(&b':');
@@ -115,7 +111,7 @@ fn uri(path: &str) -> String {
             }
             b':' if is_drive && at == 1 => uri.push(':'),
             byte => {
-                // Writing to a text cannot fail.
+                // Writing to a string cannot fail.
                 let _ = write!(uri, "%{byte:02X}");
             }
         }
@@ -128,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_become_references() {
+    fn converts_paths_to_uris() {
         assert_eq!(uri("after/1 a.etl"), "after/1%20a.etl");
         assert_eq!(uri("after\\1.etl"), "after/1.etl");
         assert_eq!(uri("/tmp/ä:b.etl"), "file:///tmp/%C3%A4%3Ab.etl");

@@ -1,4 +1,4 @@
-//! Call stacks as a file for [speedscope](https://www.speedscope.app/file-format-schema.json): a profile of samples whose weights are
+//! Call stacks in the [speedscope](https://www.speedscope.app/file-format-schema.json) format: a sampled profile with weights in
 //! nanoseconds.
 
 use std::collections::HashMap;
@@ -39,10 +39,10 @@ struct Profile<'f> {
     weights: Vec<i64>,
 }
 
-/// Writes `flame` under a name.
+/// Writes `flame` as a profile with the given name.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write(flame: &Flame, name: &str, out: &mut dyn Write) -> io::Result<()> {
     let mut frames = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();

@@ -1,11 +1,11 @@
-//! How a page of HTML looks, and what the styles of a terminal are called on it.
+//! The style sheet of HTML pages, and the classes for terminal styles.
 
 use anstyle::Style;
 use quick_xml::escape::escape;
 
 use crate::terminal::style::{BAR, DOUBT, MISSING, QUIET, TITLE, WORST};
 
-/// How the page looks, on a screen and on paper, by day and by night.
+/// The style sheet, for light and dark color schemes.
 pub(crate) const LOOK: &str = "\
 :root{color-scheme:light dark}\
 body{font:15px/1.45 system-ui,sans-serif;max-width:75rem;margin:2rem auto;padding:0 1rem}\
@@ -19,19 +19,19 @@ th{font-weight:normal;opacity:.7;border-bottom:1px solid}\
 .missing{color:#c92a2a;font-weight:600}\
 @media(prefers-color-scheme:dark){.bar{color:#66d9e8}.worst,.doubt{color:#ffc078}.missing{color:#ff8787}}";
 
-/// What each style of a terminal is called on the page.
+/// The class of each terminal style.
 const CLASSES: [(Style, &str); 6] =
     [(TITLE, "title"), (QUIET, "quiet"), (BAR, "bar"), (WORST, "worst"), (DOUBT, "doubt"), (MISSING, "missing")];
 
-/// The class of a style; empty for none.
+/// The class of a style, or an empty string.
 pub(crate) fn class(style: Style) -> &'static str {
     CLASSES.iter().find(|(known, _)| *known == style).map_or("", |(_, class)| class)
 }
 
-/// A line for a terminal as HTML: its styles are spans, everything else is text.
+/// Converts a line with terminal styles to HTML with spans.
 pub(crate) fn styled_line(line: &str) -> String {
     let mut html = String::new();
-    // The sequences since the last reset: a style of two properties is two of them.
+    // The sequences since the last reset: a style with two properties has two of them.
     let mut style = String::new();
     for (at, part) in line.split('\u{1b}').enumerate() {
         let text = match part.split_once('m').filter(|_| at > 0) {
@@ -62,7 +62,7 @@ mod tests {
     use crate::terminal::style::styled;
 
     #[test]
-    fn a_line_keeps_its_styles_and_its_text_stays_text() {
+    fn keeps_styles_and_escapes_text() {
         let line = format!("<b> & {} of {}", styled(DOUBT, "inferred"), styled(MISSING, "\"none\""));
         assert_eq!(
             styled_line(&line),
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn every_style_of_the_terminal_has_its_own_class_and_ends() {
+    fn converts_every_style() {
         for (style, class) in CLASSES {
             assert_eq!(styled_line(&styled(style, "x")), format!("<span class=\"{class}\">x</span>"));
         }

@@ -1,4 +1,4 @@
-//! Parts of a report, described once and written as text, HTML, CSV or JSON.
+//! Sections of a report: described once, written as text, HTML, CSV or JSON.
 
 #![forbid(unsafe_code)]
 

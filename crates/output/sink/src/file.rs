@@ -1,4 +1,4 @@
-//! A file that is complete or untouched.
+//! Output files that are complete or untouched.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Seek, Write};
@@ -6,107 +6,108 @@ use std::path::{Path, PathBuf};
 
 use tempfile::{Builder, NamedTempFile};
 
-/// How the name of an answer ends that is being written.
+/// The suffix of temporary files.
 const UNFINISHED: &str = ".unfinished";
 
-/// A file that is being written. It takes its place with [`OutputFile::commit`]; dropped before, it leaves nothing and
-/// changes nothing.
+/// A file that is being written. [`OutputFile::commit`] replaces the target; a drop before that changes nothing.
 #[derive(Debug)]
 pub struct OutputFile {
     target: PathBuf,
-    place: Place,
+    destination: Destination,
 }
 
 #[derive(Debug)]
-enum Place {
-    /// A new file beside the target, to be renamed.
-    Beside(NamedTempFile),
-    /// The same, which must not meet another of its name.
+enum Destination {
+    /// A temporary file in the folder of the target, to be renamed.
+    SameFolder(NamedTempFile),
+    /// The same, for a target that must not exist.
     New(NamedTempFile),
-    /// A new file elsewhere, to be copied: the target can be written, but nothing can be put beside it.
-    Elsewhere(File),
-    /// A terminal, a pipe or another device, which has nothing to lose.
+    /// A temporary file elsewhere, to be copied: the target is writable, but its folder is not.
+    OtherFolder(File),
+    /// A terminal, a pipe or another device, written directly.
     Device(File),
 }
 
 impl OutputFile {
-    /// Begins to write what is to stand at `path`. A symbolic link is kept and what it leads to is replaced.
+    /// Starts writing to `path`. For a symbolic link, the file it points to is replaced.
     ///
     /// # Errors
-    /// There is no such folder, the target is a folder or may not be written, or the link leads nowhere.
+    /// The folder does not exist, the target is a folder or not writable, or the link is broken.
     pub fn create(path: &Path) -> io::Result<Self> {
         let target = resolved(path)?;
         let before = match fs::metadata(&target) {
             Ok(metadata) if metadata.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
             Ok(metadata) if !metadata.is_file() => {
                 let device = File::options().write(true).open(&target)?;
-                return Ok(Self { target, place: Place::Device(device) });
+                return Ok(Self { target, destination: Destination::Device(device) });
             }
             Ok(metadata) => {
-                // A file that may not be written is not to be replaced either, though its folder would allow it.
+                // A read-only file must not be replaced, even if its folder would allow it.
                 File::options().append(true).open(&target)?;
                 Some(metadata)
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(error),
         };
-        let place = match beside(&target, before.as_ref().map(fs::Metadata::permissions)) {
-            Ok(file) => Place::Beside(file),
-            Err(error) if before.is_some() && cannot_be_beside(&error) => Place::Elsewhere(tempfile::tempfile()?),
+        let destination = match temporary_file(&target, before.as_ref().map(fs::Metadata::permissions)) {
+            Ok(file) => Destination::SameFolder(file),
+            Err(error) if before.is_some() && is_read_only_folder(&error) => {
+                Destination::OtherFolder(tempfile::tempfile()?)
+            }
             Err(error) => return Err(error),
         };
-        Ok(Self { target, place })
+        Ok(Self { target, destination })
     }
 
-    /// Begins to write a file that is not there yet, for its owner alone.
+    /// Starts writing a new file, readable only by its owner.
     ///
     /// # Errors
-    /// Something is there already, or there is no such folder.
+    /// The file exists, or the folder does not.
     pub fn create_new(path: &Path) -> io::Result<Self> {
         if fs::symlink_metadata(path).is_ok() {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
         let target = resolved(path)?;
         let folder = target.parent().ok_or(io::ErrorKind::InvalidInput)?;
-        // What the library makes is readable by its owner alone.
+        // `tempfile` creates files that only their owner can read.
         let file = Builder::new().prefix(".onoff-").suffix(UNFINISHED).tempfile_in(folder)?;
-        Ok(Self { target, place: Place::New(file) })
+        Ok(Self { target, destination: Destination::New(file) })
     }
 
     fn file(&mut self) -> &mut File {
-        match &mut self.place {
-            Place::Beside(file) | Place::New(file) => file.as_file_mut(),
-            Place::Elsewhere(file) | Place::Device(file) => file,
+        match &mut self.destination {
+            Destination::SameFolder(file) | Destination::New(file) => file.as_file_mut(),
+            Destination::OtherFolder(file) | Destination::Device(file) => file,
         }
     }
 
-    /// The file itself, for who needs one: what is written to it counts as written here.
+    /// A second handle to the same file, for callers that need a [`File`].
     ///
     /// # Errors
-    /// The system has no more handles.
+    /// The handle cannot be duplicated.
     pub fn writer(&self) -> io::Result<File> {
-        match &self.place {
-            Place::Beside(file) | Place::New(file) => file.as_file().try_clone(),
-            Place::Elsewhere(file) | Place::Device(file) => file.try_clone(),
+        match &self.destination {
+            Destination::SameFolder(file) | Destination::New(file) => file.as_file().try_clone(),
+            Destination::OtherFolder(file) | Destination::Device(file) => file.try_clone(),
         }
     }
 
-    /// Puts what was written into its place.
+    /// Replaces the target with what was written.
     ///
     /// # Errors
-    /// Not all of it arrived, or the target cannot be replaced; then it is as it was.
+    /// Writing failed, or the target cannot be replaced; the target is then unchanged.
     pub fn commit(mut self) -> io::Result<()> {
         self.file().flush()?;
-        match self.place {
-            Place::Beside(file) => match file.persist(&self.target) {
+        match self.destination {
+            Destination::SameFolder(file) => match file.persist(&self.target) {
                 Ok(_) => Ok(()),
-                // A file that is a mount point of its own, as in a container, can be written but not replaced.
+                // A file that is a mount point, as in a container, can be written but not replaced.
                 Err(error) if cannot_be_replaced(&error.error) => copy(error.file.as_file(), &self.target),
                 Err(error) => Err(error.error),
             },
-            Place::New(file) => file.persist_noclobber(&self.target).map(drop).map_err(|error| error.error),
-            Place::Elsewhere(file) => copy(&file, &self.target),
-            Place::Device(_) => Ok(()),
+            Destination::New(file) => file.persist_noclobber(&self.target).map(drop).map_err(|error| error.error),
+            Destination::OtherFolder(file) => copy(&file, &self.target),
+            Destination::Device(_) => Ok(()),
         }
     }
 }
@@ -121,18 +122,18 @@ impl Write for OutputFile {
     }
 }
 
-/// Where a path leads, as far as something is there: two names of one target give the same.
+/// The canonical path of a file that may not exist yet: all names of one target give the same path.
 ///
 /// # Errors
-/// The folder is not there, or a link leads nowhere.
+/// The folder does not exist, or a link is broken.
 pub fn resolved(path: &Path) -> io::Result<PathBuf> {
-    // What the system makes up (`/dev/stdout`) leads to files that are known to others by number, not by name.
+    // Paths such as `/dev/stdout` lead to open files, which have no name.
     if path.starts_with("/dev") || path.starts_with("/proc") {
         return Ok(path.to_owned());
     }
     if fs::symlink_metadata(path).is_ok() {
         return fs::canonicalize(path).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => io::Error::new(error.kind(), "the link leads to nothing"),
+            io::ErrorKind::NotFound => io::Error::new(error.kind(), "the link is broken"),
             _ => error,
         });
     }
@@ -144,8 +145,8 @@ pub fn resolved(path: &Path) -> io::Result<PathBuf> {
     Ok(fs::canonicalize(folder)?.join(name))
 }
 
-/// A new file beside the target, which nobody else has made: with the target's permissions, or those of any new file.
-fn beside(target: &Path, permissions: Option<Permissions>) -> io::Result<NamedTempFile> {
+/// A temporary file in the folder of the target, with the permissions of the target or the default ones.
+fn temporary_file(target: &Path, permissions: Option<Permissions>) -> io::Result<NamedTempFile> {
     let folder = target.parent().ok_or(io::ErrorKind::InvalidInput)?;
     let mut prefix = std::ffi::OsString::from(".");
     prefix.push(target.file_name().unwrap_or_default());
@@ -156,13 +157,13 @@ fn beside(target: &Path, permissions: Option<Permissions>) -> io::Result<NamedTe
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     let file = builder.tempfile_in(folder)?;
     if let Some(permissions) = permissions {
-        // A file system without permissions refuses; the answer is not worth less.
+        // Fails harmlessly on file systems without permissions.
         let _ = file.as_file().set_permissions(permissions);
     }
     Ok(file)
 }
 
-fn cannot_be_beside(error: &io::Error) -> bool {
+fn is_read_only_folder(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
 }
 
@@ -173,7 +174,7 @@ fn cannot_be_replaced(error: &io::Error) -> bool {
     )
 }
 
-/// The last resort: the bytes are all there before the target is touched.
+/// Copies to the target as a last resort, after everything is written.
 fn copy(mut from: &File, target: &Path) -> io::Result<()> {
     from.rewind()?;
     let mut to = File::options().write(true).truncate(true).open(target)?;
@@ -195,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn the_target_is_as_it_was_until_the_answer_is_complete() {
+    fn keeps_target_until_commit() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("answer.txt");
         fs::write(&target, "before").unwrap();
@@ -213,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_file_replaces_none_not_even_one_that_came_meanwhile() {
+    fn new_file_never_replaces_another() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("new.tar.gz");
         let mut output = OutputFile::create_new(&target).unwrap();
@@ -236,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_is_refused_before_anything_is_written() {
+    fn rejects_unwritable_targets() {
         let folder = tempfile::tempdir().unwrap();
         OutputFile::create(folder.path()).unwrap_err();
         OutputFile::create(&folder.path().join("no/such/folder")).unwrap_err();
@@ -245,7 +246,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn links_are_kept_and_permissions_too() {
+    fn keeps_links_and_permissions() {
         use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
         let folder = tempfile::tempdir().unwrap();
@@ -260,16 +261,16 @@ mod tests {
         assert!(fs::symlink_metadata(at("link.txt")).unwrap().is_symlink());
         assert_eq!(fs::read_to_string(at("real.txt")).unwrap(), "after");
         assert_eq!(fs::metadata(at("real.txt")).unwrap().mode() & 0o777, 0o640);
-        assert_eq!(fs::read_to_string(at("other name.txt")).unwrap(), "before", "another name keeps what it had");
+        assert_eq!(fs::read_to_string(at("other name.txt")).unwrap(), "before", "a hard link keeps the old content");
         symlink("nothing", at("broken.txt")).unwrap();
         let error = OutputFile::create(&at("broken.txt")).unwrap_err();
-        assert_eq!(error.to_string(), "the link leads to nothing");
+        assert_eq!(error.to_string(), "the link is broken");
         assert!(!at("nothing").exists());
     }
 
     #[cfg(unix)]
     #[test]
-    fn devices_are_written_to_as_they_are() {
+    fn writes_to_devices_directly() {
         let mut output = OutputFile::create(Path::new("/dev/null")).unwrap();
         output.write_all(b"gone").unwrap();
         output.commit().unwrap();
@@ -277,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn two_names_of_one_target_lead_to_the_same_place() {
+    fn resolves_different_names_to_one_path() {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("in")).unwrap();
         let plain = resolved(&folder.path().join("answer.txt")).unwrap();

@@ -1,4 +1,4 @@
-//! A folder of answers that is complete or not there.
+//! Output folders that are complete or absent.
 
 use std::fs;
 use std::io;
@@ -8,8 +8,8 @@ use tempfile::{Builder, TempDir};
 
 use crate::file::resolved;
 
-/// A folder that is being filled. It takes its place with [`OutputFolder::commit`]; dropped before, it leaves nothing. It never
-/// replaces anything: its place must be free, or an empty folder.
+/// A folder that is being written. [`OutputFolder::commit`] moves it to its target; a drop before that leaves nothing. It never
+/// replaces anything except an empty folder.
 #[derive(Debug)]
 pub struct OutputFolder {
     target: PathBuf,
@@ -17,13 +17,13 @@ pub struct OutputFolder {
 }
 
 impl OutputFolder {
-    /// Begins to fill what is to stand at `path`.
+    /// Starts writing the folder `path`.
     ///
     /// # Errors
-    /// Something is there that is no empty folder, or there is no folder to put it into.
+    /// `path` exists and is not an empty folder, or its parent does not exist.
     pub fn create(path: &Path) -> io::Result<Self> {
         let target = resolved(path)?;
-        free(&target)?;
+        ensure_free(&target)?;
         let parent = target.parent().ok_or(io::ErrorKind::InvalidInput)?;
         let mut builder = Builder::new();
         builder.prefix(".onoff-").suffix(".unfinished");
@@ -33,36 +33,38 @@ impl OutputFolder {
         Ok(Self { target, unfinished })
     }
 
-    /// Where its files are written until it is complete.
+    /// The temporary path for its files.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.unfinished.path()
     }
 
-    /// Puts the folder into its place.
+    /// Moves the folder to its target.
     ///
     /// # Errors
-    /// Something came there meanwhile; then that is as it was, and nothing is left of this.
+    /// The target was created in the meantime. It is unchanged, and the temporary folder is removed.
     pub fn commit(self) -> io::Result<()> {
-        free(&self.target)?;
-        // An empty folder makes room; one that is not empty cannot be removed so.
+        ensure_free(&self.target)?;
+        // Removes only an empty folder.
         match fs::remove_dir(&self.target) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
         fs::rename(self.unfinished.path(), &self.target)?;
-        // Its name is gone; there is nothing left to remove.
+        // The temporary folder was renamed: nothing is left to remove.
         let _ = self.unfinished.keep();
         Ok(())
     }
 }
 
-/// Refuses a place that is taken.
-fn free(target: &Path) -> io::Result<()> {
+/// Fails if the target exists and is not an empty folder.
+fn ensure_free(target: &Path) -> io::Result<()> {
     match fs::read_dir(target) {
         Ok(mut entries) => match entries.next() {
             None => Ok(()),
-            Some(_) => Err(io::Error::new(io::ErrorKind::DirectoryNotEmpty, "the folder is not empty; name a new one")),
+            Some(_) => {
+                Err(io::Error::new(io::ErrorKind::DirectoryNotEmpty, "the folder is not empty; choose a new one"))
+            }
         },
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error),
@@ -81,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_there_when_it_is_complete_and_not_before() {
+    fn appears_only_when_complete() {
         let place = tempfile::tempdir().unwrap();
         let target = place.path().join("tables");
         let output = OutputFolder::create(&target).unwrap();
@@ -97,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_is_never_replaced_but_an_empty_folder_is_filled() {
+    fn replaces_only_empty_folders() {
         let place = tempfile::tempdir().unwrap();
         let target = place.path().join("tables");
         fs::create_dir(&target).unwrap();
@@ -107,7 +109,7 @@ mod tests {
         output.commit().unwrap();
         assert_eq!(late.commit().unwrap_err().kind(), io::ErrorKind::DirectoryNotEmpty);
         let error = OutputFolder::create(&target).unwrap_err();
-        assert_eq!(error.to_string(), "the folder is not empty; name a new one");
+        assert_eq!(error.to_string(), "the folder is not empty; choose a new one");
         assert_eq!(fs::read_to_string(target.join("a.csv")).unwrap(), "first");
         fs::write(place.path().join("file"), "mine").unwrap();
         OutputFolder::create(&place.path().join("file")).unwrap_err();

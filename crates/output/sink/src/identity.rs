@@ -1,4 +1,4 @@
-//! Which file a path leads to, whatever it is called.
+//! The identity of a file, independent of its name.
 
 use std::fs::File;
 use std::io;
@@ -19,16 +19,16 @@ mod system {
 
     impl Identity {
         fn from_metadata(metadata: &Metadata) -> Option<Self> {
-            // A terminal, a pipe or `/dev/null` may be read and written at once.
+            // Reading and writing the same terminal, pipe or `/dev/null` is allowed.
             metadata.is_file().then(|| Self { device: metadata.dev(), inode: metadata.ino() })
         }
 
-        /// The regular file that a path leads to. Nothing is opened: opening a pipe would wait for its other end.
+        /// The regular file at a path, without opening it: opening a pipe would block.
         pub fn of(path: &Path) -> io::Result<Option<Self>> {
             std::fs::metadata(path).map(|metadata| Self::from_metadata(&metadata))
         }
 
-        /// The regular file that an open file is.
+        /// The identity of an open regular file.
         pub fn of_file(file: &File) -> io::Result<Option<Self>> {
             file.metadata().map(|metadata| Self::from_metadata(&metadata))
         }
@@ -44,7 +44,7 @@ mod system {
     pub struct Identity(same_file::Handle);
 
     impl Identity {
-        /// The regular file that a path leads to.
+        /// The regular file at a path.
         pub fn of(path: &Path) -> io::Result<Option<Self>> {
             if !std::fs::metadata(path)?.is_file() {
                 return Ok(None);
@@ -52,7 +52,7 @@ mod system {
             same_file::Handle::from_path(path).map(|handle| Some(Self(handle)))
         }
 
-        /// The regular file that an open file is.
+        /// The identity of an open regular file.
         pub fn of_file(file: &File) -> io::Result<Option<Self>> {
             if !file.metadata()?.is_file() {
                 return Ok(None);

@@ -1,4 +1,4 @@
-//! The files that are read, which no answer may replace.
+//! The input files, which no output may replace.
 
 use std::fs::{self, File};
 use std::io;
@@ -6,51 +6,41 @@ use std::path::{Path, PathBuf};
 
 use crate::identity::Identity;
 
-/// An answer would have replaced what is read.
+/// An output that would replace an input.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
-    /// The answer's file is one that is read.
-    #[error("{}: this is {}; write the answer to another file", output.display(), read(input, output))]
-    IsInput {
-        /// Where the answer was to go.
-        output: PathBuf,
-        /// What is read, under its own name.
-        input: PathBuf,
-    },
-    /// Standard output leads into a file that is read.
-    #[error("standard output is {}, which is read; send the answer to another file", input.display())]
-    StdoutIsInput {
-        /// What is read.
-        input: PathBuf,
-    },
+    #[error("{}: this is {}; write the output to another file", output.display(), describe(input, output))]
+    IsInput { output: PathBuf, input: PathBuf },
+    /// Standard output is redirected to an input file.
+    #[error("standard output is the input {}; redirect it to another file", input.display())]
+    StdoutIsInput { input: PathBuf },
 }
 
-fn read(input: &Path, output: &Path) -> String {
+fn describe(input: &Path, output: &Path) -> String {
     match input == output {
-        true => "one of the files to read".to_owned(),
-        false => format!("the same file as {}, which is read", input.display()),
+        true => "an input file".to_owned(),
+        false => format!("the same file as the input {}", input.display()),
     }
 }
 
-/// The files and folders that are read.
+/// The input files and folders.
 #[derive(Clone, Debug, Default)]
 pub struct Inputs {
     paths: Vec<PathBuf>,
 }
 
 impl Inputs {
-    /// These files and folders.
     #[must_use]
     pub fn new(paths: impl IntoIterator<Item = PathBuf>) -> Self {
         Self { paths: paths.into_iter().collect() }
     }
 
-    /// Refuses an answer's file that is one of the inputs or lies in one of the folders and would be read from there.
+    /// Rejects an output that is one of the inputs or an existing file in one of the folders.
     ///
     /// # Errors
-    /// The output is one of them.
+    /// The output is an input.
     pub fn refuse(&self, output: &Path) -> Result<(), Refusal> {
-        // What is not there yet is no input; what cannot be looked at cannot be replaced either.
+        // A file that does not exist is not an input; an inaccessible one cannot be replaced either.
         let Ok(Some(identity)) = Identity::of(output) else { return Ok(()) };
         match self.find(&identity) {
             Some(input) => Err(Refusal::IsInput { output: output.to_owned(), input }),
@@ -58,10 +48,10 @@ impl Inputs {
         }
     }
 
-    /// The same for standard output, which a shell may have led into a file (`>> boot.etl`).
+    /// Rejects standard output if a shell redirected it to an input (`>> boot.etl`).
     ///
     /// # Errors
-    /// It is one of them.
+    /// Standard output is an input.
     pub fn refuse_stdout(&self) -> Result<(), Refusal> {
         let Ok(Some(identity)) = stdout().and_then(|file| Identity::of_file(&file)) else { return Ok(()) };
         match self.find(&identity) {
@@ -70,10 +60,10 @@ impl Inputs {
         }
     }
 
-    /// The input that is the file.
+    /// The input with this identity.
     fn find(&self, identity: &Identity) -> Option<PathBuf> {
         let is_it = |path: &Path| {
-            // What is called so is what a shell led in: 'onoff boot - < boot.etl'.
+            // `-` is standard input: 'onoff boot - < boot.etl'.
             let input = if path.as_os_str() == "-" { stdin_identity() } else { Identity::of(path) };
             input.ok().flatten().as_ref() == Some(identity)
         };
@@ -88,7 +78,7 @@ impl Inputs {
         }
         while let Some(folder) = folders.pop() {
             for path in fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
-                // Links in a folder are not followed by who reads it, but what they lead to was given all the same.
+                // Readers do not follow links to folders, but files behind links are inputs.
                 let is_folder = fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_dir());
                 if is_folder {
                     folders.push(path);
@@ -101,7 +91,7 @@ impl Inputs {
     }
 }
 
-/// Which file standard input is.
+/// The identity of standard input.
 #[cfg(unix)]
 fn stdin_identity() -> io::Result<Option<Identity>> {
     use std::os::fd::AsFd;
@@ -114,7 +104,7 @@ fn stdin_identity() -> io::Result<Option<Identity>> {
     io::stdin().as_handle().try_clone_to_owned().and_then(|file| Identity::of_file(&file.into()))
 }
 
-/// Standard output as a file of its own.
+/// A separate handle to standard output.
 #[cfg(unix)]
 fn stdout() -> io::Result<File> {
     use std::os::fd::AsFd;
@@ -134,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_input_is_refused_under_every_name_and_another_file_is_not() {
+    fn rejects_inputs_under_any_name() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         fs::write(at("in.etl"), b"recording").unwrap();
@@ -142,9 +132,12 @@ mod tests {
         fs::hard_link(at("in.etl"), at("hard.etl")).unwrap();
         let inputs = Inputs::new([at("in.etl")]);
         let message = inputs.refuse(&at("in.etl")).unwrap_err().to_string();
-        assert!(message.ends_with("in.etl: this is one of the files to read; write the answer to another file"));
+        assert!(message.ends_with("in.etl: this is an input file; write the output to another file"));
         let message = inputs.refuse(&at("hard.etl")).unwrap_err().to_string();
-        assert!(message.contains("hard.etl: this is the same file as ") && message.contains("in.etl"), "{message}");
+        assert!(
+            message.contains("hard.etl: this is the same file as the input ") && message.contains("in.etl"),
+            "{message}"
+        );
         inputs.refuse(&folder.path().join(".").join("in.etl")).unwrap_err();
         inputs.refuse(&at("other.txt")).unwrap();
         inputs.refuse(&at("absent.txt")).unwrap();
@@ -157,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_a_folder_that_is_read_is_an_input_and_a_new_file_in_it_is_none() {
+    fn rejects_existing_files_in_input_folders() {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir_all(folder.path().join("runs/first")).unwrap();
         let part = folder.path().join("runs/first/dmesg.txt");
@@ -167,7 +160,7 @@ mod tests {
         inputs.refuse(&part).unwrap_err();
         inputs.refuse(&folder.path().join("answer.txt")).unwrap();
         inputs.refuse(&folder.path().join("runs/first/answer.txt")).unwrap();
-        // However deep it lies.
+        // At any depth.
         let deep = folder.path().join("runs").join("d/".repeat(12));
         fs::create_dir_all(&deep).unwrap();
         fs::write(deep.join("dmesg.txt"), b"log").unwrap();

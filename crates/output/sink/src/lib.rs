@@ -1,10 +1,9 @@
-//! Where answers go: files that are complete or untouched, and never one that is read.
+//! Output files that are complete or untouched, and never overwrite an input.
 //!
-//! * [`OutputFile`] writes beside its target and takes its place when everything has arrived. Until then, and whenever
-//!   something fails, what was there before stays as it was.
-//! * [`OutputFolder`] does the same for a folder, and never takes the place of anything.
-//! * [`Inputs`] refuses a target that is one of the files that are read, under whatever name, through symbolic and hard
-//!   links, and also as a part of a folder that is read.
+//! * [`OutputFile`] writes to a temporary file and replaces its target when everything is written. Until then, and after a failure,
+//!   the target is unchanged.
+//! * [`OutputFolder`] does the same for a folder, and never replaces anything.
+//! * [`Inputs`] rejects a target that is an input file under any name, through symbolic or hard links, or within an input folder.
 
 mod file;
 mod folder;

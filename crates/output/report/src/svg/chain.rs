@@ -1,5 +1,4 @@
-//! The chain of who waited for whom: a row for each step at its time, its sentence above it, and a line from each step to the one
-//! that it let go on.
+//! A critical path as an SVG chart: one row per step at its time, with its sentence above it and an arrow to the step it readied.
 
 use std::io::{self, Write};
 
@@ -12,17 +11,18 @@ use crate::text::phases::shown;
 use crate::text::why;
 use onoff_sections::terminal::quantity::duration;
 
-/// Stretches, and steps of one stretch: the longest.
+/// Maximum number of charts.
 const MAX_INTERVALS: usize = 12;
+/// Maximum number of steps per chart, longest first.
 const MAX_STEPS: usize = 30;
 const HEAD: i64 = 76;
 const ROW: i64 = 32;
 const FOOT: i64 = 44;
 
-/// Writes the chains.
+/// Writes one chart per interval.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write(report: &WhyReport, out: &mut dyn Write) -> io::Result<()> {
     let charts: Vec<(&WhyStretch, Vec<&PathStep>)> =
         report.stretches.iter().take(MAX_INTERVALS).map(|stretch| (stretch, longest(stretch))).collect();
@@ -40,20 +40,20 @@ pub fn write(report: &WhyReport, out: &mut dyn Write) -> io::Result<()> {
             MARGIN,
             top + 8,
             QUIET,
-            &format!("{left_out} more are not drawn; name one, e.g. with --phase"),
+            &format!("{left_out} more not drawn; select one, for example with --phase"),
             out,
         )?;
     }
     drawing::close(out)
 }
 
-/// The longest steps, in order of time.
+/// The longest steps, in time order.
 fn longest(stretch: &WhyStretch) -> Vec<&PathStep> {
     let mut steps: Vec<&PathStep> = stretch.path.steps.iter().filter(|step| step.duration_ns > 0).collect();
     steps.sort_by_key(|step| std::cmp::Reverse(step.duration_ns));
-    // Below a hundredth of the whole a step explains little of it.
-    let least_ns = stretch.path.duration_ns / 100;
-    let long = steps.partition_point(|step| step.duration_ns >= least_ns);
+    // Steps below 1 % of the path explain little.
+    let min_ns = stretch.path.duration_ns / 100;
+    let long = steps.partition_point(|step| step.duration_ns >= min_ns);
     steps.truncate(long.clamp(steps.len().min(1), MAX_STEPS));
     steps.sort_by_key(|step| step.start_ns);
     steps
@@ -65,12 +65,12 @@ fn chart(stretch: &WhyStretch, steps: &[&PathStep], top: i64, out: &mut dyn Writ
         "" => stretch
             .thread
             .as_ref()
-            .map_or_else(|| stretch.action.clone(), |thread| format!("{} waits: {}", thread.process, stretch.action)),
+            .map_or_else(|| stretch.action.clone(), |thread| format!("wait of {}: {}", thread.process, stretch.action)),
         name => shown(name),
     };
     drawing::line(MARGIN, top + 28, HEADLINE, &format!("{title}: {}", duration(path.duration_ns)), out)?;
     let kinds: Vec<String> =
-        path.kinds.iter().map(|share| format!("{} {}", why::was(share.kind), duration(share.ns))).collect();
+        path.kinds.iter().map(|share| format!("{} {}", duration(share.ns), why::state(share.kind))).collect();
     drawing::line(MARGIN, top + 48, QUIET, &kinds.join(", "), out)?;
     let room = (WIDTH - 2 * MARGIN) as f64;
     let place = |ns: i64| MARGIN as f64 + drawing::share(ns.saturating_sub(path.start_ns), path.duration_ns) * room;
@@ -87,7 +87,7 @@ fn chart(stretch: &WhyStretch, steps: &[&PathStep], top: i64, out: &mut dyn Writ
             if step.certainty == Certainty::Measured { "" } else { r##" stroke="#17202b" stroke-dasharray="3 2""## };
         let look = format!(r##"fill="{}"{dashes}"##, color(step.kind));
         drawing::area((x, y + 4), (end - x, 12), &look, &why::step(step), out)?;
-        // Where short steps are left out between two, nobody here let the other go on.
+        // No arrow across short steps that are not drawn.
         let next = steps.get(usize::try_from(at).unwrap_or(usize::MAX).saturating_add(1));
         if next.is_some_and(|next| step.end_ns == next.start_ns && step.readies_tid == Some(next.thread.tid)) {
             let (from, to) = (y + 16, y + ROW + 4);
@@ -100,13 +100,13 @@ fn chart(stretch: &WhyStretch, steps: &[&PathStep], top: i64, out: &mut dyn Writ
     let listed_ns = steps.iter().fold(0_i64, |sum, step| sum.saturating_add(step.duration_ns));
     let rest_ns = path.duration_ns.saturating_sub(listed_ns);
     if rest_ns > 0 {
-        let rest = format!("shorter steps that are not drawn: {}", duration(rest_ns));
+        let rest = format!("shorter steps, not drawn: {}", duration(rest_ns));
         drawing::line(MARGIN, bottom + 32, QUIET, &rest, out)?;
     }
     Ok(())
 }
 
-/// The colors that the page gives the same kinds.
+/// The colors of the interactive report.
 const fn color(kind: StepKind) -> &'static str {
     match kind {
         StepKind::Cpu => "#2e8b57",

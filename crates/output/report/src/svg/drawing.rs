@@ -1,4 +1,4 @@
-//! What every picture is drawn with: one SVG without script, font or file from elsewhere, for a README, a pull request or print.
+//! Drawing primitives: a self-contained SVG without scripts, fonts or external files, for a README, a pull request or print.
 
 use std::io::{self, Write};
 
@@ -6,26 +6,25 @@ use super::{escaped, step, tick, ticks};
 
 /// Width of every picture.
 pub const WIDTH: i64 = 1100;
-/// Free space at its edges.
 pub const MARGIN: i64 = 16;
-/// Characters of a line that fit.
+/// Maximum characters per line.
 pub const LINE_CHARACTERS: usize = 150;
-/// What a character of a line takes, about.
+/// Approximate width of a character.
 pub const CHARACTER: f64 = 6.6;
 
-/// The look of a picture's answer.
+/// Attributes of a headline.
 pub const HEADLINE: &str = r##"font-size="17" font-weight="bold" fill="#17202b""##;
-/// The look of text.
+/// Attributes of text.
 pub const INK: &str = r##"fill="#17202b""##;
-/// The look of what is said besides.
+/// Attributes of secondary text.
 pub const QUIET: &str = r##"fill="#556170""##;
-/// Colors of neighbors, told apart by their place and name too.
+/// Fill colors of neighboring boxes.
 pub const SHADES: [&str; 6] = ["#d6e4f7", "#c0d8f0", "#a7cbe9", "#c3e0d0", "#f3e2bd", "#e6e6ea"];
 
-/// Opens a picture of this height, on white.
+/// Starts a picture of this height with a white background.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn open(height: i64, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
@@ -36,31 +35,31 @@ pub fn open(height: i64, out: &mut dyn Write) -> io::Result<()> {
 /// Ends a picture.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn close(out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "</svg>")
 }
 
-/// A line of text with its baseline at `y`.
+/// Writes a line of text with its baseline at `y`.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn line(x: i64, y: i64, look: &str, text: &str, out: &mut dyn Write) -> io::Result<()> {
     line_at(x as f64, y, look, text, out)
 }
 
-/// The same between whole places.
+/// Like [`line`], at a fractional position.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn line_at(x: f64, y: i64, look: &str, text: &str, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, r##"<text x="{x:.1}" y="{y}" {look}>{}</text>"##, escaped(&shortened(text, LINE_CHARACTERS)))
 }
 
-/// The lines of an axis from 0 to `length_ns` between two heights, each with its time below it.
+/// Draws the grid lines of an axis from 0 to `length_ns` between two heights, with their times below.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn axis(
     length_ns: i64,
     place: impl Fn(i64) -> f64,
@@ -75,10 +74,10 @@ pub fn axis(
     Ok(())
 }
 
-/// A box, with what a pointer is told of it.
+/// Draws a box with a tooltip.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn area(
     (x, y): (f64, i64),
     (wide, tall): (f64, i64),
@@ -94,23 +93,23 @@ pub fn area(
     )
 }
 
-/// As much of a text as `most` characters.
+/// The first `max` characters of a text.
 #[must_use]
-pub fn shortened(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
+pub fn shortened(text: &str, max: usize) -> String {
+    if text.chars().count() <= max {
         return text.to_owned();
     }
-    text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
+    text.chars().take(max.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// As much of a text as fits into a width; empty where that is too little to tell anything.
+/// As much of a text as fits into a width; empty below three characters.
 #[must_use]
 pub fn fitting(text: &str, wide: f64) -> String {
     let room = (wide / CHARACTER).max(0.0) as usize;
     if room < 3 { String::new() } else { shortened(text, room) }
 }
 
-/// A share of a length, between 0 and all of it.
+/// `part_ns` as a share of `of_ns`, from 0 to 1.
 #[must_use]
 pub fn share(part_ns: i64, of_ns: i64) -> f64 {
     (part_ns.max(0) as f64 / of_ns.max(1) as f64).clamp(0.0, 1.0)
@@ -121,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_cut_by_characters_and_never_leaves_its_place() {
+    fn truncates_by_characters_and_escapes_text() {
         assert_eq!(shortened("überlang", 4), "übe…");
         assert_eq!(fitting("winlogon.exe", 12.0), "");
         assert_eq!(fitting("winlogon.exe", 40.0), "winlo…");
@@ -132,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_is_between_nothing_and_all() {
+    fn clamps_shares() {
         assert_eq!((share(5, 10), share(-5, 10), share(50, 10), share(1, 0)), (0.5, 0.0, 1.0, 1.0));
     }
 }

@@ -1,25 +1,25 @@
-//! A flame graph: width is time, what lies in a box was called or waited for by it.
+//! Flame graphs as SVG: width is time, and a box contains what it called or waited for.
 
 use std::io::{self, Write};
 
 use onoff_lists::flame::Flame;
 
 use super::drawing::{self, HEADLINE, INK, MARGIN, QUIET, SHADES, WIDTH, fitting};
-use onoff_sections::terminal::quantity::duration;
+use onoff_sections::terminal::quantity::{duration, percent};
 
 const ROW: i64 = 18;
 const TOP: i64 = 62;
-/// A box is drawn from this part of the whole on: about a third of a pixel.
-const MIN_SHARE: i64 = 3_000;
-/// Boxes, the widest levels first; what is left out is said.
+/// Boxes narrower than the inverse of this of the total are not drawn: about a third of a pixel.
+const MIN_SHARE_DIVISOR: i64 = 3_000;
+/// Maximum number of boxes, outer levels first.
 const MAX_BOXES: usize = 6_000;
 
-/// Writes a flame graph under a title; `of` says what its time is.
+/// Writes a flame graph with a title; `of` names the kind of time.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write(flame: &Flame, title: &str, of: &str, out: &mut dyn Write) -> io::Result<()> {
-    let arranged = flame.arranged(flame.total_ns / MIN_SHARE);
+    let arranged = flame.arranged(flame.total_ns / MIN_SHARE_DIVISOR);
     let drawn = &arranged[..arranged.len().min(MAX_BOXES)];
     let depth = drawn.iter().map(|(_, node)| node.depth).max().unwrap_or(0);
     let rows = i64::try_from(depth).unwrap_or(0).saturating_add(1);
@@ -33,10 +33,10 @@ pub fn write(flame: &Flame, title: &str, of: &str, out: &mut dyn Write) -> io::R
     for (start_ns, node) in drawn {
         let (x, end) = (place(*start_ns), place(start_ns.saturating_add(node.total_ns)));
         let y = TOP + i64::try_from(node.depth).unwrap_or(0) * ROW;
-        let percent = drawing::share(node.total_ns, flame.total_ns) * 100.0;
-        let told = format!("{}: {}, {percent:.1} %", node.name, duration(node.total_ns));
+        let share = percent(drawing::share(node.total_ns, flame.total_ns) * 100.0);
+        let title = format!("{}: {}, {share}", node.name, duration(node.total_ns));
         let look = format!(r##"fill="{}" stroke="#ffffff" stroke-width="0.5""##, shade(&node.name));
-        drawing::area((x, y), (end - x, ROW - 1), &look, &told, out)?;
+        drawing::area((x, y), (end - x, ROW - 1), &look, &title, out)?;
         let name = label(&node.name, end - x - 6.0);
         if !name.is_empty() {
             drawing::line_at(x + 3.0, y + 13, INK, &name, out)?;
@@ -45,7 +45,7 @@ pub fn write(flame: &Flame, title: &str, of: &str, out: &mut dyn Write) -> io::R
     drawing::close(out)
 }
 
-/// As much of a name as a box has room for: where the whole has none, a function without its module says most.
+/// As much of a name as fits into a box; if the whole name does not fit, the function without its module.
 fn label(name: &str, wide: f64) -> String {
     let whole = fitting(name, wide);
     match name.split_once('!') {
@@ -54,7 +54,7 @@ fn label(name: &str, wide: f64) -> String {
     }
 }
 
-/// One shade for one name, wherever it stands.
+/// The same shade for the same name.
 fn shade(name: &str) -> &'static str {
     let sum = name.bytes().fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte)));
     SHADES[sum as usize % SHADES.len()]
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_narrow_box_has_the_function_rather_than_its_module() {
+    fn prefers_function_over_module_in_narrow_boxes() {
         assert_eq!(label("driver.sys!Wait", 200.0), "driver.sys!Wait");
         assert_eq!(label("driver.sys!Wait", 60.0), "Wait");
         assert!(label("driver.sys", 40.0).starts_with("dri"));
@@ -79,16 +79,13 @@ mod tests {
     }
 
     #[test]
-    fn width_is_time_and_a_box_lies_below_the_one_it_is_in() {
+    fn draws_boxes_below_their_parent_with_width_by_time() {
         let mut flame = Flame::default();
         flame.add(["a.exe", "ntdll.dll"], 3_000);
         flame.add(["b<x>.exe"], 1_000);
         let picture = drawn(&flame);
-        assert!(
-            picture.contains("a.exe: 3.00 µs, 75.0 %") && picture.contains("ntdll.dll: 3.00 µs, 75.0 %"),
-            "{picture}"
-        );
-        assert!(picture.contains("b&lt;x&gt;.exe: 1.00 µs, 25.0 %") && !picture.contains("<x>"));
+        assert!(picture.contains("a.exe: 3.00 µs, 75 %") && picture.contains("ntdll.dll: 3.00 µs, 75 %"), "{picture}");
+        assert!(picture.contains("b&lt;x&gt;.exe: 1.00 µs, 25 %") && !picture.contains("<x>"));
         let box_of = |name: &str| {
             let line = picture.lines().find(|line| line.contains(&format!("<title>{name}"))).unwrap();
             let value = |key: &str| {
@@ -104,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_narrow_is_counted() {
+    fn counts_boxes_too_narrow_to_draw() {
         let mut flame = Flame::default();
         flame.add(["long.exe"], 1_000_000_000);
         for index in 0..100 {

@@ -1,4 +1,4 @@
-//! Pictures as SVG: no script, no font or file from elsewhere.
+//! Self-contained SVG pictures, without scripts, fonts or external files.
 
 pub mod chain;
 pub mod drawing;
@@ -10,7 +10,7 @@ use std::borrow::Cow;
 
 use onoff_sections::terminal::printable::printable;
 
-/// `text` for the inside of an element or an attribute.
+/// Escapes `text` for an element or an attribute.
 #[must_use]
 pub fn escaped(text: &str) -> Cow<'_, str> {
     let text = printable(text);
@@ -31,7 +31,7 @@ pub fn escaped(text: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// A time on an axis, with as many digits as its size needs.
+/// The label of a time on an axis.
 #[must_use]
 pub fn tick(ns: i64) -> String {
     if ns < 0 {
@@ -48,7 +48,7 @@ pub fn tick(ns: i64) -> String {
     }
 }
 
-/// A round step that gives at most ten lines, ns.
+/// A round distance between grid lines, for at most ten of them, ns.
 #[must_use]
 pub fn step(duration_ns: i64) -> i64 {
     let mut step = 1_i64;
@@ -63,7 +63,7 @@ pub fn step(duration_ns: i64) -> i64 {
     }
 }
 
-/// Where an axis has its lines: each whole step from the one at `first_ns` to `last_ns`.
+/// The positions of grid lines: every `step_ns` from `first_ns` to `last_ns`.
 pub fn ticks(first_ns: i64, last_ns: i64, step_ns: i64) -> impl Iterator<Item = i64> {
     std::iter::successors(Some(first_ns), move |at_ns| at_ns.checked_add(step_ns))
         .take_while(move |&at_ns| at_ns <= last_ns)
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_cannot_leave_their_place() {
+    fn escapes_markup_and_control_characters() {
         assert_eq!(escaped("boot.wim"), "boot.wim");
         assert_eq!(escaped("<script>a&\"b'\u{1b}"), "&lt;script&gt;a&amp;&quot;b&#39;\\u{1b}");
     }

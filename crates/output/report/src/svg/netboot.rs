@@ -1,4 +1,4 @@
-//! Network boots as a Gantt chart: a row per stage, time to the right, one chart below the other for each boot.
+//! Network boots as Gantt charts: one chart per boot, one row per stage.
 
 use std::io::{self, Write};
 
@@ -10,22 +10,22 @@ use onoff_sections::terminal::quantity::{duration, percent};
 const WIDTH: i64 = 1100;
 const LABELS: i64 = 300;
 const MARGIN: i64 = 16;
-/// Place for the last row's length beside its bar.
+/// Space for the duration next to the last bar.
 const LENGTHS: i64 = 130;
 const ROW: i64 = 22;
 const HEAD: i64 = 62;
 const FOOT: i64 = 40;
-/// Rows of one boot; shorter stages are left out beyond it.
+/// Maximum number of rows per boot, longest stages first.
 const MAX_ROWS: usize = 40;
-/// Silences shorter than this share of the boot get no row.
+/// Pauses with a smaller share of the boot than this get no row, percent.
 const BRIEF_PERCENT: f64 = 0.5;
-/// Characters of a label that fit.
+/// Maximum characters of a label.
 const LABEL_CHARACTERS: usize = 40;
 
 /// Writes the chart.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write(report: &NetbootReport, out: &mut dyn Write) -> io::Result<()> {
     let charts: Vec<(&NetworkBoot, Vec<&Stage>)> = report.boots.iter().map(|boot| (boot, rows(boot))).collect();
     let height: i64 = charts.iter().map(|(_, rows)| height_of(rows.len())).sum();
@@ -78,11 +78,11 @@ fn chart(boot: &NetworkBoot, rows: &[&Stage], top: i64, out: &mut dyn Write) -> 
     Ok(())
 }
 
-/// Where a time lies, tenths of a unit.
+/// The horizontal position of a time.
 fn place(boot: &NetworkBoot, time_ns: i64) -> f64 {
-    let span = boot.duration_ns.max(1) as f64;
+    let whole = boot.duration_ns.max(1) as f64;
     let room = (WIDTH - LABELS - LENGTHS) as f64;
-    let share = time_ns.saturating_sub(boot.start_ns) as f64 / span;
+    let share = time_ns.saturating_sub(boot.start_ns) as f64 / whole;
     LABELS as f64 + room * share.clamp(0.0, 1.0)
 }
 
@@ -108,7 +108,7 @@ fn bar(boot: &NetworkBoot, stage: &Stage, y: i64, out: &mut dyn Write) -> io::Re
         format!("{}: {}", stage.kind.as_str(), stage.detail)
     };
     let (from, to) = (place(boot, stage.start_ns), place(boot, stage.end_ns));
-    // What is too short to see still gets a line.
+    // The shortest bars are still visible as a line.
     let width = (to - from).max(1.0);
     let length = duration(stage.duration_ns);
     let share = percent(stage.share_percent);
@@ -132,7 +132,7 @@ fn bar(boot: &NetworkBoot, stage: &Stage, y: i64, out: &mut dyn Write) -> io::Re
     )
 }
 
-/// Both ends of a path matter.
+/// Removes the middle of a long text: both ends of a path matter.
 fn shortened(text: &str) -> String {
     let characters: Vec<char> = text.chars().collect();
     if characters.len() <= LABEL_CHARACTERS {
@@ -144,7 +144,7 @@ fn shortened(text: &str) -> String {
     format!("{head}…{tail}")
 }
 
-/// Colors that stay apart for the color-blind (Okabe and Ito).
+/// Colors from the color-blind safe palette of Okabe and Ito.
 fn color(kind: StageKind) -> &'static str {
     match kind {
         StageKind::Link | StageKind::Client => "#bdbdbd",
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steps_are_round_and_few() {
+    fn uses_few_round_steps() {
         for (duration_ns, expected) in
             [(4_930_000_000, 500_000_000), (110_500_000_000, 20_000_000_000), (9_999_999_999, 1_000_000_000), (0, 1)]
         {
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn long_names_keep_both_ends() {
+    fn shortens_long_names_in_the_middle() {
         let name = "ramdisk: ".to_owned() + &"x".repeat(60) + "boot.wim";
         let short = shortened(&name);
         assert_eq!(short.chars().count(), 39);

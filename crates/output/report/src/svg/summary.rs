@@ -1,4 +1,4 @@
-//! Many recordings: a bar for each transition, its longest phase marked in it, on one scale.
+//! The summary of many recordings: one bar per transition on a common scale, with its longest phase marked.
 
 use std::io::{self, Write};
 
@@ -18,7 +18,7 @@ const LABEL_CHARACTERS: usize = 42;
 /// Writes the picture.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
     let rows = &summary.rows[..summary.rows.len().min(MAX_ROWS)];
     let left_out = summary.rows.len() - rows.len();
@@ -27,11 +27,11 @@ pub fn write(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
     let (transitions, recordings) =
         (counted(summary.transitions, "transition"), counted(summary.recordings, "recording"));
     drawing::line(MARGIN, 28, HEADLINE, &format!("{transitions} in {recordings}"), out)?;
-    let most_ns = rows.iter().map(took_ns).max().unwrap_or(0).max(1);
+    let max_ns = rows.iter().map(took_ns).max().unwrap_or(0).max(1);
     let left = MARGIN + LABELS;
     let room = (WIDTH - left - MARGIN) as f64;
-    let place = |ns: i64| left as f64 + drawing::share(ns, most_ns) * room;
-    drawing::axis(most_ns, place, (TOP - 14, bottom), out)?;
+    let place = |ns: i64| left as f64 + drawing::share(ns, max_ns) * room;
+    drawing::axis(max_ns, place, (TOP - 14, bottom), out)?;
     for (row, at) in rows.iter().zip(0_i64..) {
         let y = TOP + at * ROW;
         let name = row.recording.rsplit(['/', '\\']).next().unwrap_or(&row.recording);
@@ -44,29 +44,29 @@ pub fn write(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
         let bar = |ns: i64, look: &str, title: &str, out: &mut dyn Write| {
             drawing::area((left as f64, y - 10), (place(ns) - left as f64, 12), look, title, out)
         };
-        // A length of which only a lower bound is known has an open end.
+        // A lower bound has a dashed outline.
         let whole_ns = took_ns(row);
         let open = if row.duration_ns.is_none() { r##" stroke="#556170" stroke-dasharray="4 3""## } else { "" };
         let took = match row.duration_ns {
             Some(_) => duration(whole_ns),
             None if whole_ns > 0 => format!("at least {}", duration(whole_ns)),
-            None => "how long it took is unknown".to_owned(),
+            None => "duration unknown".to_owned(),
         };
         bar(whole_ns, &format!(r##"fill="#c0d8f0"{open}"##), &took, out)?;
-        let mut said = took;
+        let mut text = took;
         if let Some(phase_ns) = row.phase_ns.filter(|_| !row.phase.is_empty()) {
             let phase = format!("{} {}", shown(&row.phase), duration(phase_ns));
             bar(phase_ns, r##"fill="#1f5fb4""##, &phase, out)?;
-            said = format!("{said}; longest: {phase}");
+            text = format!("{text}; longest phase: {phase}");
             if let Some(ns) = row.subject_ns.filter(|_| !row.subject.is_empty()) {
-                said = format!("{said}, {} {}", row.subject, duration(ns));
+                text = format!("{text}, {} {}", row.subject, duration(ns));
             }
         }
-        drawing::line(left, y + 14, QUIET, &fitting(&said, room), out)?;
+        drawing::line(left, y + 14, QUIET, &fitting(&text, room), out)?;
     }
     let below = match left_out {
-        0 => "dark: the longest phase, drawn from the left".to_owned(),
-        left_out => format!("{left_out} more are not drawn"),
+        0 => "dark: longest phase, drawn from the left".to_owned(),
+        left_out => format!("{left_out} more not drawn"),
     };
     drawing::line(MARGIN, bottom + 34, QUIET, &below, out)?;
     drawing::close(out)
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bar_for_each_its_longest_phase_in_it_and_an_error_instead_of_a_bar() {
+    fn draws_bars_with_longest_phase_and_errors_without() {
         let boot = |recording: &str, seconds: i64| SummaryRow {
             recording: recording.to_owned(),
             transition: "boot",
@@ -105,12 +105,12 @@ mod tests {
         for text in [
             "2 transitions in 3 recordings",
             ">one.etl<",
-            "20.0 s; longest: user space 10.0 s, a&lt;b&gt;.service 1.00 s",
+            "20.0 s; longest phase: user space 10.0 s, a&lt;b&gt;.service 1.00 s",
             "is no recording",
         ] {
             assert!(picture.contains(text), "{text}: {picture}");
         }
         assert!(!picture.contains("<b>"));
-        assert_eq!(picture.matches("#1f5fb4").count(), 2, "no bar for what could not be read");
+        assert_eq!(picture.matches("#1f5fb4").count(), 2, "no bar for unreadable recordings");
     }
 }

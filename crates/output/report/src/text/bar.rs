@@ -1,4 +1,4 @@
-//! Bars on a common axis: where in the whole an interval lies, to an eighth of a character.
+//! Bars for intervals on a common axis, with a resolution of an eighth of a character.
 
 const EIGHTHS: [char; 8] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 const FULL: char = '█';
@@ -12,20 +12,20 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// An axis; an empty or reversed span draws nothing.
+    /// An axis; an empty or reversed interval draws nothing.
     #[must_use]
     pub fn new(start_ns: i64, end_ns: i64, cells: usize) -> Self {
         Self { start_ns, end_ns, cells }
     }
 
-    /// The bar of an interval: blanks up to its start, then blocks. What lasted at all shows at least an eighth.
+    /// The bar of an interval: blanks up to its start, then blocks; at least an eighth of a character unless it is empty.
     #[must_use]
     pub fn bar(&self, start_ns: i64, end_ns: i64) -> String {
         let (start, end) = (self.eighths(start_ns), self.eighths(end_ns));
         if end_ns <= start_ns || self.end_ns <= self.start_ns || self.cells == 0 {
             return String::new();
         }
-        // A block begins at a character's edge, so the start goes to the nearest one; the end keeps its eighth.
+        // Blocks start at the edge of a character, so the start is rounded; the end keeps its eighths.
         let first = ((start + 4) / 8).min(self.cells - 1);
         let length = end.saturating_sub(first * 8).max(1);
         let mut bar = " ".repeat(first);
@@ -37,22 +37,22 @@ impl Axis {
     }
 
     fn eighths(&self, time_ns: i64) -> usize {
-        let span = i128::from(self.end_ns) - i128::from(self.start_ns);
-        if span <= 0 {
+        let length = i128::from(self.end_ns) - i128::from(self.start_ns);
+        if length <= 0 {
             return 0;
         }
         let offset = i128::from(time_ns.clamp(self.start_ns, self.end_ns)) - i128::from(self.start_ns);
-        let eighths = offset * (self.cells as i128 * 8) / span;
+        let eighths = offset * (self.cells as i128 * 8) / length;
         usize::try_from(eighths).unwrap_or(0)
     }
 }
 
-/// One character for each value, its height by the largest; zero shows nothing.
+/// One character per value, scaled to the largest; zero is blank.
 #[must_use]
 pub fn sparkline(values: &[u64]) -> String {
     const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-    let most = values.iter().copied().max().unwrap_or(0).max(1);
-    let height = |value: u64| match usize::try_from(u128::from(value) * 8 / u128::from(most)) {
+    let max = values.iter().copied().max().unwrap_or(0).max(1);
+    let height = |value: u64| match usize::try_from(u128::from(value) * 8 / u128::from(max)) {
         _ if value == 0 => ' ',
         Ok(eighths) => HEIGHTS[eighths.saturating_sub(1).min(7)],
         Err(_) => FULL,
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bars_lie_where_their_interval_does() {
+    fn places_bars_by_interval() {
         let axis = Axis::new(0, 80, 10);
         assert_eq!(axis.bar(0, 80), "██████████");
         assert_eq!(axis.bar(40, 60), "     ██▌");

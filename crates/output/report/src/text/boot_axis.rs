@@ -1,4 +1,4 @@
-//! A boot on one axis from reset to desktop: the stages, what lies inside each, and what put them there.
+//! A boot on one time axis from reset to desktop: the stages, their parts, and the evidence for their positions.
 
 use std::io::{self, Write};
 
@@ -13,72 +13,72 @@ use super::style::{BAR, DOUBT, HEADLINE, QUIET, WORST};
 use onoff_sections::section::{self, Cell, Line, Section};
 use onoff_sections::table::Value;
 
-/// Characters of the axis.
+/// Width of the axis, in characters.
 const BAR_CELLS: usize = 28;
-/// Parts of a stage that take less than this share of it are summed up, percent.
+/// Parts of a stage with a smaller share of it than this are summed up, percent.
 const BRIEF_PERCENT: f64 = 0.5;
-/// More parts of one stage than this are summed up, the shortest first.
+/// Maximum number of parts shown per stage; the shortest are summed up.
 const MAX_PARTS: usize = 12;
 
-/// The axis as an answer: without a recording, so that it is all there is.
+/// Writes the axis as a report of its own, for firmware tables and captures without a recording.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write(axis: &BootAxis, out: &mut dyn Write) -> io::Result<()> {
     match axis.total_ns {
         Some(total) => {
-            let whole = format!("{}: {}.", span(axis), duration(total));
+            let whole = format!("{}: {}.", extent(axis), duration(total));
             writeln!(out, "{HEADLINE}{whole}{HEADLINE:#}")?;
         }
-        None => writeln!(out, "{HEADLINE}Nothing could be put on one axis.{HEADLINE:#}")?,
+        None => writeln!(out, "{HEADLINE}Nothing could be placed on a common axis.{HEADLINE:#}")?,
     }
     section::text::write(&section(axis), out)
 }
 
-/// The axis as a section of a boot's report.
+/// The axis as a section of a boot report.
 #[must_use]
 pub fn section(axis: &BootAxis) -> Section<'_> {
-    let note = axis.total_ns.map(|total| format!("{}: {}", span(axis), duration(total)));
+    let note = axis.total_ns.map(|total| format!("{}: {}", extent(axis), duration(total)));
     stages(axis, note.unwrap_or_default()).lines(axis.joins.iter().map(join_line))
 }
 
-/// Whether the section says more than the table of phases does.
+/// True if the axis shows more than the table of phases.
 #[must_use]
 pub fn adds_to_phases(axis: &BootAxis) -> bool {
     let inside = axis.stages.iter().any(|stage| !stage.inside.is_empty());
     inside || axis.joins.iter().any(|join| join.source == AxisSource::Capture || !join.joined)
 }
 
-/// What the axis reaches from and to.
-fn span(axis: &BootAxis) -> String {
+/// The first and the last point of the axis, as a phrase.
+fn extent(axis: &BootAxis) -> String {
     let from = match axis.stages.first() {
-        Some(stage) if stage.source == AxisSource::Firmware && stage.name == "reset" => "From the processor's reset",
-        Some(stage) if stage.source == AxisSource::Firmware => "From the firmware's first time",
-        Some(stage) if stage.source == AxisSource::Capture => "From the client's first frame",
+        Some(stage) if stage.source == AxisSource::Firmware && stage.name == "reset" => "From CPU reset",
+        Some(stage) if stage.source == AxisSource::Firmware => "From the first firmware timestamp",
+        Some(stage) if stage.source == AxisSource::Capture => "From the first frame of the client",
         _ => "From the first phase",
     };
     let to = match axis.stages.last() {
         Some(stage) if stage.source == AxisSource::Recording && stage.name == "PostBoot" => {
-            "until the computer settled"
+            "until the computer was idle"
         }
-        Some(stage) if stage.source == AxisSource::Recording => "to the end of the start",
+        Some(stage) if stage.source == AxisSource::Recording => "to the end of the boot",
         Some(stage) if stage.source == AxisSource::Capture => "to the end of the network boot",
         _ => "to the operating system",
     };
     format!("{from} {to}")
 }
 
-/// A stage's or part's name for people.
+/// The display name of a stage or part.
 #[must_use]
 pub fn title(name: &str) -> String {
     match name {
-        "loader_load" => "loader's load".to_owned(),
+        "loader_load" => "loading the loader".to_owned(),
         "exit_boot_services" => "ExitBootServices".to_owned(),
         other => other.replace('_', " "),
     }
 }
 
-/// A row: a stage, or what lies inside one.
+/// A row: a stage or a part of one.
 struct Row<'a> {
     name: String,
     stage: &'a AxisStage,
@@ -112,13 +112,13 @@ fn stages(axis: &BootAxis, note: String) -> Section<'_> {
         None if Some(row.took_ns) == longest_ns => WORST,
         _ => BAR,
     };
-    Section::of("axis", "One axis", rows)
+    Section::of("axis", "Boot on one axis", rows)
         .note(note)
         .name("stage", "stage", 24, |row| Cell::shown(Value::text(&row.stage.name), row.name.clone()))
         .data("part", |row| Value::text(row.part.unwrap_or_default()))
-        .time("start_ns", "from", |row| Value::of(row.start_ns, |ns| Value::Since { ns, origin_ns: start_ns }))
+        .time("start_ns", "start", |row| Value::of(row.start_ns, |ns| Value::Since { ns, origin_ns: start_ns }))
         .data("end_ns", |row| Value::of(row.end_ns, Value::Time))
-        .quantity("duration_ns", "took", |row| Value::Duration(row.took_ns))
+        .quantity("duration_ns", "duration", |row| Value::Duration(row.took_ns))
         .quantity("share_percent", "share", |row| Value::Percent(share(row.took_ns, whole_ns)))
         .name("", "", BAR_CELLS, |row| match row.start_ns.zip(row.end_ns) {
             Some((start, end)) => Cell::words(style(row), scale.bar(start, end)),
@@ -136,7 +136,7 @@ fn source(source: AxisSource) -> &'static str {
     }
 }
 
-/// The rows of what lies inside a stage.
+/// Adds the rows for the parts of a stage.
 fn add_parts<'a>(stage: &'a AxisStage, rows: &mut Vec<Row<'a>>) {
     let mut lengths: Vec<i64> = stage.inside.iter().map(|part| part.duration_ns).collect();
     lengths.sort_by_key(|&length| std::cmp::Reverse(length));
@@ -166,84 +166,84 @@ fn add_parts<'a>(stage: &'a AxisStage, rows: &mut Vec<Row<'a>>) {
     let on_network = stage.inside.iter().any(|part| part.source == AxisSource::Capture);
     let is_worth_a_row = |ns: &i64| on_network && share(*ns, stage.duration_ns) >= BRIEF_PERCENT;
     if let Some(off_ns) = stage.off_network_ns.filter(is_worth_a_row) {
-        let note = "the client ran what it had loaded, or waited";
+        let note = "the client ran the loaded program, or waited";
         rows.push(sum("off the network".to_owned(), "off_network", off_ns, note));
     }
 }
 
-/// What put a part on the axis, or why it is not on it, in a few sentences.
+/// Why a source has its position on the axis, or why it is not on it, in a few sentences.
 #[must_use]
 pub fn join_sentence(join: &AxisJoin) -> String {
     join_line(join).text
 }
 
 fn join_line(join: &AxisJoin) -> Line {
-    let whose = match join.source {
+    let source = match join.source {
         AxisSource::Firmware => "Firmware table",
         AxisSource::Capture => "Capture",
         AxisSource::Recording => "Recording",
     };
     if join.joined {
-        let evidence: Vec<String> = join.evidence.iter().filter_map(speaks_for).collect();
+        let evidence: Vec<String> = join.evidence.iter().filter_map(supporting).collect();
         let mut sentence = match evidence.is_empty() {
-            true => format!("{whose}: its own times."),
-            false => format!("{whose}: {}.", evidence.join("; ")),
+            true => format!("{source}: its own times."),
+            false => format!("{source}: {}.", evidence.join("; ")),
         };
         if join.source == AxisSource::Capture && !join.evidence.is_empty() {
             sentence += &match join.earlier_by_at_most_ns {
                 Some(0) => String::new(),
                 Some(ns) => format!(" Its packets may be up to {} earlier than shown.", duration(ns)),
-                None => " How much earlier than shown they may be is not known.".to_owned(),
+                None => " Its packets may be earlier than shown, by an unknown amount.".to_owned(),
             };
         }
         if matches!(join.evidence[..], [AxisEvidence { kind: AxisEvidenceKind::SameMoment, .. }]) {
-            sentence += " Nothing in the recording shows that the table is of this boot.";
+            sentence += " Nothing in the recording confirms that the table is from this boot.";
         }
         return Line { style: QUIET, text: printable(&sentence).into_owned() };
     }
-    let against: Vec<String> = join.against.iter().map(speaks_against).collect();
+    let against: Vec<String> = join.against.iter().map(contradicting).collect();
     let reason = match join.equally_good {
         0 => against.join("; "),
-        boots => format!("{boots} boots of the capture fit equally well; choose one machine's boot"),
+        boots => format!("{boots} boots in the capture fit equally well; select the boot of one machine"),
     };
-    let sentence = format!("{whose}: its place on the axis is not known. {}.", capitalized(&reason));
+    let sentence = format!("{source}: not on the axis. {}.", capitalized(&reason));
     Line { style: DOUBT, text: printable(&sentence).into_owned() }
 }
 
 fn moment(moment: AxisMoment) -> &'static str {
     match moment {
-        AxisMoment::LoaderLoad => "the loader's load",
-        AxisMoment::LoaderStart => "the loader's start",
-        AxisMoment::ExitCall => "the call of ExitBootServices",
-        AxisMoment::ExitReturn => "the return of ExitBootServices",
-        AxisMoment::KernelStart => "the kernel's start",
+        AxisMoment::LoaderLoad => "the load of the loader",
+        AxisMoment::LoaderStart => "the start of the loader",
+        AxisMoment::ExitCall => "the call to ExitBootServices",
+        AxisMoment::ExitReturn => "the return from ExitBootServices",
+        AxisMoment::KernelStart => "the kernel start",
         AxisMoment::BootProgramRequest => "the request for the boot program",
-        AxisMoment::BootProgramEnd => "the acknowledgment of the boot program's last byte",
+        AxisMoment::BootProgramEnd => "the acknowledgment of the last byte of the boot program",
         AxisMoment::NextRequest => "the next request",
         AxisMoment::LastByte => "the acknowledgment of the last byte loaded",
-        AxisMoment::SystemNetwork => "the operating system's first packet",
+        AxisMoment::SystemNetwork => "the first packet of the operating system",
     }
 }
 
-/// Evidence for a join; `None` for what only narrows it.
-fn speaks_for(evidence: &AxisEvidence) -> Option<String> {
+/// Evidence for a join; `None` for kinds that only narrow it down.
+fn supporting(evidence: &AxisEvidence) -> Option<String> {
     use AxisEvidenceKind as Kind;
     let first = evidence.first.map_or("", moment);
     let second = evidence.second.map_or("", moment);
     let apart_ns = evidence.apart_ns.unwrap_or(0);
     let apart = duration(apart_ns.saturating_abs());
     Some(match evidence.kind {
-        Kind::SameMoment => format!("{first} is {second}; the time between them is not measured"),
-        Kind::InRecording => "it is part of the recording".to_owned(),
-        Kind::SameTimes => "the recording holds the same five times".to_owned(),
-        Kind::Manager => format!("the service manager's account differs by {apart}"),
+        Kind::SameMoment => format!("{first} is taken as {second}; the time between them was not measured"),
+        Kind::InRecording => "part of the recording".to_owned(),
+        Kind::SameTimes => "the recording has the same five timestamps".to_owned(),
+        Kind::Manager => format!("systemd's firmware and loader times differ by {apart}"),
         Kind::Station => format!("client {} is the recorded machine", evidence.detail),
         Kind::Clocks => format!("the clocks of capture and recording agree within {apart}"),
-        Kind::Order if apart_ns == 0 => format!("placed so that {first} is {second}"),
+        Kind::Order if apart_ns == 0 => format!("aligned so that {first} is {second}"),
         Kind::Fills => {
             let load_ns = evidence.of_ns.unwrap_or(0);
             format!(
-                "address and boot program took {} of the {} that the firmware measured for the loader's load",
+                "DHCP and the boot program took {} of the {} that the firmware measured for loading the loader",
                 duration(load_ns.saturating_sub(apart_ns)),
                 duration(load_ns)
             )
@@ -254,7 +254,8 @@ fn speaks_for(evidence: &AxisEvidence) -> Option<String> {
     })
 }
 
-fn speaks_against(evidence: &AxisEvidence) -> String {
+/// Evidence against a join.
+fn contradicting(evidence: &AxisEvidence) -> String {
     use AxisEvidenceKind as Kind;
     let first = evidence.first.map_or("", moment);
     let second = evidence.second.map_or("", moment);
@@ -262,27 +263,27 @@ fn speaks_against(evidence: &AxisEvidence) -> String {
     let apart = duration(apart_ns.saturating_abs());
     match evidence.kind {
         Kind::OtherTimes => {
-            format!("the recording has other times, so the table is of another boot ({})", evidence.detail)
+            format!("the recording has different timestamps, so the table is from another boot ({})", evidence.detail)
         }
         Kind::Manager => format!(
-            "the service manager's account of firmware and loader differs by {apart}, so the table is of another boot"
+            "systemd's firmware and loader times differ by {apart}, so the table is from another boot"
         ),
         Kind::OverResets => {
-            "its clock ran on over earlier boots, so its times do not start at this boot's reset".to_owned()
+            "its clock kept running across earlier boots, so its times do not start at the reset of this boot".to_owned()
         }
         Kind::NoPlace => {
-            "it has no time of the return of ExitBootServices: a legacy boot has none, and a log may be cut off"
+            "it has no timestamp for the return from ExitBootServices: a legacy boot has none, and a log may be truncated"
                 .to_owned()
         }
         Kind::Station => format!("client {} is not the recorded machine", evidence.detail),
         Kind::Clocks => {
             let direction = if apart_ns < 0 { "earlier" } else { "later" };
-            format!("by the clocks of capture and recording this network boot was {apart} {direction}")
+            format!("by the clocks of capture and recording, this network boot was {apart} {direction}")
         }
-        Kind::Order => format!("{first} would come {apart} after {second}, so the capture is of another boot"),
-        Kind::NoLoadedBoot => "the capture holds no network boot that loaded a file to its end".to_owned(),
+        Kind::Order => format!("{first} would be {apart} after {second}, so the capture is from another boot"),
+        Kind::NoLoadedBoot => "no network boot in the capture loaded a file completely".to_owned(),
         Kind::NothingJoins => {
-            "nothing shows that it is of this boot: no station address and no clock that both have".to_owned()
+            "nothing ties it to this boot: the two share neither a MAC address nor a clock".to_owned()
         }
         Kind::SameMoment | Kind::InRecording | Kind::SameTimes | Kind::Fills => String::new(),
     }

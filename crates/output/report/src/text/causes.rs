@@ -1,8 +1,8 @@
-//! An error with its causes.
+//! Error messages with their causes.
 
 use std::error::Error;
 
-/// The whole chain of causes in one line.
+/// The message of `error` with its chain of causes, in one line.
 #[must_use]
 pub fn with_causes(error: &dyn Error) -> String {
     let mut message = error.to_string();

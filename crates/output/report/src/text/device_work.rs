@@ -1,4 +1,4 @@
-//! The work on drivers and devices that kept a boot waiting longest.
+//! The slowest driver and device operations of a boot.
 
 use onoff_usage::devices::Device;
 
@@ -8,7 +8,7 @@ use super::style::{DOUBT, QUIET};
 use onoff_sections::section::{Cell, Heading, Section};
 use onoff_sections::table::Value;
 
-/// The section called `title`, of `devices` in their order; `more` follows its note. `None` where there are none.
+/// A section titled `title` of `devices` in the given order, with `more` appended to its note; `None` if there are none.
 pub fn section<'a>(title: &'static str, devices: Vec<&'a Device>, more: &str, top: usize) -> Option<Section<'a>> {
     let note = format!("slowest of {} operations{more}", count(devices.len() as u64));
     let pends = devices.iter().any(|device| device.details.pre_pend_ns.is_some());
@@ -20,22 +20,22 @@ pub fn section<'a>(title: &'static str, devices: Vec<&'a Device>, more: &str, to
         .data("friendly_name", |device| Value::text(&device.friendly_name))
         .data("description", |device| Value::text(&device.description))
         .name("kind", "operation", 12, |device| Value::text(device.details.kind.as_str()))
-        .quantity("duration_ns", "took", |device| Cell::took(device.duration_ns))
+        .quantity("duration_ns", "duration", |device| Cell::took(device.duration_ns))
         .column(Heading::quantity("pre_pend_ns", "until pending").in_text_if(pends), |device| {
             let until = Value::of(device.details.pre_pend_ns, Value::Duration);
             match (device.details.pend_ns, device.details.pre_pend_ns) {
-                (None, Some(_)) => Cell::shown(until, "never pended").styled(DOUBT),
+                (None, Some(_)) => Cell::shown(until, "blocked (did not pend)").styled(DOUBT),
                 (_, ns) => Cell::duration_or_dash(ns),
             }
         })
-        .time("start_ns", "begins", |device| Cell::since(device.start_ns, 0))
+        .time("start_ns", "start", |device| Cell::since(device.start_ns, 0))
         .data("end_ns", |device| Value::of(device.end_ns, Value::Time))
         .data("phase", |device| Value::text(device.details.phase.as_str()))
         .name("", "", 60, |device| Cell::words(QUIET, detail(device)))
-        .if_any()
+        .done_if_any()
 }
 
-/// The best name that a driver or device has.
+/// The first known name: driver, friendly name, description, device.
 #[must_use]
 pub fn name(device: &Device) -> String {
     let names = [&device.driver, &device.friendly_name, &device.description, &device.device];
@@ -43,7 +43,7 @@ pub fn name(device: &Device) -> String {
     name.map_or_else(|| "unnamed".to_owned(), |name| printable(name).into_owned())
 }
 
-/// What else it is called.
+/// The next name that differs from [`name`].
 fn detail(device: &Device) -> String {
     let names = [&device.friendly_name, &device.description, &device.device];
     let detail = names.into_iter().find(|text| !text.is_empty() && **text != name(device));

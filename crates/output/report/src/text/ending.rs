@@ -1,18 +1,18 @@
-//! How every report ends: what was lost, and what the recording lacked.
+//! The end of every report: losses, and what was not recorded.
 
 use std::io::{self, Write};
 
 use onoff_evidence::missing_evidence::Lacking;
 use onoff_trace::Losses;
 
-use super::{lacking, losses};
+use super::{losses, missing_evidence};
 
-/// Writes the end of a report.
+/// Writes the losses and what was not recorded.
 ///
 /// # Errors
-/// What `out` answers.
-pub fn write(lost: &Losses, lacked: &Lacking, out: &mut dyn Write) -> io::Result<()> {
+/// Errors of `out`.
+pub fn write(lost: &Losses, missing: &Lacking, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)?;
     losses::write(lost, out)?;
-    lacking::write(lacked, out)
+    missing_evidence::write(missing, out)
 }

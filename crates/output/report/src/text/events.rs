@@ -1,4 +1,4 @@
-//! Events of the Linux kernel's tracer for a person: one line each, as the tracer's own text, with the fields named.
+//! Events of the Linux kernel tracer as text: one line each, in the layout of the tracer, with field names.
 
 use std::io::{self, Write};
 
@@ -6,15 +6,15 @@ use onoff_trace::{DescribedEvent, EventOrigin, FieldValue};
 
 use super::printable::printable;
 
-/// Writes an event and a line end.
+/// Writes an event as one line.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write(event: &DescribedEvent<'_>, out: &mut dyn Write) -> io::Result<()> {
     let is_line = event.origin == EventOrigin::LogLine;
     let task = match event.tid {
         Some(tid) => format!("{}-{tid}", printable(event.task)),
-        // The kernel's own lines have no thread.
+        // Kernel log lines have no thread.
         None if is_line && event.task.is_empty() => "kernel".to_owned(),
         None if is_line => printable(event.task).to_string(),
         None => format!("{}-0", printable(event.task)),
@@ -45,7 +45,7 @@ mod tests {
     use onoff_trace::{Directory, EventOrigin, Field};
 
     #[test]
-    fn a_line_names_thread_event_and_fields() {
+    fn writes_thread_event_and_fields() {
         let directory = Directory::new();
         let fields = [
             Field { name: "comm".into(), value: FieldValue::Text("Web Content".into()) },
@@ -68,7 +68,7 @@ mod tests {
             String::from_utf8(out).unwrap(),
             "   12.440007  [001]  bash-9                  sched_waking             comm=\"Web Content\" pid=7\n"
         );
-        // Before the kernel's clock starts; a line of the kernel's log has neither thread nor processor.
+        // A kernel log line from before the kernel clock starts, without thread and processor.
         let text = [Field { name: "text".into(), value: FieldValue::Text("Linux version 6.1".into()) }];
         let line = DescribedEvent {
             time_ns: -15_873_000,

@@ -1,4 +1,4 @@
-//! What to change first: the same sentence in `diagnose`, in each report of a transition, and on the page.
+//! The "Fix first" sentence, shared by `diagnose`, the reports of transitions, and the HTML page.
 
 use std::io::{self, Write};
 
@@ -9,14 +9,14 @@ use super::printable::printable;
 use super::quantity::duration;
 use super::style::{WORST, styled};
 
-/// What to change first and what it costs.
+/// The most expensive finding with its cost.
 #[must_use]
 pub fn sentence(fix: &FixFirst) -> String {
     let at_most = if fix.at_most { "at most " } else { "" };
     format!("Fix first: {}. Cost: {at_most}{}.", printable(&fix.title), duration(fix.cost_ns))
 }
 
-/// Writes it, unless the sentence about the first culprit says the same.
+/// Writes the sentence, unless the one about the first culprit says the same.
 pub(super) fn write<D>(transition: &Transition<D>, out: &mut dyn Write) -> io::Result<()> {
     match &transition.fix_first {
         Some(fix) if transition.first_culprit().is_none() => writeln!(out, "{}", styled(WORST, sentence(fix))),

@@ -1,11 +1,11 @@
-//! Whether limits were kept, for a person: the verdict, then every limit with what speaks against it.
+//! The text report of `gate`: the verdict, then each limit with its measures.
 
 use std::io::{self, Write};
 
 use anstyle::Style;
 use onoff_compare::gate::{GateReport, GateVerdict, LimitCheck, LimitReport};
 
-use super::compare::{configurations, set_apart, signed, signed_percent, value, write_explanations, write_notes};
+use super::compare::{configurations, excluded_runs, signed, signed_percent, value, write_explanations, write_notes};
 use super::printable::printable;
 use super::quantity::{count, counted};
 use super::section::title;
@@ -16,7 +16,7 @@ use onoff_sections::table::Value;
 /// Writes the report.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write(report: &GateReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
     let style = style(report.verdict);
     writeln!(out, "{style}{}{style:#}", headline(report))?;
@@ -27,38 +27,39 @@ pub fn write(report: &GateReport, top: usize, out: &mut dyn Write) -> io::Result
     }
     write_notes(&report.notes, out)?;
     configurations(&report.configurations, out)?;
-    set_apart(&report.configurations, out)?;
+    excluded_runs(&report.configurations, out)?;
     for limit in &report.limits {
         write_limit(limit, top, out)?;
     }
     Ok(())
 }
 
-/// The verdict as a sentence.
+/// The verdict in a sentence.
 #[must_use]
 pub fn headline(report: &GateReport) -> String {
     let of = |verdict: GateVerdict| report.limits.iter().filter(|limit| limit.verdict == verdict).count() as u64;
-    let all = counted(report.limits.len() as u64, "limit");
+    let total = report.limits.len() as u64;
+    let all = counted(total, "limit");
     match report.verdict {
-        GateVerdict::Pass => format!("Pass: {all} kept."),
-        GateVerdict::Regression => format!("Regression: {} of {all} exceeded.", count(of(GateVerdict::Regression))),
-        GateVerdict::NoVerdict => format!("No verdict on {} of {all}.", count(of(GateVerdict::NoVerdict))),
+        GateVerdict::Pass => format!("Pass: {all} met."),
+        GateVerdict::Regression => {
+            format!("Regression: {} of {} limits exceeded.", count(of(GateVerdict::Regression)), count(total))
+        }
+        GateVerdict::NoVerdict => {
+            format!("No verdict on {} of {} limits.", count(of(GateVerdict::NoVerdict)), count(total))
+        }
     }
 }
 
-/// What reports for other tools have one entry for: a measure that a limit names, or a limit that names none.
+/// An entry in reports for other tools: a measure that a limit matches, or a limit that matches none.
 pub(crate) struct LimitCase<'a> {
-    /// The measure's key, or the limit.
+    /// The key of the measure, or the limit.
     pub key: &'a str,
-    /// What came of it.
     pub verdict: GateVerdict,
-    /// The same as a sentence.
     pub message: String,
-    /// The measure.
     pub check: Option<&'a LimitCheck>,
 }
 
-/// The entries of a limit.
 pub(crate) fn cases(limit: &LimitReport) -> Vec<LimitCase<'_>> {
     if limit.checks.is_empty() {
         let (verdict, message) = (limit.verdict, limit.because.clone());
@@ -71,7 +72,7 @@ pub(crate) fn cases(limit: &LimitReport) -> Vec<LimitCase<'_>> {
     limit.checks.iter().map(case).collect()
 }
 
-/// One check as a sentence.
+/// A check in a sentence.
 fn sentence(limit: &str, check: &LimitCheck) -> String {
     let key = printable(&check.key);
     let numbers = match (check.was, check.is, check.difference) {

@@ -1,4 +1,5 @@
-//! An installation that is not running, for a person: the answer, what to change, services, write filter, what starts, what was read.
+//! The text report of `image`: headline, findings, write filters, services, startup programs and registry hives of an offline
+//! installation.
 
 use std::io::{self, Write};
 
@@ -14,16 +15,16 @@ use super::printable::printable;
 use super::quantity::{count, counted, duration, percent, second_or_dash, size};
 use super::section::title;
 use super::style::{DOUBT, HEADLINE, QUIET, TITLE, WORST};
-use onoff_sections::section::{self, Cell, Section, SectionOf};
+use onoff_sections::section::{self, Cell, Section, SectionBuilder};
 use onoff_sections::table::Value;
 
-/// Evidence shown for each finding.
+/// Maximum number of evidence lines per finding.
 const MAX_EVIDENCE: usize = 4;
 
-/// Writes the answer.
+/// Writes the report.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write(answer: &ImageAnswer, top: usize, out: &mut dyn Write) -> io::Result<()> {
     let ImageAnswer { image: report, audit, overlay, unreadable } = answer;
     headline(report, audit, out)?;
@@ -42,7 +43,7 @@ pub fn write(answer: &ImageAnswer, top: usize, out: &mut dyn Write) -> io::Resul
     let sections = sections.into_iter().flatten().chain(not_applicable(audit)).chain(hives(report));
     section::text::write_all(&sections.collect::<Vec<_>>(), out)?;
     for file in unreadable {
-        writeln!(out, "  {DOUBT}not read: {}: {}{DOUBT:#}", printable(&file.name), printable(&file.reason))?;
+        writeln!(out, "  {DOUBT}Not read: {}: {}{DOUBT:#}", printable(&file.name), printable(&file.reason))?;
     }
     Ok(())
 }
@@ -50,7 +51,7 @@ pub fn write(answer: &ImageAnswer, top: usize, out: &mut dyn Write) -> io::Resul
 fn more(all: usize, rows: usize, out: &mut dyn Write) -> io::Result<()> {
     match all.checked_sub(rows) {
         None | Some(0) => Ok(()),
-        Some(left) => writeln!(out, "  {QUIET}and {} more; --top 0 shows all{QUIET:#}", count(left as u64)),
+        Some(left) => writeln!(out, "  {QUIET}and {} more; use --top 0 to show all{QUIET:#}", count(left as u64)),
     }
 }
 
@@ -64,21 +65,21 @@ fn headline(report: &ImageReport, audit: &ImageAudit, out: &mut dyn Write) -> io
     let serious = audit.findings.iter().filter(|finding| finding.severity >= FindingSeverity::Moderate).count() as u64;
     writeln!(
         out,
-        "{HEADLINE}{}{}: {} of {} rules.{HEADLINE:#}",
+        "{HEADLINE}{}{}: {} from {} rules.{HEADLINE:#}",
         printable(&windows),
         printable(&computer),
         counted(audit.findings.len() as u64, "finding"),
         count(audit.checked)
     )?;
     if serious > 0 {
-        writeln!(out, "{} can cost noticeable time at each boot.", count(serious))?;
+        writeln!(out, "{} can cost noticeable time on each boot.", count(serious))?;
     }
     let counts = &report.counts;
     if !report.services.is_empty() {
         writeln!(
             out,
-            "{} start at each boot ({} delayed, {} with a trigger, {} in a load-order group, {} outside the Windows folder); \
-             the loader reads {} ({} critical).",
+            "{} start at boot ({} delayed, {} with a trigger, {} in a load-order group, {} outside the Windows folder); \
+             the loader loads {} ({} critical).",
             counted(counts.auto, "service"),
             count(counts.delayed),
             count(counts.trigger),
@@ -96,7 +97,7 @@ fn findings(audit: &ImageAudit, rows: usize, out: &mut dyn Write) -> io::Result<
         writeln!(out)?;
         return writeln!(out, "{QUIET}No findings.{QUIET:#}");
     }
-    title("What to change", "what matters most first; costs are not known before a boot is recorded", out)?;
+    title("Findings", "most important first; costs need a recorded boot", out)?;
     for finding in audit.findings.iter().take(rows) {
         let style = if finding.severity == FindingSeverity::High { WORST } else { TITLE };
         writeln!(
@@ -122,7 +123,7 @@ fn state(filter: &WriteFilter) -> String {
     let now = match filter.is_on {
         Some(true) => "on",
         Some(false) => "off",
-        None => "installed; whether it is on is not in the registry",
+        None => "installed; the registry does not show whether it is on",
     };
     match filter.is_on_next {
         Some(true) => format!("{now}; on after the next restart"),
@@ -137,33 +138,34 @@ fn filters(report: &ImageReport, out: &mut dyn Write) -> io::Result<()> {
         let overlay = match filter.overlay {
             OverlayKind::Ram => "in memory",
             OverlayKind::Disk => "on the disk",
-            OverlayKind::Unknown => "not known where",
+            OverlayKind::Unknown => "in an unknown location",
         };
-        let most = filter.most_bytes.map_or_else(String::new, |bytes| format!(", at most {}", size(bytes)));
-        let warning = filter.warning_bytes.map_or_else(String::new, |bytes| format!(", warning from {}", size(bytes)));
-        writeln!(out, "  Overlay {overlay}{most}{warning}.")?;
+        let max = filter.most_bytes.map_or_else(String::new, |bytes| format!(", at most {}", size(bytes)));
+        let warning = filter.warning_bytes.map_or_else(String::new, |bytes| format!(", warning at {}", size(bytes)));
+        writeln!(out, "  Overlay {overlay}{max}{warning}.")?;
         for volume in &filter.volumes {
             let protected = match volume.is_protected {
                 Some(true) => "protected",
                 Some(false) => "not protected",
-                None => "not known whether protected",
+                None => "protection unknown",
             };
             let exclusions = match volume.exclusions.as_slice() {
                 [] => String::new(),
-                some => format!("; not filtered: {}", some.join(", ")),
+                some => format!("; excluded: {}", some.join(", ")),
             };
             writeln!(out, "  {}: {protected}{}.", printable(&volume.name), printable(&exclusions))?;
         }
         if filter.is_on == Some(true) {
             writeln!(
                 out,
-                "  While it is on, Windows turns off: hibernation and with it fast startup, paging files, SuperFetch, defragmentation, \
-                 indexing, system restore."
+                "  While it is on, Windows turns off hibernation (and with it fast startup), paging files, Superfetch, defragmentation, \
+                 indexing and system restore."
             )?;
             writeln!(
                 out,
-                "  The trade-off: the volume stays as it is and survives power cuts, and each boot is a full one. A paper measured 41.3 s with \
-                 UWF and 23.9 s with fast startup (Windows 10 2016), 49.2 s and 28.1 s (2021): 14.7 to 21.2 s more for each boot on an Intel N3350."
+                "  The trade-off: the volume stays unchanged and survives power cuts, but every boot is a full boot. Published measurements: \
+                 41.3 s with UWF and 23.9 s with fast startup (Windows 10 2016), 49.2 s and 28.1 s (2021), 14.7 to 21.2 s more per boot on an \
+                 Intel N3350."
             )?;
         }
     }
@@ -171,33 +173,33 @@ fn filters(report: &ImageReport, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn write_overlay(growth: &OverlayGrowth, rows: usize, out: &mut dyn Write) -> io::Result<()> {
-    title("The overlay with the writes of the recording", "a cluster counts when it is written first", out)?;
+    title("Overlay growth with the recorded writes", "a cluster counts on its first write", out)?;
     let rate = growth.bytes_per_hour.map_or_else(
-        || "how fast it grows is not known: the recording is shorter than a second".to_owned(),
-        |rate| format!("{} an hour in its last third", size(rate.max(0.0) as u64)),
+        || "growth rate unknown: the recording is shorter than one second".to_owned(),
+        |rate| format!("{} per hour in the last third", size(rate.max(0.0) as u64)),
     );
     writeln!(out, "  {} at the end of the recording; {rate}.", size(growth.bytes))?;
     let points: Vec<u64> = growth.curve.iter().map(|point| point.bytes).collect();
     writeln!(out, "  {}", sparkline(&points))?;
-    for (what, time) in [("warns", growth.warning_in_ns), ("is full", growth.full_in_ns)] {
+    for (event, time) in [("reaches the warning level", growth.warning_in_ns), ("is full", growth.full_in_ns)] {
         if let Some(ns) = time {
-            writeln!(out, "  At that rate it {what} after {}.", duration(ns))?;
+            writeln!(out, "  At that rate it {event} after {}.", duration(ns))?;
         }
     }
     if growth.most_bytes.is_none() {
-        writeln!(out, "  {QUIET}When it is full is not known: give --overlay-size.{QUIET:#}")?;
+        writeln!(out, "  {QUIET}To see when it is full, specify --overlay-size.{QUIET:#}")?;
     }
     if growth.excluded_bytes > 0 {
-        writeln!(out, "  Exclusions keep {} out of it.", size(growth.excluded_bytes))?;
+        writeln!(out, "  Excluded writes: {}.", size(growth.excluded_bytes))?;
     }
     if growth.prefetch_percent > 0.0 {
-        writeln!(out, "  \\Windows\\Prefetch has {} of it.", percent(growth.prefetch_percent))?;
+        writeln!(out, "  \\Windows\\Prefetch accounts for {} of it.", percent(growth.prefetch_percent))?;
     }
     if growth.is_cut {
-        writeln!(out, "  {DOUBT}There were more clusters than are counted: the growth is larger.{DOUBT:#}")?;
+        writeln!(out, "  {DOUBT}More clusters were written than can be counted: the growth is larger.{DOUBT:#}")?;
     }
     let owners = [
-        ("folders", "By folder (what excluding it saves)", &growth.folders),
+        ("folders", "By folder (savings if excluded)", &growth.folders),
         ("files", "By file", &growth.files),
         ("programs", "By program", &growth.processes),
     ];
@@ -206,7 +208,7 @@ fn write_overlay(growth: &OverlayGrowth, rows: usize, out: &mut dyn Write) -> io
         let section = Section::of(name, title, owners)
             .top(rows)
             .name("name", "name", 72, |owner| match owner.name.as_str() {
-                "" => Cell::words(anstyle::Style::new(), "(not known)"),
+                "" => Cell::words(anstyle::Style::new(), "(unknown)"),
                 name => Value::text(name).into(),
             })
             .quantity("new_bytes", "new", |owner| Value::Bytes(owner.new_bytes))
@@ -217,7 +219,7 @@ fn write_overlay(growth: &OverlayGrowth, rows: usize, out: &mut dyn Write) -> io
     Ok(())
 }
 
-/// What is special about a service.
+/// Special properties of a service.
 fn notes(service: &ServiceEntry) -> String {
     let mut notes = Vec::new();
     if service.is_delayed {
@@ -230,47 +232,46 @@ fn notes(service: &ServiceEntry) -> String {
         notes.push("protected".to_owned());
     }
     if service.is_outside_windows {
-        notes.push("other maker".to_owned());
+        notes.push("third-party".to_owned());
     }
     match guard(service) {
-        // That is said once, below the table.
-        Some(PART_OF_WINDOWS) => notes.push("stays".to_owned()),
-        Some(reason) => notes.push(format!("stays: {reason}")),
+        // A line below the table gives the reason.
+        Some(PART_OF_WINDOWS) => notes.push("keep".to_owned()),
+        Some(reason) => notes.push(format!("keep: {reason}")),
         None => {}
     }
     notes.join(", ")
 }
 
 fn candidates(audit: &ImageAudit, top: usize) -> Option<Section<'_>> {
-    let section = Section::of("candidates", "Services that a device can often do without", &audit.candidates)
-        .note("they start with the computer; '--needed FILE' leaves out what this one needs")
+    let section = Section::of("candidates", "Services that devices often do not need", &audit.candidates)
+        .note("started at boot; use '--needed FILE' to list the ones this device needs")
         .first(top)
         .name("service", "service", 24, |one| Value::text(&one.service))
-        .name("purpose", "is for", 64, |one| Value::text(one.purpose))
-        .name("cost", "the paper measured", 24, |one| Value::text(one.cost))
+        .name("purpose", "purpose", 64, |one| Value::text(one.purpose))
+        .name("cost", "published cost", 24, |one| Value::text(one.cost))
         .name("needed_by", "needed by", 36, |one| Value::Text(one.needed_by.join(", ").into()))
-        .if_any()?;
-    let how = "One at a time: 'sc config NAME start= demand', or delayed-auto (two minutes later); then test.";
+        .done_if_any()?;
+    let how = "Change one at a time with 'sc config NAME start= demand' or delayed-auto (starts two minutes later), then test.";
     Some(section.line(QUIET, how))
 }
 
 fn services(report: &ImageReport, top: usize) -> Option<Section<'_>> {
     let autos: Vec<&ServiceEntry> = report.services.iter().filter(|service| service.is_auto()).collect();
-    let stays = autos.iter().take(top).any(|service| guard(service) == Some(PART_OF_WINDOWS));
-    let stays = stays.then(|| format!("A service that stays must start as it does: {PART_OF_WINDOWS}."));
-    let section = service_columns(Section::of("services", "Services that start at each boot", autos))
-        .note("in the order of their groups; all services and drivers: --format csv")
+    let has_guarded = autos.iter().take(top).any(|service| guard(service) == Some(PART_OF_WINDOWS));
+    let guarded = has_guarded.then(|| format!("'keep' means that the start type must not change: {PART_OF_WINDOWS}."));
+    let section = service_columns(Section::of("services", "Services started at boot", autos))
+        .note("in group order; use --format csv for all services and drivers")
         .first(top)
-        .if_any()?;
-    Some(section.line_if(QUIET, stays))
+        .done_if_any()?;
+    Some(section.line_if(QUIET, guarded))
 }
 
-/// What the rows of a table for programs are.
+/// The rows of a CSV table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImageRows {
     /// Services and drivers.
     Services,
-    /// Findings.
     Findings,
 }
 
@@ -295,7 +296,7 @@ pub fn rows<'a>(report: &'a ImageReport, audit: &'a ImageAudit, rows: ImageRows)
     }
 }
 
-fn service_columns<'a>(section: SectionOf<'a, &'a ServiceEntry>) -> SectionOf<'a, &'a ServiceEntry> {
+fn service_columns<'a>(section: SectionBuilder<'a, &'a ServiceEntry>) -> SectionBuilder<'a, &'a ServiceEntry> {
     let list = |names: &[String]| Value::Text(names.join(";").into());
     let after =
         |service: &ServiceEntry| [&service.depends_on_services[..], &service.depends_on_groups[..]].concat().join(", ");
@@ -340,29 +341,29 @@ const fn kind(kind: ServiceKind) -> &'static str {
 }
 
 fn start_programs(report: &ImageReport, top: usize) -> Option<Section<'_>> {
-    Section::of("start_programs", "Programs that start with the computer or the session", &report.start_programs)
+    Section::of("start_programs", "Startup programs", &report.start_programs)
         .first(top)
         .name("name", "name", 32, |program| Value::text(&program.name))
         .name("origin", "from", 14, |program| Value::text(program.origin.in_words()))
         .name("delay", "delay", 8, |program| Value::text(&program.delay))
         .name("command", "command", 72, |program| Value::text(&program.command))
         .name("key", "key", 64, |program| Value::text(&program.key).styled(QUIET))
-        .if_any()
+        .done_if_any()
 }
 
 fn autologgers(report: &ImageReport) -> Option<Section<'_>> {
     let on: Vec<&str> = report.autologgers.iter().filter(|one| one.is_on).map(|one| one.name.as_str()).collect();
     let names = printable(&on.join(", ")).into_owned();
-    let section = Section::of_lines("autologgers", "Recordings that run in every boot");
+    let section = Section::of_lines("autologgers", "Trace sessions started at boot (autologgers)");
     (!on.is_empty()).then(|| section.line(anstyle::Style::new(), names))
 }
 
 fn boot_menu(report: &ImageReport) -> Option<Section<'_>> {
     let menu = report.boot_menu.as_ref()?;
     let waits = match menu.timeout_s {
-        Some(seconds) if menu.shown() > 1 => format!("waits {seconds} s for a choice"),
-        Some(_) => "one entry: it does not wait".to_owned(),
-        None => "how long it waits is not known".to_owned(),
+        Some(seconds) if menu.shown() > 1 => format!("waits {seconds} s for a selection"),
+        Some(_) => "one entry: does not wait".to_owned(),
+        None => "wait time unknown".to_owned(),
     };
     let section = Section::of("boot_menu", "Boot menu", &menu.entries)
         .note(waits)
@@ -383,10 +384,10 @@ fn boot_menu(report: &ImageReport) -> Option<Section<'_>> {
 
 fn not_applicable(audit: &ImageAudit) -> Option<Section<'_>> {
     Section::of("not_applicable", "Not applicable", &audit.not_applicable)
-        .note("a rule without its input says nothing about the computer")
+        .note("rules without the input they need")
         .name("code", "rule", 40, |rule| Value::text(rule.code).styled(QUIET))
         .name("reason", "why", 110, |rule| Value::text(rule.reason))
-        .if_any()
+        .done_if_any()
 }
 
 fn hives(report: &ImageReport) -> Option<Section<'_>> {
@@ -399,15 +400,15 @@ fn hives(report: &ImageReport) -> Option<Section<'_>> {
         .quantity("keys", "keys", |hive| Value::Count(hive.keys))
         .quantity("values", "values", |hive| Value::Count(hive.values))
         .name("", "", 70, |hive| Cell::words(DOUBT, hive_notes(hive)))
-        .if_any()
+        .done_if_any()
 }
 
-/// What could not be read of a hive, and what its logs gave.
+/// Unreadable parts of a hive, and the state of its logs.
 fn hive_notes(hive: &HiveReport) -> String {
     let mut notes = Vec::new();
     if hive.unreadable_keys + hive.unreadable_values > 0 {
         notes.push(format!(
-            "not readable: {}, {}",
+            "unreadable: {}, {}",
             counted(hive.unreadable_keys, "key"),
             counted(hive.unreadable_values, "value")
         ));
@@ -417,52 +418,50 @@ fn hive_notes(hive: &HiveReport) -> String {
     }
     match (hive.is_dirty, hive.applied_log_entries) {
         (false, _) => {}
-        (true, 0) if hive.logs == 0 => notes.push("its last changes are in logs that are not there".to_owned()),
-        (true, 0) => notes.push("its last changes are missing: no log fits".to_owned()),
+        (true, 0) if hive.logs == 0 => notes.push("latest changes missing: its logs were not given".to_owned()),
+        (true, 0) => notes.push("latest changes missing: no log matches".to_owned()),
         (true, entries) => notes.push(format!("{} of its logs applied", counted(entries, "entry"))),
     }
     notes.join("; ")
 }
 
-/// Writes what changed between two images.
+/// Writes the changes between two images.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write_comparison(comparison: &ImageComparison, top: usize, out: &mut dyn Write) -> io::Result<()> {
     let changes = &comparison.changes;
     writeln!(out, "{HEADLINE}{}.{HEADLINE:#}", counted(changes.len() as u64, "change"))?;
     if changes.is_empty() {
         return Ok(());
     }
-    writeln!(
-        out,
-        "What can cost most at boot comes first: services that start by themselves, then what the loader reads.\n"
-    )?;
+    writeln!(out, "Likely most expensive at boot first: automatic services, then boot-start drivers.\n")?;
     section::text::write(&changed(comparison, top), out)
 }
 
-/// The changes.
 #[must_use]
 pub fn changed(comparison: &ImageComparison, top: usize) -> Section<'_> {
-    let words = |code: &'static str| Cell::shown(Value::text(code), code.replace('_', " "));
+    let phrase = |code: &'static str| Cell::shown(Value::text(code), code.replace('_', " "));
     let side = |text: &'_ Option<String>| text.as_ref().map_or_else(|| "-".to_owned(), Clone::clone);
     let value = |text: &Option<String>| Value::of(text.clone(), |text| Value::Text(text.into()));
     Section::of("changes", "", &comparison.changes)
         .first(top)
-        .name("what", "what", 14, move |change| words(change.what))
+        .name("what", "what", 14, move |change| phrase(change.what))
         .name("name", "name", 40, |change| Value::text(&change.name))
-        .name("field", "field", 14, move |change| words(change.field))
-        .name("was", "was", 40, move |change| Cell::shown(value(&change.was), side(&change.was)))
-        .name("is", "is", 40, move |change| Cell::shown(value(&change.is), side(&change.is)))
+        .name("field", "field", 14, move |change| phrase(change.field))
+        .name("was", "before", 40, move |change| Cell::shown(value(&change.was), side(&change.was)))
+        .name("is", "after", 40, move |change| Cell::shown(value(&change.is), side(&change.is)))
         .data("weight", |change| Value::Id(change.weight.into()))
         .done()
 }
 
-/// Why there is nothing to say.
+/// The one-line message for a folder without a registry hive.
 #[must_use]
 pub fn nothing(unreadable: &[UnreadableHive]) -> String {
     match unreadable.first() {
         Some(file) => format!("{}: {}", file.name, file.reason),
-        None => "no registry hive (SYSTEM, SOFTWARE, NTUSER.DAT, BCD) there; a WIM file has to be mounted or extracted first".to_owned(),
+        None => {
+            "no registry hive found (SYSTEM, SOFTWARE, NTUSER.DAT, BCD); mount or extract a WIM file first".to_owned()
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! What a recording holds, for a person.
+//! The text report of `info`: the content of a recording.
 
 use std::io::{self, Write};
 
@@ -8,14 +8,14 @@ use onoff_trace::ClockConversion;
 use super::losses;
 use super::quantity::{count, counted, duration, size};
 use super::style::{HEADLINE, QUIET};
-use super::transition::named;
+use super::transition::session_name;
 use onoff_sections::section::{self, Cell, Heading, Section};
 use onoff_sections::table::Value;
 
 /// Writes the summary.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write(summary: &RecordingSummary, top: usize, out: &mut dyn Write) -> io::Result<()> {
     write_recording(summary, out)?;
     write_machine(summary, out)?;
@@ -28,10 +28,10 @@ pub fn write(summary: &RecordingSummary, top: usize, out: &mut dyn Write) -> io:
 fn write_recording(summary: &RecordingSummary, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
-        "{HEADLINE}{} over {}, recorded by {}.{HEADLINE:#}",
+        "{HEADLINE}{} in {}, recorded by {}.{HEADLINE:#}",
         counted(summary.events, "event"),
         duration(summary.duration_ns.saturating_sub(summary.start_ns)),
-        named(&summary.recorder)
+        session_name(&summary.recorder)
     )?;
     let mut rows: Vec<(String, String)> = Vec::new();
     let mut row = |name: &str, text: String| rows.push((name.to_owned(), text));
@@ -45,7 +45,7 @@ fn write_recording(summary: &RecordingSummary, out: &mut dyn Write) -> io::Resul
             notes.push("compressed".to_owned());
         }
         if !file.finished {
-            notes.push("never finished by its recorder".to_owned());
+            notes.push("not closed by the recorder".to_owned());
         }
         let what = if file.content.is_empty() { "file" } else { file.content };
         let name = file.name.strip_prefix(folder).map_or(&*file.name, |name| name.trim_start_matches('/'));
@@ -65,11 +65,11 @@ fn write_recording(summary: &RecordingSummary, out: &mut dyn Write) -> io::Resul
         row(&format!("clock of {}", conversion.from), conversion_text(conversion));
     }
     let lost = format!("{}, {}", counted(summary.events_lost, "event"), counted(summary.buffers_lost, "buffer"));
-    row("lost by the recorder", lost);
+    row("lost while recording", lost);
     section::text::write(&properties("recording", "", rows), out)
 }
 
-/// Names with what they are.
+/// A section of names and values.
 fn properties(name: &'static str, title: &'static str, rows: Vec<(String, String)>) -> Section<'static> {
     Section::of(name, title, rows)
         .name("property", "", 34, |row| Value::Text(row.0.clone().into()).styled(QUIET))
@@ -77,7 +77,7 @@ fn properties(name: &'static str, title: &'static str, rows: Vec<(String, String
         .done()
 }
 
-/// The folder or archive that all parts lie in; empty where files are no parts or there is none.
+/// The common folder or archive of all parts; empty if there is none or the files are no parts.
 fn shared_folder(summary: &RecordingSummary) -> &str {
     let mut names = summary.files.iter().map(|file| file.name.rsplit_once('/').map_or("", |(folder, _)| folder));
     let parts = summary.files.iter().all(|file| !file.content.is_empty());
@@ -93,12 +93,12 @@ fn shared_folder(summary: &RecordingSummary) -> &str {
     })
 }
 
-/// What was done to one clock's times.
+/// How the times of a clock were converted.
 fn conversion_text(conversion: &ClockConversion) -> String {
     if conversion.pairs == 0 {
         return conversion.how.to_owned();
     }
-    // Clocks that count from 1970 are only tied to the axis; what was subtracted is the start, which is told above.
+    // For clocks that count from 1970, the offset is the start time, which is shown above.
     let offset = if conversion.offset_ns.unsigned_abs() < 1_000_000_000_000_000 {
         let sign = if conversion.offset_ns < 0 { '-' } else { '+' };
         let offset = i64::try_from(conversion.offset_ns.unsigned_abs()).unwrap_or(i64::MAX);
@@ -165,7 +165,7 @@ fn write_machine(summary: &RecordingSummary, out: &mut dyn Write) -> io::Result<
     section::text::write(&properties("computer", "Machine", rows), out)
 }
 
-/// A size; empty for zero, which means that it was not recorded.
+/// A size; empty for zero, which means not recorded.
 fn known_size(bytes: u64) -> String {
     if bytes > 0 { size(bytes) } else { String::new() }
 }
@@ -183,7 +183,7 @@ fn providers(summary: &RecordingSummary, top: usize) -> Section<'_> {
         .column(Heading::quantity("bytes", "bytes").sparse(), |provider| Value::Bytes(provider.bytes))
         .name("name", "provider", 70, |provider| Value::text(&provider.name))
         .name("guid", "", 36, |provider| {
-            // A provider without a name shows its GUID once.
+            // A provider without a name has its GUID in the column of names.
             let guid = if provider.name == provider.guid { "" } else { &provider.guid };
             Cell::shown(Value::text(&provider.guid), guid).styled(QUIET)
         })
@@ -211,7 +211,7 @@ fn share_of(part: u64, whole: u64) -> Value<'static> {
 
 fn shown_of(total: usize, top: usize) -> String {
     match total > top {
-        true => format!("{} of {}; --top shows more", count(top as u64), count(total as u64)),
+        true => format!("{} of {}; use --top to show more", count(top as u64), count(total as u64)),
         false => count(total as u64),
     }
 }

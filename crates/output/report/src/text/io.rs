@@ -1,4 +1,4 @@
-//! How programs ask for their data, for a person: the answer first, then the paper's table, sizes, patterns, caches, files.
+//! The text report of `io`: headline, findings, pages touched, request sizes, access patterns, caches and groups.
 
 use std::io::{self, Write};
 
@@ -12,13 +12,13 @@ use super::quantity::{capitalized, count, counted, duration, percent, size};
 use super::section::title;
 use super::style::{HEADLINE, QUIET, WORST};
 use super::usage::process_name;
-use onoff_sections::section::{self, Cell, Heading, Section, SectionOf};
+use onoff_sections::section::{self, Cell, Heading, Section, SectionBuilder};
 use onoff_sections::table::Value;
 
 /// Writes the report.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write(report: &IoReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
     headline(report, out)?;
     findings(report, top, out)?;
@@ -29,8 +29,8 @@ pub fn write(report: &IoReport, top: usize, out: &mut dyn Write) -> io::Result<(
     losses::write(&report.losses, out)
 }
 
-/// Who made the requests of a view, in words.
-fn who(view: &IoView) -> &'static str {
+/// The source of the requests of a view.
+fn requester(view: &IoView) -> &'static str {
     match view.level {
         "paging" => "the memory manager",
         "device" => "the disks",
@@ -50,46 +50,46 @@ fn headline(report: &IoReport, out: &mut dyn Write) -> io::Result<()> {
     sentences.try_for_each(|sentence| writeln!(out, "{sentence}"))
 }
 
-/// The answer in a sentence or two.
+/// The headline, in one or two sentences.
 #[must_use]
 pub fn answer(report: &IoReport) -> Vec<String> {
     let Some(view) = report.views.first() else { return Vec::new() };
     let table = &view.table;
     let mut sentences = vec![format!(
-        "{} by {}, {} on average: {}.",
+        "{} by {}, average {}, total {}.",
         requests(view, table.requests),
-        who(view),
+        requester(view),
         bytes(table.average_bytes),
         size(table.bytes)
     )];
     if table.amplification >= 1.5 && table.requests > 1 {
         sentences.push(format!(
-            "A filter that keeps nothing would move {} pages of {} for them, {} times the bytes; {} hold everything they touch.",
+            "An uncached filter would transfer {} pages of {}: {} times the requested bytes. Distinct pages: {}.",
             count(table.exact_pages),
             size(report.page_bytes),
             count(table.amplification.round() as u64),
-            counted(table.unique_pages, "page")
+            count(table.unique_pages)
         ));
     }
     sentences
 }
 
-/// A mean size: whole bytes from 1 up.
+/// A mean size, in whole bytes or larger units.
 fn bytes(mean: f64) -> String {
     if mean < 1024.0 { format!("{mean:.0} B") } else { size(mean.round() as u64) }
 }
 
 fn findings(report: &IoReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
     if report.findings.is_empty() {
-        let note = "more than 1,000 requests of one process to one file are needed for one";
         writeln!(out)?;
-        return writeln!(out, "{QUIET}No findings; {note}.{QUIET:#}");
+        let note = "A finding needs more than 1,000 requests from one process to one file.";
+        return writeln!(out, "{QUIET}No findings. {note}{QUIET:#}");
     }
-    title("What to change", "", out)?;
+    title("Findings", "", out)?;
     for finding in report.findings.iter().take(top) {
         writeln!(out, "  {WORST}{}{WORST:#}", sentence(finding))?;
         match finding.on_path_ns {
-            Some(0) => writeln!(out, "    Nobody waited for them: none of that time is on the critical path.")?,
+            Some(0) => writeln!(out, "    None of that time is on the critical path.")?,
             Some(ns) => writeln!(out, "    {} of that time is on the critical path.", duration(ns))?,
             None => {}
         }
@@ -99,22 +99,22 @@ fn findings(report: &IoReport, top: usize, out: &mut dyn Write) -> io::Result<()
     }
     if report.findings.len() > top {
         let more = (report.findings.len() - top) as u64;
-        writeln!(out, "  {QUIET}and {} more; --top 0 shows all{QUIET:#}", count(more))?;
+        writeln!(out, "  {QUIET}and {} more; use --top 0 to show all{QUIET:#}", count(more))?;
     }
     Ok(())
 }
 
-/// What a finding says.
+/// A finding as a sentence.
 #[must_use]
 pub fn sentence(finding: &IoFinding) -> String {
     let process = match (finding.process.as_str(), finding.pid) {
-        ("", None) => "A process that was not recorded".to_owned(),
+        ("", None) => "An unknown process".to_owned(),
         ("", Some(pid)) => format!("Process {pid}"),
         (name, Some(pid)) => format!("{} ({pid})", printable(name)),
         (name, None) => printable(name).into_owned(),
     };
     let file = match finding.file.as_str() {
-        "" => "a file without a name".to_owned(),
+        "" => "unnamed file".to_owned(),
         file => printable(file).into_owned(),
     };
     let verb = finding.direction;
@@ -123,25 +123,25 @@ pub fn sentence(finding: &IoFinding) -> String {
     let time = finding.time_ns.map_or_else(String::new, |ns| format!(" All {all} took {}.", duration(ns)));
     match finding.code {
         FindingCode::SmallRequests => {
-            format!("{process}: {part} of {all} {verb}s ({share}) of less than 512 B, {file}.{time}")
+            format!("{process}: {part} of {all} {verb}s ({share}) are smaller than 512 B, {file}.{time}")
         }
         FindingCode::Amplification => format!(
-            "{process}: {all} {verb}s that a filter makes {} times as large, {file}.{time}",
+            "{process}: a filter would amplify {all} {verb}s {} times, {file}.{time}",
             count(finding.amplification.unwrap_or(0.0).round() as u64)
         ),
         FindingCode::ReadAgain => {
-            format!("{process}: {part} of {all} {verb}s ({share}) go back to data read before, {file}.{time}")
+            format!("{process}: {part} of {all} {verb}s ({share}) repeat earlier reads, {file}.{time}")
         }
         FindingCode::Unbuffered => {
             format!(
-                "{process}: {part} of {all} {verb}s ({share}) pass the cache by with less than a page, {file}.{time}"
+                "{process}: {part} of {all} {verb}s ({share}) bypass the cache with less than a page, {file}.{time}"
             )
         }
         FindingCode::Misaligned => {
             format!("{process}: {part} of {all} {verb}s ({share}) start or end inside a page, {file}.{time}")
         }
         FindingCode::ScatteredWrites => {
-            format!("{process}: {part} of {all} {verb}s ({share}) in no order, {file}.{time}")
+            format!("{process}: {part} of {all} {verb}s ({share}) are in random order, {file}.{time}")
         }
         FindingCode::FlushAfterWrite => format!(
             "{process}: {} after {all} {verb}s, {file}.{}",
@@ -151,21 +151,26 @@ pub fn sentence(finding: &IoFinding) -> String {
     }
 }
 
-/// What to do about a finding, with the number it would have then.
+/// The advice for a finding, with the predicted result.
 #[must_use]
 pub fn cure(finding: &IoFinding, buffer_bytes: u64) -> Option<String> {
     let verb = finding.direction;
     let buffer = finding.buffered_requests.map(|after| {
-        format!("a {} buffer makes {} {verb}s {}", size(buffer_bytes), count(finding.of_requests), count(after))
+        format!(
+            "a {} buffer would reduce {} {verb}s to {}",
+            size(buffer_bytes),
+            count(finding.of_requests),
+            count(after)
+        )
     });
     let cache =
         finding.cache_pages.zip(finding.cache_hit_percent).filter(|&(_, hits)| hits >= 1.0).map(|(pages, hits)| {
-            format!("a cache of {} has {} of the page accesses", counted(pages, "page"), nearly_all(hits))
+            format!("a cache of {} would serve {} of the page accesses", counted(pages, "page"), nearly_all(hits))
         });
     let sentence = match (finding.code, buffer, cache) {
-        (FindingCode::Misaligned, ..) => "Start and end on whole pages.".to_owned(),
-        (FindingCode::ScatteredWrites, ..) => "Collect writes and give them in the order of the file.".to_owned(),
-        (FindingCode::FlushAfterWrite, ..) => "Flush once after a group of writes that belong together.".to_owned(),
+        (FindingCode::Misaligned, ..) => "Align requests to whole pages.".to_owned(),
+        (FindingCode::ScatteredWrites, ..) => "Collect writes and issue them in file order.".to_owned(),
+        (FindingCode::FlushAfterWrite, ..) => "Flush once per group of related writes.".to_owned(),
         (_, Some(buffer), Some(cache)) => format!("{}; {cache}.", capitalized(&buffer)),
         (_, Some(one), None) | (_, None, Some(one)) => format!("{}.", capitalized(&one)),
         (_, None, None) => return None,
@@ -173,7 +178,7 @@ pub fn cure(finding: &IoFinding, buffer_bytes: u64) -> Option<String> {
     Some(sentence)
 }
 
-/// A share in percent that is 100 only if it is all.
+/// A share in percent that rounds to 100 only if it is exactly 100.
 fn nearly_all(share: f64) -> String {
     if share > 99.0 && share < 100.0 { format!("{:.1} %", share.min(99.9)) } else { percent(share) }
 }
@@ -185,19 +190,19 @@ fn write_view(report: &IoReport, view: &IoView, top: usize, out: &mut dyn Write)
     section::text::write_all(&sections, out)
 }
 
-/// How many pages the requests of a view touch, by what keeps them.
+/// How many pages the requests of a view transfer under different assumptions.
 fn pages(report: &IoReport, view: &IoView) -> Section<'static> {
     let table = &view.table;
     let note = format!(
-        "{}, {} on average, the largest {}, {}",
+        "{}, average {}, largest {}, {}",
         requests(view, table.requests),
         bytes(table.average_bytes),
         size(table.largest_bytes),
         counted(table.files, "file")
     );
     let name = match view.direction {
-        "write" => format!("Writes by {}", who(view)),
-        _ => format!("Reads by {}", who(view)),
+        "write" => format!("Writes by {}", requester(view)),
+        _ => format!("Reads by {}", requester(view)),
     };
     let keys = match report.key_blocks {
         0 => String::new(),
@@ -209,7 +214,7 @@ fn pages(report: &IoReport, view: &IoView) -> Section<'static> {
         (format!("each page once{keys}"), table.minimum_pages),
         (format!("as requested, one page{keys} each"), table.optimistic_pages),
         (format!("as requested, every page touched{keys}"), table.exact_pages),
-        ("if the bytes lay together".to_owned(), table.ideal_pages),
+        ("if all bytes were contiguous".to_owned(), table.ideal_pages),
     ];
     let page_bytes = report.page_bytes;
     Section::of("pages", name, rows)
@@ -249,25 +254,25 @@ fn patterns(report: &IoReport, view: &IoView) -> Section<'static> {
     let patterns = &view.patterns;
     let all = view.table.requests;
     let strided = match patterns.stride_bytes {
-        Some(stride) => format!("at a fixed distance, mostly {} B", signed_count(stride)),
-        None => "at a fixed distance".to_owned(),
+        Some(stride) => format!("strided, mostly {} B", signed_count(stride)),
+        None => "strided".to_owned(),
     };
     let rows = [
-        ("first of its file".to_owned(), patterns.first),
-        ("where the one before ended".to_owned(), patterns.consecutive),
+        ("first in its file".to_owned(), patterns.first),
+        ("sequential".to_owned(), patterns.consecutive),
         (strided, patterns.strided),
-        ("further on".to_owned(), patterns.forward),
-        ("further back".to_owned(), patterns.backward),
-        ("inside the one before".to_owned(), patterns.overlapping),
+        ("forward".to_owned(), patterns.forward),
+        ("backward".to_owned(), patterns.backward),
+        ("overlapping the previous one".to_owned(), patterns.overlapping),
     ];
     let merged = format!(
-        "Consecutive ones merged into whole pages: {}; through a buffer of {} for each file: {}.",
+        "Sequential requests merged into whole pages: {}; with a buffer of {} per file: {}.",
         requests(view, patterns.merged_requests),
         size(report.buffer_bytes),
         count(patterns.buffered_requests)
     );
-    Section::of("patterns", "Order", rows.into_iter().filter(|row| row.1 > 0))
-        .name("order", "order", 40, |row| Value::Text(row.0.clone().into()))
+    Section::of("patterns", "Access patterns", rows.into_iter().filter(|row| row.1 > 0))
+        .name("order", "pattern", 40, |row| Value::Text(row.0.clone().into()))
         .quantity("requests", "requests", |row| Value::Count(row.1))
         .quantity("share_percent", "share", move |row| part_of(row.1, all))
         .done()
@@ -283,21 +288,21 @@ fn caches<'a>(report: &IoReport, view: &'a IoView) -> Section<'a> {
     let curve = &view.cache;
     if curve.most_hits() == 0 {
         let nothing = "A cache would not help: no page is touched twice.";
-        return Section::of_lines("cache", "A cache of pages").line(QUIET, nothing);
+        return Section::of_lines("cache", "Page cache").line(QUIET, nothing);
     }
     let sampled = curve.sampled.map_or_else(String::new, |how| {
         format!(
-            "; sampled from {} of the pages, at most {} off where {} were also followed exactly",
+            "; sampled from {} of the pages, error at most {} in {} that were also simulated exactly",
             percent(how.share * 100.0),
             percent(how.largest_error * 100.0),
             counted(how.compared_accesses, "access")
         )
     });
-    // A cache that holds all pages is compared with one that holds all key blocks too: a few pages more.
+    // The last point compares a cache of all pages with one that also has all key blocks, which needs a few pages more.
     let everything = curve.points.last().map_or(u64::MAX, |point| point.pages);
     let misses = move |curve: &CacheCurve, pages| {
         let hits = if pages >= everything { curve.most_hits() } else { curve.hits(pages) };
-        // A cache that does not hold one group of pages that are read ahead is none of this kind.
+        // A cache smaller than one read-ahead group cannot read ahead.
         let smallest = curve.points.first().map_or(everything, |point| point.pages);
         if pages < smallest && pages < everything {
             return Value::Nothing;
@@ -305,8 +310,8 @@ fn caches<'a>(report: &IoReport, view: &'a IoView) -> Section<'a> {
         part_of(curve.accesses.saturating_sub(hits), curve.accesses)
     };
     let page_bytes = report.page_bytes;
-    let mut section = Section::of("cache", "A cache of pages", &curve.points)
-        .note(format!("accesses that miss, by its size; the last one holds everything{sampled}"))
+    let mut section = Section::of("cache", "Page cache", &curve.points)
+        .note(format!("misses by cache size; the last size fits all pages{sampled}"))
         .quantity("pages", "pages", |point| Value::Count(point.pages))
         .quantity("bytes", "bytes", |point| Value::Bytes(point.pages.saturating_mul(page_bytes)))
         .quantity("misses_percent", "misses", |point| Value::Percent(point.miss_ratio * 100.0));
@@ -319,8 +324,9 @@ fn caches<'a>(report: &IoReport, view: &'a IoView) -> Section<'a> {
         section = section.column(heading, |point| misses(keys, point.pages));
     }
     let enough = |pages: Option<u64>| pages.map_or_else(|| "-".to_owned(), count);
+    let unit = if curve.pages_for_99_percent == Some(1) { "page" } else { "pages" };
     let smallest = format!(
-        "Smallest cache for 50, 90 and 99 % of the hits that can be had: {}, {} and {} pages.",
+        "Cache size for 50 / 90 / 99 % of achievable hits: {} / {} / {} {unit}.",
         enough(curve.pages_for_50_percent),
         enough(curve.pages_for_90_percent),
         enough(curve.pages_for_99_percent)
@@ -330,14 +336,14 @@ fn caches<'a>(report: &IoReport, view: &'a IoView) -> Section<'a> {
 
 fn filter(costs: &FilterCosts, report: &IoReport) -> Section<'static> {
     let note = costs.device.map_or_else(
-        || "no times: give --device latency=…,bandwidth=…".to_owned(),
+        || "no times; specify --device latency=…,bandwidth=…".to_owned(),
         |device| {
             let origin = match device.origin {
-                DeviceOrigin::Given => "as given",
-                DeviceOrigin::Fitted => "fitted to the recording's disk reads",
+                DeviceOrigin::Given => "as specified",
+                DeviceOrigin::Fitted => "fitted to the recorded disk reads",
             };
             let rate = size(device.bytes_per_second as u64);
-            format!("model: {} for each operation and {rate}/s, {origin}", duration(device.latency_ns))
+            format!("model: {} per operation and {rate}/s, {origin}", duration(device.latency_ns))
         },
     );
     let cached = format!("{} cached", counted(costs.cache_pages, "page"));
@@ -348,7 +354,7 @@ fn filter(costs: &FilterCosts, report: &IoReport) -> Section<'static> {
         (format!("{with}, no cache"), &costs.filtered),
         (format!("{with}, {cached}"), &costs.filtered_cached),
     ];
-    Section::of("filter", "What a filter costs", rows)
+    Section::of("filter", "Cost of a filter", rows)
         .note(note)
         .name("what", "", 48, |row| Value::Text(row.0.clone().into()))
         .quantity("operations", "operations", |row| Value::Count(row.1.operations))
@@ -362,18 +368,18 @@ fn groups(view: &IoView, top: usize) -> Option<Section<'_>> {
         return None;
     }
     let rows = view.groups.iter().map(|group| (view, group));
-    let section = group_columns(Section::of("groups", "Who and what", rows));
+    let section = group_columns(Section::of("groups", "By process and file", rows));
     Some(section.first(if top == 0 { usize::MAX } else { top }).done())
 }
 
-/// The groups of all levels and directions.
+/// The groups of all views.
 #[must_use]
 pub fn all_groups(report: &IoReport) -> Section<'_> {
     let rows = report.views.iter().flat_map(|view| view.groups.iter().map(move |group| (view, group)));
-    group_columns(Section::of("groups", "Who and what", rows)).done()
+    group_columns(Section::of("groups", "By process and file", rows)).done()
 }
 
-/// What a group is of, in words.
+/// The display name of a group.
 fn group_name(group: &IoGroup) -> String {
     let mut name: Vec<String> = Vec::new();
     if !group.phase.is_empty() {
@@ -388,14 +394,16 @@ fn group_name(group: &IoGroup) -> String {
     let texts = [&group.file, &group.folder, &group.extension].into_iter().filter(|text| !text.is_empty());
     name.extend(texts.map(|text| printable(text).into_owned()));
     name.extend(group.handle.map(|handle| format!("handle {handle:#x}")));
-    if name.is_empty() { "not named".to_owned() } else { name.join("  ") }
+    if name.is_empty() { "unnamed".to_owned() } else { name.join("  ") }
 }
 
-fn group_columns<'a>(section: SectionOf<'a, (&'a IoView, &'a IoGroup)>) -> SectionOf<'a, (&'a IoView, &'a IoGroup)> {
+fn group_columns<'a>(
+    section: SectionBuilder<'a, (&'a IoView, &'a IoGroup)>,
+) -> SectionBuilder<'a, (&'a IoView, &'a IoGroup)> {
     let count = Value::Count;
     let real = |value| Value::Real { value, decimals: 3 };
     section
-        .name("", "who and what", 64, |row| Value::Text(group_name(row.1).into()))
+        .name("", "process and file", 64, |row| Value::Text(group_name(row.1).into()))
         .data("level", |row| Value::text(row.0.level))
         .data("direction", |row| Value::text(row.0.direction))
         .data("pid", |row| Value::id(row.1.pid))
@@ -418,7 +426,7 @@ fn group_columns<'a>(section: SectionOf<'a, (&'a IoView, &'a IoGroup)>) -> Secti
         .data("minimum_pages", move |row| count(row.1.table.minimum_pages))
         .data("optimistic_pages", move |row| count(row.1.table.optimistic_pages))
         .quantity("exact_pages", "requested", move |row| count(row.1.table.exact_pages))
-        .quantity("amplification", "amplified", move |row| {
+        .quantity("amplification", "amplification", move |row| {
             Cell::shown(real(row.1.table.amplification), format!("{:.1}", row.1.table.amplification))
         })
         .data("ideal_pages", move |row| count(row.1.table.ideal_pages))
@@ -446,7 +454,7 @@ fn notes(report: &IoReport, out: &mut dyn Write) -> io::Result<()> {
     if report.reads_at_end > 0 || report.failed > 0 {
         writeln!(
             out,
-            "{QUIET}Left out: {} at the end of a file, {} that failed.{QUIET:#}",
+            "{QUIET}Not counted: {} at the end of a file, {} that failed.{QUIET:#}",
             counted(report.reads_at_end, "read"),
             counted(report.failed, "request")
         )?;
@@ -454,7 +462,7 @@ fn notes(report: &IoReport, out: &mut dyn Write) -> io::Result<()> {
     if report.pages_not_followed > 0 {
         writeln!(
             out,
-            "{QUIET}Not followed one by one: {} of requests beyond 1 GiB.{QUIET:#}",
+            "{QUIET}Not simulated one by one: {} of requests larger than 1 GiB.{QUIET:#}",
             counted(report.pages_not_followed, "page")
         )?;
     }
@@ -464,12 +472,12 @@ fn notes(report: &IoReport, out: &mut dyn Write) -> io::Result<()> {
 /// Writes the comparison of two recordings.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write_comparison(comparison: &IoComparison, out: &mut dyn Write) -> io::Result<()> {
     section::text::write(&changes(comparison), out)
 }
 
-/// What changed between two recordings.
+/// The changes between two recordings.
 #[must_use]
 pub fn changes(comparison: &IoComparison) -> Section<'_> {
     let shown = |measure: &str, value: Option<f64>| {
@@ -489,20 +497,20 @@ pub fn changes(comparison: &IoComparison) -> Section<'_> {
             let measure = change.measure.trim_end_matches("_ns").trim_end_matches("_bytes").replace('_', " ");
             Cell::shown(Value::text(change.measure), measure)
         })
-        .quantity("was", "was", move |change| shown(change.measure, change.was))
-        .quantity("is", "is", move |change| shown(change.measure, change.is))
-        .quantity("", "times", |change| match (change.was, change.is) {
+        .quantity("was", "before", move |change| shown(change.measure, change.was))
+        .quantity("is", "after", move |change| shown(change.measure, change.is))
+        .quantity("", "ratio", |change| match (change.was, change.is) {
             (Some(was), Some(is)) if was > 0.0 => Value::Text(format!("{:.2}", is / was).into()),
             _ => Value::text("-"),
         })
         .done()
 }
 
-/// Why there is no report, in one line.
+/// The one-line message for a recording without reads and writes.
 #[must_use]
 pub fn nothing(report: &IoReport, recorder: &str) -> String {
     let mut sentence =
-        format!("no read or write in the recording ({})", if recorder.is_empty() { "unnamed" } else { recorder });
+        format!("no reads or writes in the recording ({})", if recorder.is_empty() { "unnamed" } else { recorder });
     if report.reads_at_end + report.failed > 0 {
         sentence += &format!(
             ": {} at the end of a file, {} that failed",
@@ -511,5 +519,5 @@ pub fn nothing(report: &IoReport, recorder: &str) -> String {
         );
     }
     sentence
-        + "; of Windows, record the kernel's FILE_IO, FILE_IO_INIT and DISK_IO; of a program on Linux, 'onoff io record -- COMMAND'"
+        + "; on Windows, record the kernel flags FILE_IO, FILE_IO_INIT and DISK_IO; on Linux, run 'onoff io record -- COMMAND'"
 }

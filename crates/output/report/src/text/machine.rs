@@ -1,4 +1,4 @@
-//! The recorded machine, in one line.
+//! One line about the recorded machine.
 
 use onoff_evidence::recording::RecordingSummary;
 use onoff_trace::SystemKind;
@@ -6,7 +6,7 @@ use onoff_trace::SystemKind;
 use super::printable::printable;
 use super::quantity::{counted, size};
 
-/// System, processors, memory and when it was recorded, as far as known; `more` follows.
+/// System, processors, memory and start of the recording, as far as known, followed by `more`.
 #[must_use]
 pub fn machine(recording: &RecordingSummary, more: Option<String>) -> String {
     let mut parts = Vec::new();
@@ -30,7 +30,7 @@ pub fn machine(recording: &RecordingSummary, more: Option<String>) -> String {
         parts.push(format!("{} of memory", size(recording.system.memory_bytes)));
     }
     if let Some(start) = &recording.start_utc {
-        // To the second: nobody compares boots by the decimals of their date.
+        // Seconds are enough to tell recordings apart.
         let second = start.get(..19).unwrap_or(start);
         parts.push(format!("recorded {} UTC", second.replace('T', " ")));
     }

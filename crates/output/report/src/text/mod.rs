@@ -1,4 +1,4 @@
-//! Text for people: aligned, worst first, times readable.
+//! The text reports: headline first, then tables with the slowest items first.
 
 pub mod bar;
 pub mod boot;
@@ -15,9 +15,9 @@ pub mod gate;
 pub mod image;
 pub mod info;
 pub mod io;
-pub mod lacking;
 pub mod linux;
 pub mod machine;
+pub mod missing_evidence;
 pub mod netboot;
 pub mod overview;
 pub mod phases;

@@ -1,4 +1,4 @@
-//! The phases of any transition on one axis: when each was, how long it took, and what set its end.
+//! The phases of any transition on one axis: start, end, duration, and what ended each.
 
 use anstyle::Style;
 use onoff_evidence::Certainty;
@@ -16,19 +16,19 @@ use super::style::{BAR, DOUBT, MISSING, QUIET, WORST};
 use onoff_sections::section::{Cell, Line, Section};
 use onoff_sections::table::Value;
 
-/// Characters of the axis.
+/// Width of the axis, in characters.
 const AXIS_CELLS: usize = 32;
 
-/// Time between phases that is worth a row, ns.
+/// Minimum gap between phases that gets a row, ns.
 const NOTABLE_GAP_NS: i64 = 1_000_000;
 
-/// What a phase is called in text.
+/// The display name of a phase.
 #[must_use]
 pub fn name(phase: PhaseName) -> String {
     phase.shown()
 }
 
-/// The same, of the name that JSON has.
+/// The display name of a phase with the given JSON name.
 #[must_use]
 pub fn shown(phase: &str) -> String {
     let of_firmware =
@@ -36,31 +36,27 @@ pub fn shown(phase: &str) -> String {
     PhaseName::of(phase).map_or_else(of_firmware, PhaseName::shown)
 }
 
-/// A row of the table: a phase, or a stretch that belongs to none.
+/// A row of the table: a phase, or a gap between phases.
 #[derive(Clone, Debug)]
 pub struct PhaseRow {
-    /// Name.
     pub name: String,
-    /// Start, ns.
     pub start_ns: Option<i64>,
-    /// End, ns.
     pub end_ns: Option<i64>,
-    /// What it took, ns.
     pub took_ns: Option<i64>,
-    /// Whether it took at least that: its end is not in the recording.
+    /// The duration is a lower bound: the end is not in the recording.
     pub at_least: bool,
-    /// Whether it is part of the whole: has a share, and may be the longest.
+    /// Part of the total: the row has a share and may be the longest.
     pub counts: bool,
-    /// Whether it is drawn.
+    /// The row has a bar.
     pub drawn: bool,
-    /// Whether it is no phase, but time between phases.
+    /// A gap between phases.
     pub between: bool,
-    /// What set its end, or what was in it.
+    /// What ended the phase, or what was in the gap.
     pub note: (Style, String),
 }
 
 impl PhaseRow {
-    /// The row of a phase, with what set its ends.
+    /// The row of a phase.
     #[must_use]
     pub fn of(phase: &Phase) -> Self {
         let open = phase.duration_ns.is_none() && phase.start_ns.is_some();
@@ -77,7 +73,7 @@ impl PhaseRow {
         }
     }
 
-    /// Time between phases.
+    /// The row of a gap between phases.
     #[must_use]
     pub fn between(start_ns: i64, end_ns: i64, note: String) -> Self {
         Self {
@@ -93,20 +89,20 @@ impl PhaseRow {
         }
     }
 
-    /// The same for the work until the computer had settled: the idle time that ends it is nobody's.
+    /// The row of the work until idle, without the idle time that ends it.
     #[must_use]
     pub fn settled(self, settling: Option<&Settling>) -> Self {
         let Some(settling) = settling else { return self };
         let known = settling.start_ns.is_some() && !settling.slices.is_empty();
         let note = match settling.end_ns {
-            Some(_) => (QUIET, format!("{} of idle time found", duration(settling.idle_ns))),
+            Some(_) => (QUIET, format!("{} of idle time reached", duration(settling.idle_ns))),
             None => self.note,
         };
         Self { took_ns: known.then_some(settling.busy_ns), at_least: false, note, ..self }
     }
 }
 
-/// What set the ends of a phase, or what its end waited for.
+/// What ended a phase, or what its end waited for.
 fn note(phase: &Phase) -> (Style, String) {
     let rule = phase.ends.rule.to_string();
     let rule = printable(&rule);
@@ -114,21 +110,21 @@ fn note(phase: &Phase) -> (Style, String) {
         (Certainty::Measured, _) if phase.work.items > 0 => (QUIET, String::new()),
         (Certainty::Measured, _) => (QUIET, rule.into_owned()),
         (Certainty::Inferred, _) => (DOUBT, format!("inferred: {rule}")),
-        (Certainty::Missing, _) if phase.start_ns.is_some() => (DOUBT, "its end is not in the recording".to_owned()),
+        (Certainty::Missing, _) if phase.start_ns.is_some() => (DOUBT, "the end is not in the recording".to_owned()),
         (Certainty::Missing, _) if phase.ends.rule != Rule::None && phase.half.is_some() => {
             (MISSING, rule.into_owned())
         }
-        (Certainty::Missing, _) => (MISSING, "not found".to_owned()),
+        (Certainty::Missing, _) => (MISSING, "not recorded".to_owned()),
     };
     let person = match phase.person_ns {
         0 => String::new(),
-        ns => format!("without {} waiting for someone", duration(ns)),
+        ns => format!("excluding {} waiting for a user", duration(ns)),
     };
     let parts: Vec<String> = [person, text, work(phase)].into_iter().filter(|part| !part.is_empty()).collect();
     (style, parts.join("; "))
 }
 
-/// What was asked of whom in a phase of a sleep, and what its end waited for.
+/// The notifications or requests of a sleep phase, and what its end waited for.
 fn work(phase: &Phase) -> String {
     let work = &phase.work;
     if work.items == 0 {
@@ -142,11 +138,11 @@ fn work(phase: &Phase) -> String {
     };
     let mut text = counted(work.items, what);
     if work.total_ns > 0 {
-        text += &format!(", together {}", duration(work.total_ns));
+        text += &format!(", {} in total", duration(work.total_ns));
     }
     if matches!(what, "application" | "service") {
         if let Some(beyond) = work.beyond_ns.filter(|&ns| ns > 0) {
-            text += &format!(", {} more outside them", duration(beyond));
+            text += &format!(", plus {} outside them", duration(beyond));
             if phase.name == PhaseName::SuspendApps {
                 text += " (usually the display fading out)";
             }
@@ -158,12 +154,12 @@ fn work(phase: &Phase) -> String {
         }
     }
     if let Some(step) = work.path.iter().max_by_key(|step| step.duration_ns).filter(|step| step.duration_ns > 0) {
-        text += &format!(", waited longest for {} {}", device(&step.device, &step.driver), duration(step.duration_ns));
+        text += &format!(", longest wait {} {}", device(&step.device, &step.driver), duration(step.duration_ns));
     }
     text
 }
 
-/// A device's name with its driver's.
+/// A device with its driver in parentheses.
 #[must_use]
 pub fn device(device: &str, driver: &str) -> String {
     match driver {
@@ -172,21 +168,20 @@ pub fn device(device: &str, driver: &str) -> String {
     }
 }
 
-/// The phases of a transition, to be written.
+/// The table of the phases of a transition.
 #[derive(Clone, Debug, Default)]
 pub struct PhaseTable {
-    /// What times are counted from, ns.
+    /// Times are relative to this, ns.
     pub origin_ns: i64,
-    /// What shares are of, ns; `None` where nothing is known to be the whole.
+    /// The total that shares refer to, ns; `None` if unknown.
     pub whole_ns: Option<i64>,
-    /// The sleep, which the axis leaves out, ns.
-    pub away: Option<(i64, i64)>,
-    /// The rows, in order.
+    /// Start and end of the sleep, which the axis leaves out, ns.
+    pub asleep: Option<(i64, i64)>,
     pub rows: Vec<PhaseRow>,
 }
 
 impl PhaseTable {
-    /// The phases and the gaps between them, whose notes `gap` writes; the last gap ends at `until_ns`.
+    /// The rows of the phases and of the gaps between them; `gap` gives the note of a gap, and the last gap ends at `until_ns`.
     #[must_use]
     pub fn with_gaps<'p>(
         phases: impl IntoIterator<Item = &'p Phase>,
@@ -214,15 +209,14 @@ impl PhaseTable {
         rows
     }
 
-    /// A time without the sleep before it.
+    /// The time minus the part of the sleep before it.
     fn awake(&self, time_ns: i64) -> i64 {
-        match self.away {
+        match self.asleep {
             Some((from, to)) if from < to => time_ns.saturating_sub(time_ns.clamp(from, to).saturating_sub(from)),
             _ => time_ns,
         }
     }
 
-    /// The section with the table.
     #[must_use]
     pub fn section(self, note: impl Into<String>) -> Section<'static> {
         let drawn = || self.rows.iter().filter(|row| row.drawn);
@@ -251,7 +245,7 @@ impl PhaseTable {
             .name("name", "phase", 34, |row| Value::Text(row.name.clone().into()).styled(style(row)))
             .time("start_ns", "start", |row| Cell::since_or_dash(row.start_ns, self.origin_ns))
             .time("end_ns", "end", |row| Cell::since_or_dash(row.end_ns, self.origin_ns))
-            .quantity("duration_ns", "took", |row| match row.took_ns {
+            .quantity("duration_ns", "duration", |row| match row.took_ns {
                 Some(ns) if row.at_least => {
                     Cell::shown(Value::Nothing, format!("≥ {}", duration(ns))).styled(style(row))
                 }
@@ -265,7 +259,7 @@ impl PhaseTable {
     }
 }
 
-/// How the end of the work after a start or a resume was found; `what` names that work.
+/// How the end of the work after a boot or a resume was determined; `what` names that work.
 #[must_use]
 pub fn settling(what: &str, settling: Option<&Settling>) -> Option<Line> {
     let settling = settling.filter(|settling| settling.start_ns.is_some())?;
@@ -274,35 +268,35 @@ pub fn settling(what: &str, settling: Option<&Settling>) -> Option<Line> {
     }
     let idle = duration(settling.idle_ns);
     let found = match settling.end_ns {
-        Some(_) => format!("the {idle} of idle time that end it are not counted"),
+        Some(_) => format!("the {idle} of idle time that end it do not count"),
         None => {
             format!(
-                "the recording has only {idle} of the {} of idle time that end it",
+                "the recording has only {idle} of the required {} of idle time",
                 duration(settling.metric.required_idle_ns)
             )
         }
     };
     let source = match settling.cpu_source {
         CpuSource::ContextSwitches => "context switches",
-        CpuSource::Samples => "samples, an estimate",
-        CpuSource::None => "nothing: processor time was not recorded",
+        CpuSource::Samples => "samples (estimate)",
+        CpuSource::None => "disk requests only: CPU time was not recorded",
     };
     let disk = if settling.disk_recorded { "" } else { "; disk requests were not recorded" };
     let text = format!(
-        "{what}: {} of work; {found} ({} metric, from {source}{disk}).",
+        "{what}: {} of work; {found} ({} metric, based on {source}{disk}).",
         duration(settling.busy_ns),
         settling.metric.name,
     );
     Some(Line { style: QUIET, text })
 }
 
-/// What is wrong with the times of a firmware.
+/// A problem with firmware times.
 #[must_use]
 pub fn fault(fault: &FirmwareFault) -> Line {
     Line { style: DOUBT, text: format!("Firmware, {}: {}.", fault.kind.as_str(), printable(&fault.text)) }
 }
 
-/// Names of the losses that touch any phase, each once.
+/// The names of the losses that affect any phase, each once.
 #[must_use]
 pub fn touched_by<'p>(phases: impl IntoIterator<Item = &'p Phase>) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
@@ -314,10 +308,10 @@ pub fn touched_by<'p>(phases: impl IntoIterator<Item = &'p Phase>) -> Vec<String
     names
 }
 
-/// What the inferred ends would have needed, each thing once.
+/// What the inferred ends would need to be exact, each item once.
 #[must_use]
 pub fn doubts<'p>(phases: impl IntoIterator<Item = &'p Phase>) -> Option<Line> {
-    // The first is the best: what defines the end. The others only stand in for it.
+    // The first rule defines the end; the others are substitutes.
     let best = phases
         .into_iter()
         .filter(|phase| phase.ends.certainty != Certainty::Measured)
@@ -328,6 +322,6 @@ pub fn doubts<'p>(phases: impl IntoIterator<Item = &'p Phase>) -> Option<Line> {
             missing.push(rule);
         }
     }
-    let text = format!("Better answers need: {}.", printable(&missing.join("; ")));
+    let text = format!("For exact phase ends, record: {}.", printable(&missing.join("; ")));
     (!missing.is_empty()).then_some(Line { style: DOUBT, text })
 }

@@ -1,4 +1,4 @@
-//! What Windows reads ahead, for a person: the answer, training, plans, files, boots, databases, and a recorded boot.
+//! The text report of `prefetch`: headline, training, plans, files, boots, databases, and a recorded boot.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -16,16 +16,13 @@ use super::style::{DOUBT, HEADLINE, QUIET};
 use onoff_sections::section::{self, Cell, Heading, Section};
 use onoff_sections::table::Value;
 
-/// What the rows of a table for programs are.
+/// The rows of a CSV table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PrefetchRows {
-    /// Plans.
     Plans,
-    /// Files.
     Files,
-    /// Volumes.
     Volumes,
-    /// Boots as ReadyBoot kept them.
+    /// Boots in the traces of ReadyBoot.
     Boots,
 }
 
@@ -43,47 +40,47 @@ pub fn rows(report: &PrefetchReport, rows: PrefetchRows) -> Section<'_> {
 /// Writes the report.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write(report: &PrefetchReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
     headline(report, out)?;
     let sections = [plans(report, top), files(report, top)].into_iter().filter(|section| !section.is_empty());
     let volumes = Some(volumes(report)).filter(|section| section.len() > 1);
     let boots = Some(boots(report, top)).filter(|section| !section.is_empty());
-    let last = most_read(report, top);
+    let most_read = most_read(report, top);
     let databases = Some(databases(report)).filter(|section| !section.is_empty());
-    let sections = sections.chain(volumes).chain(boots).chain(last).chain(databases);
+    let sections = sections.chain(volumes).chain(boots).chain(most_read).chain(databases);
     let sections: Vec<Section<'_>> = sections.chain(report.read_ahead.as_ref().map(read_ahead)).collect();
     section::text::write_all(&sections, out)?;
     unreadable(report, top, out)
 }
 
 fn headline(report: &PrefetchReport, out: &mut dyn Write) -> io::Result<()> {
-    if let Some(most) = report.most_plans {
+    if let Some(max) = report.most_plans {
         writeln!(
             out,
             "{HEADLINE}{} of at most {} ({}).{HEADLINE:#}",
             counted(report.launch_plans, "launch plan"),
-            count(most),
+            count(max),
             report.windows
         )?;
         let shared = &report.shared;
-        let whose = if report.programs.is_empty() {
-            "Together".to_owned()
+        let subject = if report.programs.is_empty() {
+            "Together, they".to_owned()
         } else {
-            format!("{} of {} together", counted(shared.plans, "plan"), printable(&report.programs.join(", ")))
+            format!("{} of {}", counted(shared.plans, "plan"), printable(&report.programs.join(", ")))
         };
         writeln!(
             out,
-            "{whose} they read {} of {}; {} of them are shared ({}).",
+            "{subject} read {} from {}; {} of them are shared ({}).",
             size(shared.bytes),
             counted(shared.files, "file"),
             count(shared.shared_files),
             size(shared.shared_bytes)
         )?;
-        if report.launch_plans >= most {
+        if report.launch_plans >= max {
             writeln!(
                 out,
-                "{DOUBT}The limit is reached: Windows drops a plan for each new program. Start the programs that matter last.{DOUBT:#}"
+                "{DOUBT}The limit is reached: Windows drops a plan for each new program. Start the most important programs last.{DOUBT:#}"
             )?;
         }
     }
@@ -94,64 +91,63 @@ fn training(report: &PrefetchReport) -> String {
     let training = &report.training;
     let boots = counted(training.boots.unwrap_or(0), "boot");
     let source = match training.evidence {
-        TrainingEvidence::RecordedBoot => format!("the recorded boot counts {boots}"),
-        TrainingEvidence::ReadyBootTraces => format!("ReadyBoot kept {boots}"),
-        TrainingEvidence::BootPlan => format!("the boot's plan counts {boots}"),
+        TrainingEvidence::RecordedBoot => format!("{boots} according to the recorded boot"),
+        TrainingEvidence::ReadyBootTraces => format!("{boots} in the ReadyBoot traces"),
+        TrainingEvidence::BootPlan => format!("{boots} according to the boot plan"),
         TrainingEvidence::BootCounter => {
-            format!("the installation booted {} in all (BootId)", counted(training.boots.unwrap_or(0), "time"))
+            format!("the installation booted {} in total (BootId)", counted(training.boots.unwrap_or(0), "time"))
         }
         TrainingEvidence::TurnedOff => {
-            return "The read-ahead of boots is turned off (EnablePrefetcher), so no boot is learned from. Set it to 3."
-                .to_owned();
+            return "Boot read-ahead is turned off (EnablePrefetcher). Set it to 3.".to_owned();
         }
         TrainingEvidence::None => {
-            return "Whether the read-ahead of boots is trained is not known: there is no boot plan (NTOSBOOT-B00DFAAD.pf), no \
-                    ReadyBoot trace and no recorded boot."
+            return "Boot read-ahead: training state unknown, because there is no boot plan (NTOSBOOT-B00DFAAD.pf), no ReadyBoot \
+                    trace and no recorded boot."
                 .to_owned();
         }
     };
     let missing = counted(training.missing_boots.unwrap_or(0), "boot");
     match training.state {
-        TrainingState::Trained => format!("The read-ahead of boots is trained: {source}."),
+        TrainingState::Trained => format!("Boot read-ahead is trained: {source}."),
         TrainingState::Training | TrainingState::Untrained => format!(
-            "The read-ahead of boots is not trained: {source}, {missing} of {} missing. Restart, and let the computer idle for \
-             5 minutes after the last.",
+            "Boot read-ahead is not trained: {source}, {missing} of {} missing. Restart, and leave the computer idle for \
+             5 minutes after the last boot.",
             ReadAhead::TRAINED_BOOTS
         ),
-        TrainingState::Unknown => format!("Whether the read-ahead of boots is trained is not known: {source}."),
+        TrainingState::Unknown => format!("Boot read-ahead: training state unknown ({source})."),
     }
 }
 
-/// What is worth a word about a plan.
+/// Special properties of a plan.
 fn note(plan: &PlanReport) -> String {
     let mut notes = Vec::new();
     if plan.is_boot {
-        notes.push("the boot's".to_owned());
+        notes.push("boot plan".to_owned());
     }
     if plan.is_older_than_program == Some(true) {
         notes.push("older than the program".to_owned());
     }
     if let Some(files) = plan.newer_files.filter(|&files| files > 0) {
-        notes.push(format!("{} changed since", counted(files, "file")));
+        notes.push(format!("{} changed since then", counted(files, "file")));
     }
     if let Some(files) = plan.missing_files.filter(|&files| files > 0) {
-        notes.push(format!("{} gone", counted(files, "file")));
+        notes.push(format!("{} missing", counted(files, "file")));
     }
     if plan.other_volume_files > 0 {
         notes.push(format!("{} on other volumes", counted(plan.other_volume_files, "file")));
     }
     if plan.unreadable > 0 {
-        notes.push(format!("{} not readable", counted(plan.unreadable, "entry")));
+        notes.push(format!("{} unreadable", counted(plan.unreadable, "entry")));
     }
     notes.join(", ")
 }
 
-/// A point in calendar time, which people see to the second.
+/// A calendar time, shown to the second.
 fn calendar(unix_ns: Option<i64>) -> Cell<'static> {
     Cell::shown(Value::of(unix_ns, Value::Time), second_or_dash(unix_ns))
 }
 
-/// A file's name, of which people see the last part.
+/// A path, shown as its last part.
 fn last_part(path: &str) -> Cell<'_> {
     Cell::shown(Value::text(path), path.rsplit(['/', '\\']).next().unwrap_or(path))
 }
@@ -159,7 +155,7 @@ fn last_part(path: &str) -> Cell<'_> {
 fn plans(report: &PrefetchReport, top: usize) -> Section<'_> {
     let count = Value::Count;
     Section::of("plans", "Plans", &report.plans)
-        .note("the last started first; a plan reads its pages before the program asks for them")
+        .note("latest start first; a plan reads pages before the program needs them")
         .first(top)
         .data("name", |plan| Value::text(&plan.name))
         .name("executable", "program", 32, |plan| Value::text(&plan.executable))
@@ -183,10 +179,9 @@ fn plans(report: &PrefetchReport, top: usize) -> Section<'_> {
 }
 
 fn files(report: &PrefetchReport, top: usize) -> Section<'_> {
-    let layout =
-        report.layout_files.map(|files| format!("Layout.ini lays out {} on the disk.", counted(files, "file")));
-    Section::of("files", "Files that plans read", &report.files)
-        .note("most bytes first; of each file what the plan reads that reads most of it")
+    let layout = report.layout_files.map(|files| format!("Layout.ini places {} on the disk.", counted(files, "file")));
+    Section::of("files", "Files read by plans", &report.files)
+        .note("most bytes first; per file, the plan that reads most of it")
         .first(top)
         .name("path", "file", 72, |file| {
             Cell::shown(Value::text(&file.path), without_volume(&file.path, &report.volumes))
@@ -200,8 +195,8 @@ fn files(report: &PrefetchReport, top: usize) -> Section<'_> {
         .line_if(QUIET, layout)
 }
 
-/// A path as people read it: plans name volumes by device, never by letter. The volume that holds Windows needs no name where it is the only
-/// one; others are known by their serial numbers, which the table of volumes explains.
+/// A path with a short volume name: plans name volumes by device, never by letter. The only Windows volume is left out; others
+/// are named by their serial numbers, which are in the table of volumes.
 fn without_volume<'a>(path: &'a str, volumes: &[PlannedVolume]) -> Cow<'a, str> {
     let of = volumes.iter().find_map(|volume| {
         let below = path.get(volume.device.len()..).filter(|below| below.starts_with('\\'))?;
@@ -225,17 +220,17 @@ fn volumes(report: &PrefetchReport) -> Section<'_> {
         .quantity("plans", "plans", |volume| Value::Count(volume.plans))
         .quantity("files", "files", |volume| Value::Count(volume.files))
         .quantity("bytes", "reads", |volume| Value::Bytes(volume.bytes))
-        .name("", "", 24, |volume| Cell::words(QUIET, if volume.is_system { "holds Windows" } else { "" }))
+        .name("", "", 24, |volume| Cell::words(QUIET, if volume.is_system { "Windows volume" } else { "" }))
         .done()
 }
 
 fn boots(report: &PrefetchReport, top: usize) -> Section<'_> {
-    let in_all = report.files_in_all_boots.map(|files| format!("{} read in all of them.", counted(files, "file")));
+    let in_all = report.files_in_all_boots.map(|files| format!("{} read in every boot.", counted(files, "file")));
     let next = report.next_boot_files.map(|files| {
-        format!("ReadyBoot's layout for the next boot names {} and folders (experimental).", counted(files, "file"))
+        format!("The ReadyBoot layout for the next boot names {} and folders (experimental).", counted(files, "file"))
     });
-    Section::of("boots", "Boots that ReadyBoot kept", &report.boots)
-        .note("experimental: the layout is known from one public description")
+    Section::of("boots", "Boots in ReadyBoot traces", &report.boots)
+        .note("experimental: the format is known from one public description only")
         .first(top)
         .name("name", "file", 40, |boot| last_part(&boot.name))
         .name("modified_unix_ns", "written (UTC)", 20, |boot| calendar(boot.modified_unix_ns))
@@ -244,7 +239,7 @@ fn boots(report: &PrefetchReport, top: usize) -> Section<'_> {
         .data("unattributed_reads", |boot| Value::Count(boot.unattributed_reads))
         .quantity("files", "files", |boot| Value::Count(boot.files))
         .quantity("duration_ns", "length", |boot| Value::Duration(boot.duration_ns))
-        .quantity("sequential_percent", "in sequence", |boot| {
+        .quantity("sequential_percent", "sequential", |boot| {
             Cell::shown(Value::Real { value: boot.sequential_percent, decimals: 3 }, percent(boot.sequential_percent))
         })
         .data("unreadable", |boot| Value::Count(boot.unreadable))
@@ -254,19 +249,19 @@ fn boots(report: &PrefetchReport, top: usize) -> Section<'_> {
         .line_if(QUIET, next)
 }
 
-/// Boots whose files are shown side by side: as many as ReadyBoot keeps.
-const BOOTS_IN_A_ROW: usize = 5;
+/// Number of boots with a column of their own: as many as ReadyBoot keeps.
+const BOOT_COLUMNS: usize = 5;
 
-/// A file, and what each boot read of it.
+/// A file with the bytes read by each boot.
 struct ReadByBoots<'a> {
     path: &'a str,
-    /// `None` where it is not among the files that most was read of.
+    /// `None` if the file is not among the top files of the boot.
     bytes: Vec<Option<u64>>,
 }
 
-/// The files that most was read of, with a column for each of the last boots.
+/// The most-read files, with a column for each of the last boots.
 fn most_read(report: &PrefetchReport, top: usize) -> Option<Section<'_>> {
-    let last: Vec<&BootTrace> = report.boots.iter().rev().take(BOOTS_IN_A_ROW).rev().collect();
+    let last: Vec<&BootTrace> = report.boots.iter().rev().take(BOOT_COLUMNS).rev().collect();
     let mut by_path: BTreeMap<String, ReadByBoots<'_>> = BTreeMap::new();
     for (at, boot) in last.iter().enumerate() {
         for file in &boot.top_files {
@@ -278,13 +273,13 @@ fn most_read(report: &PrefetchReport, top: usize) -> Option<Section<'_>> {
         }
     }
     let mut rows: Vec<ReadByBoots<'_>> = by_path.into_values().collect();
-    // Those that most was read of in all boots together first; the order of names else.
+    // Most bytes in all boots first, then by name.
     rows.sort_by_key(|row| Reverse(row.bytes.iter().flatten().fold(0_u64, |sum, &bytes| sum.saturating_add(bytes))));
     if rows.is_empty() {
         return None;
     }
-    let mut section = Section::of("most_read", "Most read, boot by boot", rows)
-        .note("bytes; empty where the file is not among the 50 that the boot read most of")
+    let mut section = Section::of("most_read", "Most-read files by boot", rows)
+        .note("bytes; empty if not among the 50 most-read files of the boot")
         .top(top)
         .name("path", "file", 80, |file| Value::text(file.path));
     for (at, boot) in last.iter().enumerate() {
@@ -295,15 +290,15 @@ fn most_read(report: &PrefetchReport, top: usize) -> Option<Section<'_>> {
     }
     let lines = last.iter().filter(|boot| boot.unreadable > 0);
     let lines =
-        lines.map(|boot| format!("{} of {} not readable.", counted(boot.unreadable, "record"), printable(&boot.name)));
+        lines.map(|boot| format!("{} of {} unreadable.", counted(boot.unreadable, "record"), printable(&boot.name)));
     Some(lines.fold(section.done(), |section, line| section.line(DOUBT, line)))
 }
 
 fn databases(report: &PrefetchReport) -> Section<'_> {
-    Section::of("databases", "SuperFetch databases", &report.databases)
+    Section::of("databases", "Superfetch databases", &report.databases)
         .note("headers only")
         .name("name", "file", 40, |database| last_part(&database.name))
-        .name("packing", "packed", 8, |database| Value::text(database.packing))
+        .name("packing", "compression", 8, |database| Value::text(database.packing))
         .quantity("bytes", "bytes", |database| Value::Bytes(database.bytes))
         .quantity("volumes", "volumes", |database| Value::Count(database.volumes.into()))
         .quantity("files", "files", |database| Value::Count(database.files.into()))
@@ -315,32 +310,32 @@ fn read_ahead(work: &ReadAheadWork) -> Section<'_> {
     let done = |what, done: &DiskWork| (what, Some(done.operations), Some(done.bytes), Some(done.service_ns));
     let mut rows = vec![
         done("read ahead", &work.ahead),
-        done("read when it was needed (misses)", &work.misses),
-        done("  of these: read ahead too, but too late", &work.late),
+        done("read on demand (misses)", &work.misses),
+        done("  of these: also read ahead, but too late", &work.late),
         done("written", &work.writes),
     ];
     if let Some(sums) = &work.sums {
-        rows.push(("answered from what was read ahead (hits)", Some(sums.hits), Some(sums.hit_bytes), None));
-        rows.push(("read ahead and not needed (wasted)", None, Some(work.wasted_bytes.unwrap_or(0)), None));
+        rows.push(("served from read-ahead data (hits)", Some(sums.hits), Some(sums.hit_bytes), None));
+        rows.push(("read ahead but not needed (wasted)", None, Some(work.wasted_bytes.unwrap_or(0)), None));
     }
     let (style, worth) = match work.read_without_ns {
         Some(without) => (
             anstyle::Style::new(),
             format!(
-                "Training is worth about {} of disk time here: {} of reads instead of {}, if each hit had taken as long as a miss.",
+                "Training saved about {} of disk time: {} of reads instead of {}, assuming each hit would have taken as long as a miss.",
                 duration(without.saturating_sub(work.read_ns).max(0)),
                 duration(work.read_ns),
                 duration(without)
             ),
         ),
         None if work.sums.is_none() => {
-            let what = "Hits, waste and what training is worth are not known: record Microsoft-Windows-ReadyBoost.";
+            let what = "To see hits, waste and the savings from training, record Microsoft-Windows-ReadyBoost.";
             (QUIET, what.to_owned())
         }
-        None => (QUIET, "What training is worth is not known: no read was a miss.".to_owned()),
+        None => (QUIET, "The savings from training are unknown: no read was a miss.".to_owned()),
     };
-    Section::of("read_ahead", "In the recorded boot", rows)
-        .note(format!("{} to a settled desktop or the recording's end", duration(work.boot_ns)))
+    Section::of("read_ahead", "Read-ahead in the recorded boot", rows)
+        .note(format!("{} until idle or the end of the recording", duration(work.boot_ns)))
         .name("what", "", 48, |row| Value::text(row.0))
         .quantity("requests", "requests", |row| Value::of(row.1, Value::Count))
         .quantity("bytes", "bytes", |row| Value::of(row.2, Value::Bytes))
@@ -378,13 +373,13 @@ mod tests {
     }
 
     #[test]
-    fn the_volume_of_windows_needs_no_name_unless_there_are_two_of_them() {
+    fn omits_the_only_windows_volume() {
         let (system, data) =
             (volume(r"\VOLUME{01d6}", "4290933E", true), volume(r"\DEVICE\HARDDISKVOLUME2", "B8BDF870", false));
         let volumes = [system.clone(), data];
         assert_eq!(without_volume(r"\volume{01D6}\WINDOWS\A.DLL", &volumes), r"\WINDOWS\A.DLL");
         assert_eq!(without_volume(r"\DEVICE\HARDDISKVOLUME2\B.DLL", &volumes), r"B8BDF870:\B.DLL");
-        // The beginning of another volume's name is not that volume.
+        // A prefix of a volume name is not that volume.
         assert_eq!(without_volume(r"\DEVICE\HARDDISKVOLUME21\B.DLL", &volumes), r"\DEVICE\HARDDISKVOLUME21\B.DLL");
         let two = [system, volume(r"\VOLUME{01d7}", "", true)];
         assert_eq!(without_volume(r"\VOLUME{01d6}\WINDOWS\A.DLL", &two), r"4290933E:\WINDOWS\A.DLL");

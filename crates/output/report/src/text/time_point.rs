@@ -1,24 +1,19 @@
-//! Times as xperf's options take them.
+//! Points in time in the syntax of xperf options.
 
 use onoff_trace::{CivilTime, Clock, StreamHeader};
 
-/// A point on the time axis of a recording, as xperf's options take it.
+/// A point in time as given to an xperf option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimePoint {
-    /// Ns since the recording's begin.
+    /// Nanoseconds since the start of the recording.
     SinceStart(i64),
-    /// Real time: ns since 1970-01-01, in UTC or, without `+UTC`, in the recorded machine's local time.
-    Calendar {
-        /// The time.
-        unix_ns: i64,
-        /// Whether it is UTC.
-        utc: bool,
-    },
+    /// Nanoseconds since 1970-01-01, in UTC or else in the local time of the recorded machine.
+    Calendar { unix_ns: i64, utc: bool },
 }
 
 impl TimePoint {
-    /// Reads `1234[s|ms|us|ns]` (µs without a unit, and a number with a point needs one: `2.5` would be read as seconds by some, and as µs by
-    /// others) or `yyyy/mm/dd:hh:mm:ss[.fffffffff][+UTC]`.
+    /// Parses `1234[s|ms|us|ns]` or `yyyy/mm/dd:hh:mm:ss[.fffffffff][+UTC]`. The default unit is µs; a decimal number needs a unit,
+    /// because `2.5` could mean seconds or µs.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         if text.contains('/') {
@@ -40,13 +35,13 @@ impl TimePoint {
         Some(Self::SinceStart(decimal(digits, unit)?))
     }
 
-    /// The point in ns since the recording's begin; `None` when the recording does not know real time.
+    /// The point in ns since the start of the recording; `None` if the recording has no wall-clock time.
     #[must_use]
     pub fn resolve(self, header: &StreamHeader) -> Option<i64> {
         self.since_start(header.start_unix_ns, header.utc_bias_minutes)
     }
 
-    /// The same by the clock of a recording that was read into tables.
+    /// Like [`resolve`](Self::resolve), for a recording that was read into tables.
     #[must_use]
     pub fn resolve_on(self, clock: &Clock) -> Option<i64> {
         self.since_start(clock.start_unix_ns, clock.utc_bias_minutes)
@@ -63,7 +58,7 @@ impl TimePoint {
     }
 }
 
-/// A whole or decimal number of `unit`s, exact.
+/// Parses an integer or decimal number of `unit`s, without rounding.
 fn decimal(text: &str, unit: i64) -> Option<i64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let all_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
@@ -107,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn time_points_are_microseconds_unless_they_say_otherwise() {
+    fn defaults_to_microseconds() {
         let since = |ns| Some(TimePoint::SinceStart(ns));
         assert_eq!(TimePoint::parse("1234"), since(1_234_000));
         assert_eq!(TimePoint::parse("12.5s"), since(12_500_000_000));
@@ -119,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn calendar_times_resolve_by_the_recorded_machine_s_zone() {
+    fn resolves_calendar_times_in_recorded_time_zone() {
         let header = StreamHeader {
             start_unix_ns: Some(951_782_400_000_000_000),
             utc_bias_minutes: Some(-60),

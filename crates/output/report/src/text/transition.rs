@@ -1,5 +1,5 @@
-//! Where the time of transitions went, for a person: the answer first, then the phases, then the worst of each kind; several sleeps
-//! as a list, and then each.
+//! Text and JSON reports of transitions: headline, phases, then the slowest of each kind. Several sleeps are listed first, then
+//! reported one by one.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -17,54 +17,53 @@ use onoff_sections::json::document::{self, Document};
 use onoff_sections::paper::Paper;
 use onoff_sections::section::{self, Section};
 
-/// Rows of each list that text shows unless a person asks for more or fewer.
+/// Default number of rows per list in text.
 pub const LISTED: usize = 5;
 
-/// A report of transitions, whichever kind and system they are of.
+/// A report of boots, shutdowns or sleeps of any system.
 pub trait TransitionReport {
-    /// Writes it for a person, with `top` rows of each list.
+    /// Writes the report with `top` rows per list.
     ///
     /// # Errors
-    /// What `paper` answers.
-    fn write(&self, recording: &RecordingSummary, top: usize, paper: &mut dyn Paper) -> io::Result<()>;
+    /// Errors of `writer`.
+    fn write(&self, recording: &RecordingSummary, top: usize, writer: &mut dyn Paper) -> io::Result<()>;
 
-    /// Its sections, of which text shows `top` rows of each list; of several sleeps those of each.
+    /// The sections of all transitions; text shows `top` rows of each list.
     fn sections(&self, top: usize) -> Vec<Section<'_>>;
 
-    /// Writes it as JSON, made from `recordings`.
+    /// Writes the report on `recordings` as JSON.
     ///
     /// # Errors
-    /// What `out` answers.
+    /// Errors of `out`.
     fn write_json(&self, recordings: &[Provenance], out: &mut dyn Write) -> io::Result<()>;
 }
 
-/// Why there is no report, in one line.
-pub(super) fn no_transition(answer: &impl Display, recorder: &str) -> String {
-    format!("{} (recorded by {})", printable(&answer.to_string()), named(recorder))
+/// The one-line message for a recording without the transition.
+pub(super) fn no_transition(reason: &impl Display, recorder: &str) -> String {
+    format!("{} (recorded by {})", printable(&reason.to_string()), session_name(recorder))
 }
 
-/// What a recording's session is called.
-pub(super) fn named(recorder: &str) -> Cow<'_, str> {
+/// The name of the recording session.
+pub(super) fn session_name(recorder: &str) -> Cow<'_, str> {
     if recorder.is_empty() { "an unnamed session".into() } else { printable(recorder) }
 }
 
-/// What is said of boots, or of shutdowns, of one system.
-pub(super) trait Once: Sized {
-    /// Writes the answer in a few sentences, and on which machine it was.
+/// The report of the boot or shutdown of one system.
+pub(super) trait SingleReport: Sized {
+    /// Writes a few sentences with the result and the machine.
     fn headline(transition: &Transition<Self>, recording: &RecordingSummary, out: &mut dyn Write) -> io::Result<()>;
 
-    /// The sections.
     fn sections(transition: &Transition<Self>, top: usize) -> Vec<Section<'_>>;
 }
 
-impl<D: Once> TransitionReport for Transition<D>
+impl<D: SingleReport> TransitionReport for Transition<D>
 where
     Self: Document,
 {
-    fn write(&self, recording: &RecordingSummary, top: usize, paper: &mut dyn Paper) -> io::Result<()> {
-        paper.lines(&mut |out| D::headline(self, recording, out))?;
-        paper.sections(&D::sections(self, top))?;
-        paper.lines(&mut |out| ending::write(&self.losses, &self.lacking, out))
+    fn write(&self, recording: &RecordingSummary, top: usize, writer: &mut dyn Paper) -> io::Result<()> {
+        writer.lines(&mut |out| D::headline(self, recording, out))?;
+        writer.sections(&D::sections(self, top))?;
+        writer.lines(&mut |out| ending::write(&self.losses, &self.lacking, out))
     }
 
     fn sections(&self, top: usize) -> Vec<Section<'_>> {
@@ -76,38 +75,37 @@ where
     }
 }
 
-/// What is said of sleeps of one system.
-pub(super) trait Sleep: Sized {
-    /// What one is called, at the beginning of a title and within a sentence.
-    const CALLED: (&str, &str);
+/// The report of the sleeps of one system.
+pub(super) trait SleepReport: Sized {
+    /// The word for one sleep, capitalized and in lower case.
+    const NAMES: (&str, &str);
 
-    /// Writes the answer in a few sentences.
+    /// Writes the result in a few sentences.
     fn headline(sleep: &Transition<Self>, out: &mut dyn Write) -> io::Result<()>;
 
-    /// Several as a list.
+    /// The list of several sleeps.
     fn overview(sleeps: &[Transition<Self>]) -> Section<'_>;
 
-    /// The sections.
     fn sections(sleep: &Transition<Self>, top: usize) -> Vec<Section<'_>>;
 }
 
-impl<D: Sleep> TransitionReport for Transitions<D>
+impl<D: SleepReport> TransitionReport for Transitions<D>
 where
     Self: Document,
 {
-    fn write(&self, recording: &RecordingSummary, top: usize, paper: &mut dyn Paper) -> io::Result<()> {
-        let (title, one) = D::CALLED;
+    fn write(&self, recording: &RecordingSummary, top: usize, writer: &mut dyn Paper) -> io::Result<()> {
+        let (title, one) = D::NAMES;
         let several = self.transitions.len() != 1;
         if several {
-            paper.lines(&mut |out| {
+            writer.lines(&mut |out| {
                 let found = counted(self.found.into(), one);
-                writeln!(out, "{HEADLINE}{found}.{HEADLINE:#} {QUIET}--transition N shows one.{QUIET:#}")?;
+                writeln!(out, "{HEADLINE}{found}.{HEADLINE:#} {QUIET}Use --transition N to show only one.{QUIET:#}")?;
                 section::text::write(&D::overview(&self.transitions), out)?;
                 writeln!(out, "{QUIET}{}{QUIET:#}", machine(recording, None))
             })?;
         }
         for sleep in &self.transitions {
-            paper.lines(&mut |out| {
+            writer.lines(&mut |out| {
                 if several {
                     writeln!(out, "\n{TITLE}{title} {} of {}{TITLE:#}", sleep.number, self.found)?;
                     D::headline(sleep, out)?;
@@ -117,10 +115,10 @@ where
                 fix_first::write(sleep, out)?;
                 writeln!(out, "{QUIET}{}{QUIET:#}", machine(recording, None))
             })?;
-            paper.sections(&sections_of(sleep, top))?;
+            writer.sections(&sections_of(sleep, top))?;
         }
         match self.losses().zip(self.lacking()) {
-            Some((lost, lacked)) => paper.lines(&mut |out| ending::write(lost, lacked, out)),
+            Some((lost, missing)) => writer.lines(&mut |out| ending::write(lost, missing, out)),
             None => Ok(()),
         }
     }
@@ -134,11 +132,11 @@ where
     }
 }
 
-/// The sections of a sleep; the last one says which losses touch it.
-fn sections_of<D: Sleep>(sleep: &Transition<D>, top: usize) -> Vec<Section<'_>> {
+/// The sections of a sleep; the last one names the losses that affect it.
+fn sections_of<D: SleepReport>(sleep: &Transition<D>, top: usize) -> Vec<Section<'_>> {
     let mut sections = D::sections(sleep, top);
     sections.extend(super::usage::sections(&sleep.phases, &sleep.touched_by));
     let last = sections.pop().unwrap_or_else(|| Section::of_lines("losses", ""));
-    sections.push(last.touched_by(&sleep.touched_by, &[]));
+    sections.push(last.affected_by(&sleep.touched_by, &[]));
     sections
 }

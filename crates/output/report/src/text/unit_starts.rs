@@ -1,4 +1,4 @@
-//! The services or units of a boot that took longest to start, and who waited for them.
+//! The slowest services or units of a boot, and what waited for them.
 
 use onoff_trace::{ServiceOutcome, SystemKind};
 use onoff_transitions::Transition;
@@ -10,49 +10,49 @@ use super::style::{DOUBT, QUIET, WORST};
 use onoff_sections::section::{Cell, Heading, Section};
 use onoff_sections::table::Value;
 
-/// The section; `more` follows its note. `None` where nothing started.
+/// The section, with `more` appended to its note; `None` if nothing started.
 pub fn section<'a, D>(transition: &'a Transition<D>, more: &str, top: usize) -> Option<Section<'a>> {
     let is_linux = transition.system == SystemKind::Linux;
     let (title, one) = if is_linux { ("Units", "unit") } else { ("Services", "service") };
-    // What was started by the boot, or never came up.
+    // Units that the boot started, or that did not come up.
     let counts = |unit: &&Unit| !is_linux || unit.automatic || unit.outcome != ServiceOutcome::Completed;
     let mut units: Vec<&Unit> = transition.units.iter().filter(counts).collect();
     let note = format!("slowest of {}{more}", counted(units.len() as u64, one));
-    // What never ended is worse than whatever did.
+    // Units that never finished come first.
     units.sort_by_key(|unit| std::cmp::Reverse(unit.duration_ns.unwrap_or(i64::MAX)));
     Section::of("units", title, units)
         .note(note)
         .top(top)
         .name("name", one, 44, |unit| Value::text(&unit.name))
-        .quantity("duration_ns", "took", |unit| match (unit.duration_ns, unit.outcome) {
+        .quantity("duration_ns", "duration", |unit| match (unit.duration_ns, unit.outcome) {
             (None, ServiceOutcome::Failed) => Cell::words(DOUBT, "failed"),
             (took, _) => Cell::took(took),
         })
-        .column(Heading::quantity("container_ns", "container").in_text_if(!is_linux), |unit| {
+        .column(Heading::quantity("container_ns", "host process").in_text_if(!is_linux), |unit| {
             Cell::duration_or_dash(unit.container_ns)
         })
         .column(Heading::quantity("image_load_ns", "image load").in_text_if(!is_linux), |unit| {
             Cell::duration_or_dash(unit.image_load_ns)
         })
-        .column(Heading::quantity("initialization_ns", "init").in_text_if(!is_linux), |unit| {
+        .column(Heading::quantity("initialization_ns", "initialization").in_text_if(!is_linux), |unit| {
             Cell::duration_or_dash(unit.initialization_ns)
         })
-        .time("start_ns", "begins", |unit| Cell::since(unit.start_ns, 0))
+        .time("start_ns", "start", |unit| Cell::since(unit.start_ns, 0))
         .data("end_ns", |unit| Value::of(unit.end_ns, Value::Time))
         .data("outcome", |unit| Value::text(unit.outcome.as_str()))
         .data("pid", |unit| Value::id(unit.pid))
         .column(Heading::name("group", "group").wide(28).in_text_if(!is_linux), |unit| Value::text(&unit.group))
         .name("on_path", "", 12, |unit| {
             let value = if is_linux { Value::Flag(unit.on_path) } else { Value::Nothing };
-            Cell::shown(value, if unit.on_path { "on the way" } else { "" }).styled(WORST)
+            Cell::shown(value, if unit.on_path { "on path" } else { "" }).styled(WORST)
         })
         .data("held_up", |unit| Value::Text(unit.held_up.join(";").into()))
         .data("waited_for", |unit| Value::text(unit.waited_for.as_ref().map_or("", |waited| waited.name.as_str())))
         .name("", "", 100, |unit| Cell::words(QUIET, waits(unit, is_linux)))
-        .if_any()
+        .done_if_any()
 }
 
-/// Who waited for it, and for whom it waited.
+/// What waited for the unit, and what the unit waited for.
 fn waits(unit: &Unit, is_linux: bool) -> String {
     let mut parts = Vec::new();
     let failed = unit.outcome == ServiceOutcome::Failed;
@@ -65,13 +65,13 @@ fn waits(unit: &Unit, is_linux: bool) -> String {
     match unit.held_up.as_slice() {
         [] => {}
         [first, second, rest @ ..] if rest.len() > 1 => {
-            parts.push(format!("held up {first}, {second} and {} more", rest.len()));
+            parts.push(format!("blocked {first}, {second} and {} more", rest.len()));
         }
-        names => parts.push(format!("held up {}", names.join(", "))),
+        names => parts.push(format!("blocked {}", names.join(", "))),
     }
     if let Some(waited) = unit.waited_for.as_ref().filter(|waited| !waited.name.is_empty()) {
         parts.push(match waited.kind {
-            // Devices come while the scan goes on: nobody waits for its end.
+            // Devices appear during the scan: nothing waits for its end.
             WaitKind::DeviceScan => format!("found by {}", waited.name),
             _ => format!("waited for {}", waited.name),
         });

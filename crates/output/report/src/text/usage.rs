@@ -1,4 +1,6 @@
-//! What processors and disks did, phase by phase.
+//! CPU and disk usage by phase.
+
+use std::collections::{HashMap, HashSet};
 
 use onoff_evidence::Certainty;
 use onoff_transitions::{Phase, PhaseName};
@@ -12,21 +14,20 @@ use super::style::QUIET;
 use onoff_sections::section::{Cell, Heading, Section};
 use onoff_sections::table::Value;
 
-/// Names beside each phase.
+/// Number of names per phase.
 const NAMES: usize = 3;
 
-/// From this share of the phase's work on, a name is worth its place, percent.
+/// Minimum share of the work in a phase, in percent, for a name to be shown.
 const NOTABLE_PERCENT: f64 = 1.0;
 
-/// What processors and disks did in `phases`, as far as it was recorded; `named` are the losses named before. What came after the
-/// transition, and phases in which nothing happened, are left out.
+/// CPU and disk usage in `phases`, as far as recorded, without the time after the transition and empty phases; `named` are the
+/// losses already shown.
 pub fn sections<'p>(phases: impl IntoIterator<Item = &'p Phase>, named: &[String]) -> Vec<Section<'p>> {
     let is_shown = |phase: &&Phase| phase.name != PhaseName::TraceTail && phase.recorded_ns > 0;
     let phases: Vec<&Phase> = phases.into_iter().filter(is_shown).collect();
     processors(&phases, named).into_iter().chain(disks(&phases, named)).collect()
 }
 
-/// The name of a phase, which people see in words.
 fn phase_cell(phase: &Phase) -> Cell<'static> {
     Cell::shown(Value::text(phase.name.as_str()), phases::name(phase.name))
 }
@@ -40,19 +41,20 @@ fn processors<'p>(phases: &[&'p Phase], named: &[String]) -> Option<Section<'p>>
         .collect();
     let (_, first) = *usages.first()?;
     let note = match (first.source, first.certainty) {
-        (CpuSource::Samples, _) => "busy share of all processors; estimated from samples",
-        (_, Certainty::Measured) => "busy share of all processors",
-        _ => "busy share of all processors; some of it not recorded",
+        (CpuSource::Samples, _) => "share of all CPUs; estimated from samples",
+        (_, Certainty::Measured) => "share of all CPUs",
+        _ => "share of all CPUs; partly not recorded",
     };
-    let most_by = |cpu: &CpuUsage| {
+    let top_processes = |cpu: &CpuUsage| {
         let notable = |process: &&ProcessCpu| share(process.cpu_ns, cpu.busy_ns) >= NOTABLE_PERCENT;
+        let process_names = ProcessNames::of(cpu.by_process.iter().map(|one| (one.image.as_str(), one.pid)));
         let name = |process: &ProcessCpu| {
-            format!("{} {}", process_name(&process.image, process.pid), duration(process.cpu_ns))
+            format!("{} {}", process_names.name(&process.image, process.pid), duration(process.cpu_ns))
         };
         let names: Vec<String> = cpu.by_process.iter().filter(notable).take(NAMES).map(name).collect();
         names.join(", ")
     };
-    let section = Section::of("processors", "Processors", usages)
+    let section = Section::of("processors", "CPU", usages)
         .note(note)
         .name("phase", "phase", 24, |row| phase_cell(row.0))
         .quantity("busy_percent", "busy", |row| {
@@ -61,10 +63,10 @@ fn processors<'p>(phases: &[&'p Phase], named: &[String]) -> Option<Section<'p>>
                 percent(share(row.1.busy_ns, row.1.capacity_ns)),
             )
         })
-        .quantity("busy_ns", "busy time", |row| Value::Duration(row.1.busy_ns))
-        .name("most_by", "most by", 100, |row| Value::Text(most_by(row.1).into()))
+        .quantity("busy_ns", "CPU time", |row| Value::Duration(row.1.busy_ns))
+        .name("most_by", "top processes", 100, |row| Value::Text(top_processes(row.1).into()))
         .done();
-    Some(section.touched_by(&first.touched_by, named))
+    Some(section.affected_by(&first.touched_by, named))
 }
 
 fn disks<'p>(phases: &[&'p Phase], named: &[String]) -> Option<Section<'p>> {
@@ -76,9 +78,9 @@ fn disks<'p>(phases: &[&'p Phase], named: &[String]) -> Option<Section<'p>> {
         .collect();
     let (_, first) = *usages.first()?;
     let section = Section::of("disks", "Disks", usages)
-        .note("service time summed over disks")
+        .note("service time, summed over disks")
         .name("phase", "phase", 24, |row| phase_cell(row.0))
-        .quantity("service_ns", "working", |row| match row.1.service_ns {
+        .quantity("service_ns", "busy", |row| match row.1.service_ns {
             0 => Cell::shown(Value::Duration(0), "idle"),
             ns => Value::Duration(ns).into(),
         })
@@ -93,19 +95,19 @@ fn disks<'p>(phases: &[&'p Phase], named: &[String]) -> Option<Section<'p>> {
         .column(Heading::quantity("read_ahead_bytes", "read ahead").sparse(), |row| {
             Value::Bytes(row.1.read_ahead.bytes)
         })
-        .name("most_for", "most for", 90, |row| Value::Text(most_for(row.1).into()).styled(QUIET))
+        .name("most_for", "top files", 90, |row| Value::Text(top_files(row.1).into()).styled(QUIET))
         .done();
-    Some(section.touched_by(&first.touched_by, named))
+    Some(section.affected_by(&first.touched_by, named))
 }
 
-fn most_for(disk: &DiskUsage) -> String {
+fn top_files(disk: &DiskUsage) -> String {
     let names: Vec<String> = disk
         .by_file
         .iter()
         .filter(|file| share(file.service_ns, disk.service_ns) >= NOTABLE_PERCENT)
         .take(NAMES)
         .map(|file| {
-            // The last part tells a reader most; the whole path is in the JSON.
+            // The last part is enough here; the whole path is in the JSON.
             let name = file.name.rsplit(['\\', '/']).next().unwrap_or_default();
             let name = if name.is_empty() { "unnamed" } else { name };
             format!("{} {}", printable(name), duration(file.service_ns))
@@ -114,7 +116,25 @@ fn most_for(disk: &DiskUsage) -> String {
     names.join(", ")
 }
 
-/// `svchost.exe (536)`; without a name or id, what there is.
+/// Names of processes in one list, with ids only where several processes share a name.
+pub(super) struct ProcessNames<'a> {
+    shared: HashSet<&'a str>,
+}
+
+impl<'a> ProcessNames<'a> {
+    pub(super) fn of(processes: impl IntoIterator<Item = (&'a str, Option<u32>)>) -> Self {
+        let mut first: HashMap<&str, Option<u32>> = HashMap::new();
+        let processes = processes.into_iter();
+        let shared = processes.filter(|&(image, pid)| *first.entry(image).or_insert(pid) != pid);
+        Self { shared: shared.map(|(image, _)| image).collect() }
+    }
+
+    pub(super) fn name(&self, image: &str, pid: Option<u32>) -> String {
+        process_name(image, pid.filter(|_| image.is_empty() || self.shared.contains(image)))
+    }
+}
+
+/// `svchost.exe (536)`, or less if the name or the id is unknown.
 pub(super) fn process_name(image: &str, pid: Option<u32>) -> String {
     match (image, pid) {
         ("", None) => "unknown".to_owned(),

@@ -1,11 +1,11 @@
-//! A comparison: one row per measure and configuration.
+//! The rows of a comparison: one per measure and configuration.
 
 use onoff_compare::{Change, Comparison, Configuration, MeasureUnit};
 
 use crate::section::Section;
 use crate::table::Value;
 
-/// The measures. What a row does not have is empty.
+/// The measures; unknown values are empty.
 #[must_use]
 pub fn measures(comparison: &Comparison) -> Section<'_> {
     let rows = comparison.measures.iter().flat_map(|measure| {
@@ -38,7 +38,7 @@ pub fn measures(comparison: &Comparison) -> Section<'_> {
         .done()
 }
 
-/// Every value of every run: one row per run and measure.
+/// The values of all runs: one row per run and measure.
 #[must_use]
 pub fn runs<'c>(configurations: &'c [Configuration], comparison: &'c Comparison) -> Section<'c> {
     let runs = configurations.iter().zip(&comparison.configurations).flat_map(|(configuration, summary)| {

@@ -1,11 +1,11 @@
-//! A firmware's time: stages, phases and every measured piece of work, one row each.
+//! The rows of a firmware report: stages, phases and measurements.
 
 use onoff_firmware_times::{FirmwareComparison, FirmwareReport};
 
 use crate::section::Section;
 use crate::table::Value;
 
-/// A row, with what is not known left empty.
+/// A row; unknown values are empty.
 #[derive(Clone, Copy, Default)]
 struct Row<'a> {
     kind: &'a str,
@@ -23,7 +23,7 @@ struct Row<'a> {
     apic: Option<i64>,
 }
 
-/// Everything that was measured.
+/// All stages, phases and measurements.
 #[must_use]
 pub fn measured(report: &FirmwareReport) -> Section<'_> {
     let mut rows: Vec<Row<'_>> = Vec::new();
@@ -95,7 +95,7 @@ pub fn measured(report: &FirmwareReport) -> Section<'_> {
         .done()
 }
 
-/// What changed between two boots.
+/// The changes between two boots.
 #[must_use]
 pub fn changes(comparison: &FirmwareComparison) -> Section<'_> {
     let kinds = [

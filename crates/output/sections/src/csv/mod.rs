@@ -1,4 +1,4 @@
-//! What is written as comma-separated values of results that are more than one table of rows.
+//! The CSV rows of reports that are not a single table.
 
 pub mod compare;
 pub mod firmware;

@@ -1,4 +1,4 @@
-//! Network boots: every stage, transfer and download, one row each.
+//! The rows of a network boot report: stages, transfers and downloads.
 
 use onoff_netboot::transfer::Outcome;
 use onoff_network::report::{FileTransfer, NetbootReport, NetworkBoot};
@@ -6,7 +6,7 @@ use onoff_network::report::{FileTransfer, NetbootReport, NetworkBoot};
 use crate::section::Section;
 use crate::table::Value;
 
-/// A row; what only a transfer has comes from that.
+/// A row; `transfer` has the columns that only transfers have.
 struct Row<'a> {
     client: String,
     kind: &'static str,
@@ -19,7 +19,7 @@ struct Row<'a> {
     transfer: Option<&'a FileTransfer>,
 }
 
-/// Stages, transfers and downloads of every boot. What a row does not have is empty.
+/// The stages, transfers and downloads of all boots; unknown values are empty.
 #[must_use]
 pub fn rows(report: &NetbootReport) -> Section<'_> {
     let of = |row: &Row<'_>, count: fn(&FileTransfer) -> u64| Value::of(row.transfer.map(count), Value::Count);

@@ -1,4 +1,4 @@
-//! Everything that took time in a shutdown or a sleep, one row each, whichever system it is of.
+//! The rows of a shutdown or sleep report on any system: everything that took time.
 
 use onoff_evidence::activity::Work;
 use onoff_transitions::linux::shutdown::LinuxShutdownReport;
@@ -11,7 +11,7 @@ use onoff_usage::units::{TimeOut, Unit};
 use crate::section::{Heading, Section};
 use crate::table::Value;
 
-/// A row, with what is not known left empty.
+/// A row; unknown values are empty.
 #[derive(Clone, Default)]
 struct Row<'a> {
     transition: u32,
@@ -53,7 +53,7 @@ impl<'a> Row<'a> {
     }
 }
 
-/// The rows with the columns of those names.
+/// A section with the given columns.
 fn section<'a>(name: &'static str, title: &'static str, rows: Vec<Row<'a>>, columns: &[&'static str]) -> Section<'a> {
     let mut section = Section::of(name, title, rows);
     for &name in columns {
@@ -77,7 +77,7 @@ fn section<'a>(name: &'static str, title: &'static str, rows: Vec<Row<'a>>, colu
     section.done()
 }
 
-/// A shutdown of Windows: phases, intervals, sessions, applications, services and steps, by start.
+/// A Windows shutdown: phases, intervals, sessions, applications, services and steps, by start.
 #[must_use]
 pub fn shutdown(report: &ShutdownReport) -> Section<'_> {
     let mut rows: Vec<Row<'_>> = report.phases.iter().map(Row::of_phase).collect();
@@ -122,7 +122,7 @@ pub fn shutdown(report: &ShutdownReport) -> Section<'_> {
     section("shutdown", "Shutdown", rows, &columns)
 }
 
-/// A shutdown of Linux: phases, units in the order of stopping, processes.
+/// A Linux shutdown: phases, units in stop order, processes.
 #[must_use]
 pub fn linux_shutdown(report: &LinuxShutdownReport) -> Section<'_> {
     let mut rows: Vec<Row<'_>> = report.phases.iter().map(Row::of_phase).collect();
@@ -145,10 +145,10 @@ pub fn linux_shutdown(report: &LinuxShutdownReport) -> Section<'_> {
     section("shutdown", "Shutdown", rows, &columns)
 }
 
-const OF_SLEEPS: [&str; 10] =
+const SLEEP_COLUMNS: [&str; 10] =
     ["transition", "kind", "phase", "what", "name", "driver", "pid", "start_ns", "end_ns", "duration_ns"];
 
-/// Sleeps of Windows: phases, applications, services, devices and drivers.
+/// Windows sleeps: phases, applications, services, devices and drivers.
 #[must_use]
 pub fn sleeps(report: &SuspendReport) -> Section<'_> {
     let mut rows = Vec::new();
@@ -159,7 +159,7 @@ pub fn sleeps(report: &SuspendReport) -> Section<'_> {
             (row.transition, row.kind) = (transition.number, transition.variant.as_str());
         }
     }
-    section("suspend", "Sleeps", rows, &OF_SLEEPS)
+    section("suspend", "Sleeps", rows, &SLEEP_COLUMNS)
 }
 
 fn of_sleep<'a>(transition: &'a PowerTransition, rows: &mut Vec<Row<'a>>) {
@@ -196,7 +196,7 @@ fn of_device<'a>(what: &'static str, device: &'a PowerDevice, rows: &mut Vec<Row
     }));
 }
 
-/// Sleeps of Linux: phases, then callbacks of devices.
+/// Linux sleeps: phases, then device callbacks.
 #[must_use]
 pub fn linux_sleeps(report: &LinuxSuspendReport) -> Section<'_> {
     let rows = report.transitions.iter().flat_map(|sleep| {
@@ -208,5 +208,5 @@ pub fn linux_sleeps(report: &LinuxSuspendReport) -> Section<'_> {
         let rows = sleep.phases.iter().map(phase_of_sleep).chain(callbacks);
         rows.map(|row| Row { transition: sleep.number, kind: sleep.variant.as_str(), ..row })
     });
-    section("suspend", "Sleeps", rows.collect(), &OF_SLEEPS)
+    section("suspend", "Sleeps", rows.collect(), &SLEEP_COLUMNS)
 }

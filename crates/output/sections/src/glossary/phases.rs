@@ -1,71 +1,68 @@
-//! What each phase is, for a person who meets it for the first time.
+//! The meaning of each phase.
 
 use super::Entry;
 
-/// Phases, under the names that reports print; those of Linux with their own names.
+/// Phases by display name.
 pub(super) const PHASES: &[Entry] = &[
     Entry::new(
         "firmware",
-        "Before any operating system: UEFI or BIOS tests and starts the hardware, then runs the loader. 'onoff firmware' divides it.",
+        "Before the operating system: UEFI or BIOS firmware tests and initializes the hardware, then runs the loader. See 'onoff firmware' for details.",
     ),
     Entry::new(
         "loader",
-        "The boot loader (bootmgfw, winload, GRUB, systemd-boot) finds the kernel, reads it into memory and starts it.",
+        "The boot loader (bootmgfw, winload, GRUB, systemd-boot) finds the kernel, loads it into memory and starts it.",
     ),
     Entry::new(
         "kernel",
-        "Of a Linux boot: the kernel starts processors, drivers and devices, until it runs the first program. Of a Linux shutdown: the kernel stops devices and turns the machine off or restarts it.",
+        "Linux boot: the kernel starts processors, drivers and devices until it runs the first program. Linux shutdown: the kernel stops devices and turns the machine off or restarts it.",
     ),
     Entry::new(
         "initrd",
-        "The initial file system of Linux: a small system in memory that finds, unlocks and mounts the real root.",
+        "Linux: the initramfs, a small system in memory that finds, unlocks and mounts the root file system.",
     ),
     Entry::new(
         "user space",
-        "Linux: systemd starts units until the default target is reached and no start job is left.",
+        "Linux: systemd starts units until the default target is reached and no start jobs are left.",
     )
     .also(&["user_space", "userspace"]),
     Entry::new(
         "PreSMSS",
-        "Windows: kernel and drivers start. From the kernel's start to the start of the first process, the session manager smss.exe. Drivers that do not return block the others here.",
+        "Windows: kernel and drivers start. From the start of the kernel to the start of the first process, the session manager smss.exe. Slow drivers block the others here.",
     ),
     Entry::new(
         "SMSSInit",
-        "Windows: the session manager starts. It opens the registry, starts the remaining drivers and subsystems, creates page files, and ends when winlogon.exe starts.",
+        "Windows: the session manager opens the registry, starts the remaining drivers and subsystems, and creates page files. Ends with the start of winlogon.exe.",
     ),
     Entry::new(
         "WinLogonInit",
-        "Windows: services start and somebody logs on. From the start of winlogon.exe to the start of the shell explorer.exe. Policy, scripts and services that others wait for cost most here. Time in which nobody typed a password is taken off.",
+        "Windows: services start and the user logs on. From the start of winlogon.exe to the start of the shell explorer.exe. The usual costs are Group Policy, scripts and services that others wait for. Waiting for the user to log on does not count.",
     ),
     Entry::new(
         "ExplorerInit",
-        "Windows: the shell starts. From the start of explorer.exe until the desktop is ready for use.",
+        "Windows: the shell starts. From the start of explorer.exe until the desktop is usable.",
     ),
     Entry::new(
         "PostBoot",
-        "Work after the desktop (Windows) or the default target (Linux) until the computer has settled: 10 s of idle time by xperf's rule. Only the work counts, not the idle time that ends it.",
+        "Work after the desktop (Windows) or the default target (Linux) until the computer is idle, by default for 10 s (the rule of xperf). Only the work counts, not the idle time that ends it.",
     ),
-    Entry::new("TraceTail", "What was recorded after the computer had settled. It belongs to no transition."),
+    Entry::new("TraceTail", "The rest of the recording after the computer was idle. Not part of any transition."),
     Entry::new(
         "UserSession",
-        "Windows shutdown: the applications of the users' sessions are asked to end, and ended by force after a time-out.",
+        "Windows shutdown: the applications in user sessions are notified, and terminated after a timeout.",
     ),
     Entry::new(
         "SystemSession",
-        "Windows shutdown: services stop. First those that asked to be notified before all others (pre-shutdown), then the rest, side by side.",
+        "Windows shutdown: services stop, first those registered for preshutdown notifications, then the rest in parallel.",
     ),
     Entry::new(
         "KernelShutdown",
-        "Windows shutdown: the kernel writes out the registry and file systems and stops the devices.",
+        "Windows shutdown: the kernel flushes the registry and the file systems and stops the devices.",
     ),
-    Entry::new(
-        "stop units",
-        "Linux shutdown: systemd stops its units, each at most as long as its TimeoutStopSec says.",
-    )
-    .also(&["stop_units"]),
-    Entry::new("sync", "Linux shutdown: systemd-shutdown takes over and writes out file systems.")
+    Entry::new("stop units", "Linux shutdown: systemd stops its units, waiting at most TimeoutStopSec for each.")
+        .also(&["stop_units"]),
+    Entry::new("sync", "Linux shutdown: systemd-shutdown takes over and syncs the file systems.")
         .also(&["last program starts, sync"]),
-    Entry::new("terminate remaining", "Linux shutdown: processes that still run get SIGTERM and are waited for.")
+    Entry::new("terminate remaining", "Linux shutdown: remaining processes get SIGTERM, and systemd waits for them.")
         .also(&["terminate_remaining", "SIGTERM to what still runs"]),
     Entry::new("kill remaining", "Linux shutdown: processes that ignored SIGTERM get SIGKILL.")
         .also(&["kill_remaining", "SIGKILL to what still runs"]),
@@ -77,67 +74,74 @@ pub(super) const PHASES: &[Entry] = &[
         .also(&["shutdown hooks"]),
     Entry::new("QueryApps", "Windows sleep (Vista and 7): applications are asked whether the system may sleep."),
     Entry::new("QueryServices", "Windows sleep (Vista and 7): services are asked whether the system may sleep."),
-    Entry::new("ShowUI", "Windows sleep: the screen shows that the system goes to sleep."),
-    Entry::new("SuspendApps", "Windows sleep: applications are notified one after the other; each has 2 s to respond."),
-    Entry::new("SuspendServices", "Windows sleep: services are notified one after the other."),
-    Entry::new("PrepareSleep", "Windows sleep: the preparation as a whole, on versions that record it so."),
-    Entry::new("Superfetch", "Windows sleep: the memory manager's prefetcher prepares memory for the resume."),
-    Entry::new("Winlogon", "Windows sleep: the logon process prepares, for example locks the screen."),
-    Entry::new("PreSleepCallbacks", "Windows sleep: callbacks of drivers before the devices are touched."),
+    Entry::new("ShowUI", "Windows sleep: the screen shows that the computer is going to sleep."),
+    Entry::new("SuspendApps", "Windows sleep: applications are notified in turn; each has 2 s to respond."),
+    Entry::new("SuspendServices", "Windows sleep: services are notified in turn."),
+    Entry::new("PrepareSleep", "Windows sleep: the whole preparation, on versions that record it as one phase."),
+    Entry::new("Superfetch", "Windows sleep: the prefetcher prepares memory for the resume."),
+    Entry::new(
+        "Winlogon",
+        "Windows sleep: the logon process prepares for the sleep, for example by locking the screen.",
+    ),
+    Entry::new("PreSleepCallbacks", "Windows sleep: driver callbacks before devices are suspended."),
     Entry::new("QueryDevices", "Windows sleep: devices are asked whether the system may sleep."),
-    Entry::new("FlushVolumes", "Windows sleep: volumes are written out."),
-    Entry::new("FlushAllPages", "Windows hibernation: modified pages are written out before the memory image is made."),
-    Entry::new("BuildNotifyList", "Windows sleep: the order in which devices are notified is worked out."),
-    Entry::new("SuspendDevices", "Windows sleep: drivers put their devices to sleep. The slowest one sets the end."),
+    Entry::new("FlushVolumes", "Windows sleep: volumes are flushed."),
+    Entry::new(
+        "FlushAllPages",
+        "Windows hibernation: modified pages are written to disk before the memory image is created.",
+    ),
+    Entry::new("BuildNotifyList", "Windows sleep: the order of device notifications is computed."),
+    Entry::new("SuspendDevices", "Windows sleep: drivers suspend their devices. The slowest one determines the end."),
     Entry::new("HiberWrite", "Windows hibernation: the memory image (hiberfil.sys) is written."),
     Entry::new("Asleep", "Windows: the computer sleeps or is off. Not part of the time to suspend or to resume."),
     Entry::new(
         "Standby",
-        "Modern standby of Windows (S0 low-power idle): the screen is off, the computer runs and idles.",
+        "Windows modern standby (S0 low-power idle): the screen is off, and the computer is on but idle.",
     ),
-    Entry::new("BiosInit", "Windows resume: the firmware on the way back, by the kernel's own account."),
+    Entry::new("BiosInit", "Windows resume: the firmware, by the kernel's own times."),
     Entry::new("BootManager", "Windows resume from a memory image: the boot manager."),
     Entry::new(
         "ResumeLoader",
-        "Windows resume from a memory image: winresume, without what it reads of the image, which counts to HiberRead.",
+        "Windows resume from a memory image: winresume, without its reads of the image, which count as HiberRead.",
     ),
-    Entry::new(
-        "HiberRead",
-        "Windows resume: the memory image is read from the disk, by the resume loader and by the kernel.",
-    ),
+    Entry::new("HiberRead", "Windows resume: the resume loader and the kernel read the memory image from disk."),
     Entry::new(
         "ResumeCritical",
-        "Windows resume: the part that the kernel counts as critical, devices waking, by its own account.",
+        "Windows resume: the part that the kernel counts as critical, including device power-up, by its own times.",
     ),
-    Entry::new("ResumeDevices", "Windows resume: drivers wake their devices."),
-    Entry::new("HideUI", "Windows resume: the screen comes back."),
+    Entry::new("ResumeDevices", "Windows resume: drivers power up their devices."),
+    Entry::new("HideUI", "Windows resume: the screen turns on again."),
     Entry::new("ResumeServices", "Windows resume: services are notified."),
     Entry::new("ResumeApps", "Windows resume: applications are notified."),
-    Entry::new("ZeroHiberFile", "Windows resume: the file of the memory image is overwritten with zeros."),
+    Entry::new("ZeroHiberFile", "Windows resume: the file with the memory image is overwritten with zeros."),
     Entry::new(
         "PostResume",
-        "Work after waking until the computer has settled. Only the work counts, not the idle time that ends it.",
+        "Work after the resume until the computer is idle. Only the work counts, not the idle time that ends it.",
     ),
-    Entry::new("sync file systems", "Linux sleep: file systems are written out before processes are frozen.")
+    Entry::new("sync file systems", "Linux sleep: file systems are synced before processes are frozen.")
         .also(&["sync_file_systems"]),
     Entry::new(
         "freeze processes",
-        "Linux sleep: processes are frozen; one that does not freeze in 20 s stops the sleep.",
+        "Linux sleep: processes are frozen; one that does not freeze within 20 s aborts the sleep.",
     )
     .also(&["freeze_processes"]),
-    Entry::new("create image", "Linux hibernation: memory is freed and the image is made.").also(&["create_image"]),
-    Entry::new("devices prepare", "Linux sleep: drivers' prepare callbacks; from here on no device gets new children.")
-        .also(&["devices_prepare"]),
-    Entry::new("devices suspend", "Linux sleep: drivers' suspend callbacks; devices stop their work.")
+    Entry::new("create image", "Linux hibernation: memory is freed and the memory image is created.")
+        .also(&["create_image"]),
+    Entry::new(
+        "devices prepare",
+        "Linux sleep: the prepare callbacks of drivers; from here on, no device gets new children.",
+    )
+    .also(&["devices_prepare"]),
+    Entry::new("devices suspend", "Linux sleep: the suspend callbacks of drivers; devices stop working.")
         .also(&["devices_suspend"]),
     Entry::new(
         "devices suspend late",
-        "Linux sleep: drivers' suspend_late callbacks, with runtime power management off.",
+        "Linux sleep: the suspend_late callbacks of drivers, with runtime power management off.",
     )
     .also(&["devices_suspend_late"]),
     Entry::new(
         "devices suspend noirq",
-        "Linux sleep: drivers' suspend_noirq callbacks, with the interrupts of devices off.",
+        "Linux sleep: the suspend_noirq callbacks of drivers, with device interrupts off.",
     )
     .also(&["devices_suspend_noirq", "noirq"]),
     Entry::new("processors off", "Linux sleep: all processors but one are stopped.").also(&["processors_off"]),
@@ -145,7 +149,7 @@ pub(super) const PHASES: &[Entry] = &[
         .also(&["system_core_off"]),
     Entry::new(
         "machine",
-        "Linux sleep: from the kernel's last step to its first one; the machine sleeps for most of it.",
+        "Linux sleep: from the last step of the kernel before the sleep to the first one after it; mostly time asleep.",
     ),
     Entry::new("write image", "Linux hibernation: the memory image is written to swap.").also(&["write_image"]),
     Entry::new("read image", "Linux resume from hibernation: the memory image is read.").also(&["read_image"]),
@@ -154,15 +158,15 @@ pub(super) const PHASES: &[Entry] = &[
     Entry::new("processors on", "Linux resume: the other processors start.").also(&["processors_on"]),
     Entry::new(
         "devices resume noirq",
-        "Linux resume: drivers' resume_noirq callbacks, with the interrupts of devices off.",
+        "Linux resume: the resume_noirq callbacks of drivers, with device interrupts off.",
     )
     .also(&["devices_resume_noirq"]),
-    Entry::new("devices resume early", "Linux resume: drivers' resume_early callbacks.")
+    Entry::new("devices resume early", "Linux resume: the resume_early callbacks of drivers.")
         .also(&["devices_resume_early"]),
-    Entry::new("devices resume", "Linux resume: drivers' resume callbacks; devices work again.")
+    Entry::new("devices resume", "Linux resume: the resume callbacks of drivers; devices work again.")
         .also(&["devices_resume"]),
-    Entry::new("devices complete", "Linux resume: drivers' complete callbacks; devices may get children again.")
+    Entry::new("devices complete", "Linux resume: the complete callbacks of drivers; devices can get children again.")
         .also(&["devices_complete"]),
-    Entry::new("resume console", "Linux resume: the console writes what it held back.").also(&["resume_console"]),
+    Entry::new("resume console", "Linux resume: the console writes its buffered output.").also(&["resume_console"]),
     Entry::new("thaw processes", "Linux resume: processes run again.").also(&["thaw_processes"]),
 ];

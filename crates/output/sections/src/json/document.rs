@@ -1,5 +1,5 @@
-//! A result as a JSON document. Its names are those of the result's type: the documented contract. Before them stands what every
-//! document has: which onoff wrote it, by which version of the contract, and of which recordings.
+//! Reports as JSON documents: a header with the versions of onoff and of the schema and with the recordings, then the fields of the
+//! report.
 
 use std::io::{self, Write};
 
@@ -38,12 +38,12 @@ use serde::Serialize;
 
 use super::escape::write_indented;
 
-/// The version of the contract: it grows when a name is removed, renamed or given another meaning, not when one is added.
+/// The version of the schema: it increases when a field is removed, renamed or changes its meaning, not when one is added.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// A result that is a document.
+/// A report that can be written as a document.
 pub trait Document: Serialize {
-    /// Which: the `document` of its header.
+    /// The value of `document` in the header.
     const NAME: &'static str;
 }
 
@@ -56,7 +56,7 @@ macro_rules! documents {
         /// The names of all documents.
         pub const DOCUMENTS: &[&str] = &[$($name),*];
 
-        /// The schema of each document, by its name; what they have in common is left in `generator`.
+        /// The schema of each document by name; common definitions stay in `generator`.
         #[cfg(feature = "schema")]
         pub fn schemas(generator: &mut schemars::SchemaGenerator) -> Vec<(&'static str, schemars::Schema)> {
             vec![$(($name, generator.subschema_for::<$of>())),*]
@@ -102,37 +102,37 @@ documents! {
     Summary => "summary",
 }
 
-/// What every document begins with.
+/// The header of every document.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DocumentHeader<'r> {
     /// Version of onoff that wrote the document.
     pub version: &'static str,
-    /// Version of the contract: it grows when a name is removed, renamed or given another meaning, not when one is added.
+    /// Version of the schema: it increases when a field is removed, renamed or changes its meaning, not when one is added.
     pub schema: u32,
-    /// Which document it is, e.g. `boot`.
+    /// Kind of document, e.g. `boot`.
     pub document: &'static str,
-    /// The recordings that it was made from; those of a kept baseline are not known any more.
+    /// Recordings the report is based on, without those of a saved baseline.
     pub recordings: &'r [Provenance],
 }
 
-/// A header with what follows it.
+/// The header, followed by the fields of the report.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-struct Whole<'r, D> {
+struct DocumentWithHeader<'r, D> {
     onoff: DocumentHeader<'r>,
     #[serde(flatten)]
     document: &'r D,
 }
 
-/// Writes the document made from `recordings`, indented, with a line end.
+/// Writes the document about `recordings`, indented, with a line end.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write<D: Document>(recordings: &[Provenance], document: &D, out: &mut dyn Write) -> io::Result<()> {
     let onoff =
         DocumentHeader { version: env!("CARGO_PKG_VERSION"), schema: SCHEMA_VERSION, document: D::NAME, recordings };
-    write_indented(&Whole { onoff, document }, out)?;
+    write_indented(&DocumentWithHeader { onoff, document }, out)?;
     writeln!(out)
 }
 
@@ -142,7 +142,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn each_document_has_a_name_of_its_own() {
+    fn document_names_are_unique() {
         let names: BTreeSet<&str> = DOCUMENTS.iter().copied().collect();
         assert_eq!(names.len(), DOCUMENTS.len());
     }

@@ -1,5 +1,5 @@
-//! JSON whose texts are harmless where they are shown: serde_json escapes what the format demands, this also what a terminal
-//! obeys and what reorders what is read. For a reader of JSON the texts are the same.
+//! JSON with strings that are safe to display: in addition to what JSON requires, it escapes control characters and bidirectional
+//! overrides. Parsers read the same strings.
 
 use std::io::{self, Write};
 
@@ -11,7 +11,7 @@ use crate::terminal::printable::is_unprintable;
 /// Writes `value` on one line.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write_compact<T: Serialize + ?Sized>(value: &T, out: &mut dyn Write) -> io::Result<()> {
     value.serialize(&mut Serializer::with_formatter(out, Escaping(CompactFormatter))).map_err(io::Error::from)
 }
@@ -19,24 +19,24 @@ pub fn write_compact<T: Serialize + ?Sized>(value: &T, out: &mut dyn Write) -> i
 /// Writes `value` indented.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write_indented<T: Serialize + ?Sized>(value: &T, out: &mut dyn Write) -> io::Result<()> {
     value.serialize(&mut Serializer::with_formatter(out, Escaping(PrettyFormatter::new()))).map_err(io::Error::from)
 }
 
-/// A formatter that escapes more.
+/// A formatter that also escapes unprintable characters.
 struct Escaping<F>(F);
 
 impl<F: Formatter> Formatter for Escaping<F> {
     fn write_string_fragment<W: ?Sized + Write>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
-        // Nearly every text is plain, which is quickly told.
+        // Fast path: almost every text is plain ASCII.
         if fragment.is_ascii() && !fragment.contains('\u{7f}') {
             return writer.write_all(fragment.as_bytes());
         }
         let mut rest = fragment;
         while let Some((at, character)) = rest.char_indices().find(|&(_, character)| is_unprintable(character)) {
             let (before, after) = rest.split_at(at);
-            // All of them lie in the basic plane: one unit of UTF-16 each.
+            // All of them are in the Basic Multilingual Plane: one UTF-16 unit each.
             write!(writer, "{before}\\u{:04x}", u32::from(character))?;
             rest = after.get(character.len_utf8()..).unwrap_or_default();
         }
@@ -91,8 +91,8 @@ mod tests {
     }
 
     #[test]
-    fn what_a_terminal_obeys_or_reorders_is_escaped_and_read_back_the_same() {
-        // A C1 control sequence introducer, DEL, an override of direction, the Arabic letter mark.
+    fn escapes_unprintable_characters_losslessly() {
+        // A C1 control sequence introducer, DEL, a directional override, the Arabic letter mark.
         for (text, written) in [
             ("\u{9b}31m", "\"\\u009b31m\""),
             ("a\u{7f}b", "\"a\\u007fb\""),
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_look_as_serde_json_makes_them() {
+    fn matches_layout_of_serde_json() {
         let value = serde_json::json!({"a": [1, {"b": null}, []], "c": {}, "d": "x"});
         let mut out = Vec::new();
         write_indented(&value, &mut out).unwrap();

@@ -1,28 +1,28 @@
-//! An event as one line of JSON.
+//! Events as JSON Lines.
 //!
-//! Numbers that are read in hexadecimal (addresses, flags, codes, keywords) are texts such as `"0xffff8000deadbeef"`:
-//! many readers of JSON hold numbers as floating point and would lose their low bits.
+//! Hexadecimal numbers (addresses, flags, codes, keywords) are strings such as `"0xffff8000deadbeef"`: many JSON parsers use floating
+//! point and would lose the low bits.
 //!
-//! A recording has tens of millions of events, so a line is put together from bytes: what all events of a kind begin with is written once
-//! and copied.
+//! A recording has tens of millions of events, so lines are assembled from bytes, and the common prefix of all events of a kind is
+//! cached.
 
 use onoff_trace::{Derived, DescribedEvent, EventOrigin, Field, FieldValue};
 
 use super::escape::write_compact;
 
-/// Kinds of event whose beginning is kept; a power of two.
-const KEPT_KINDS: usize = 64;
+/// Number of cached prefixes; a power of two.
+const CACHED_KINDS: usize = 64;
 
-/// Writes events, each as a line.
+/// Writes one line per event.
 #[derive(Clone, Debug)]
 pub struct EventLines {
-    /// What lines of a kind have in common, by a hash of the kind: who needs the place of another takes it.
+    /// Cached prefixes by a hash of the kind; a collision replaces the entry.
     kinds: Vec<Option<Kind>>,
 }
 
 impl Default for EventLines {
     fn default() -> Self {
-        Self { kinds: vec![None; KEPT_KINDS] }
+        Self { kinds: vec![None; CACHED_KINDS] }
     }
 }
 
@@ -58,11 +58,11 @@ impl EventLines {
         line.extend_from_slice(b"}\n");
     }
 
-    /// Appends what all events of the kind have in common.
+    /// Appends the common prefix of all events of the kind.
     fn kind(&mut self, event: &DescribedEvent<'_>, line: &mut Vec<u8>) {
         let hash =
             usize::from(event.id) ^ usize::from(event.version) << 3 ^ usize::from(event.provider.len() as u8) << 1;
-        let Some(place) = self.kinds.get_mut(hash % KEPT_KINDS) else { return };
+        let Some(place) = self.kinds.get_mut(hash % CACHED_KINDS) else { return };
         match place {
             Some(kind) if kind.is_of(event) => line.extend_from_slice(&kind.written),
             _ => line.extend_from_slice(&place.insert(Kind::of(event)).written),
@@ -70,7 +70,7 @@ impl EventLines {
     }
 }
 
-/// The beginning of the lines of a kind of event, and what it was written from.
+/// The cached prefix of a kind of event, and the values it was made from.
 #[derive(Clone, Debug)]
 struct Kind {
     numbers: (EventOrigin, u16, u16, u8, u8, u64),
@@ -78,7 +78,7 @@ struct Kind {
     written: Vec<u8>,
 }
 
-/// What a kind is told by, beside its names.
+/// The numbers that identify a kind, together with its texts.
 const fn numbers(event: &DescribedEvent<'_>) -> (EventOrigin, u16, u16, u8, u8, u64) {
     (event.origin, event.id, event.version, event.opcode, event.level, event.keyword)
 }
@@ -89,7 +89,7 @@ const fn texts<'a>(event: &DescribedEvent<'a>) -> [&'a str; 5] {
 
 impl Kind {
     fn is_of(&self, event: &DescribedEvent<'_>) -> bool {
-        self.numbers == numbers(event) && self.texts.iter().zip(texts(event)).all(|(kept, text)| **kept == *text)
+        self.numbers == numbers(event) && self.texts.iter().zip(texts(event)).all(|(cached, text)| **cached == *text)
     }
 
     fn of(event: &DescribedEvent<'_>) -> Self {
@@ -144,7 +144,7 @@ fn value(value: &FieldValue<'_>, line: &mut Vec<u8>) {
         FieldValue::Signed(number) => signed(*number, line),
         FieldValue::Unsigned(number) => unsigned(*number, line),
         FieldValue::Hexadecimal(number, digits) => hexadecimal(*number, usize::from(*digits), line),
-        // Writing into memory cannot fail.
+        // Writing to memory cannot fail.
         FieldValue::Float(number) => drop(write_compact(number, line)),
         FieldValue::Text(value) | FieldValue::Form(value) => text(value, line),
         FieldValue::List(values) => list(values.iter(), line, |one, line| self::value(one, line)),
@@ -221,11 +221,11 @@ fn key(name: &str, line: &mut Vec<u8>) {
     line.push(b':');
 }
 
-/// A text between quotes. Nearly every text is plain, which is quickly told.
+/// Appends a quoted text, with a fast path for plain ASCII.
 fn text(value: &str, line: &mut Vec<u8>) {
     let is_special = |byte: u8| byte.wrapping_sub(b' ') > b'~' - b' ' || byte == b'"' || byte == b'\\';
     if value.bytes().fold(false, |any, byte| any | is_special(byte)) {
-        // Writing into memory cannot fail.
+        // Writing to memory cannot fail.
         let _ = write_compact(value, line);
         return;
     }
@@ -234,17 +234,17 @@ fn text(value: &str, line: &mut Vec<u8>) {
     line.push(b'"');
 }
 
-/// A text of `0x` and at least `least` hexadecimal digits.
-fn hexadecimal(number: u64, least: usize, line: &mut Vec<u8>) {
+/// Appends a quoted `0x` number with at least `min_digits` digits.
+fn hexadecimal(number: u64, min_digits: usize, line: &mut Vec<u8>) {
     let digits = hexadecimal_digits(number);
-    let needed = ((u64::BITS - number.leading_zeros()).div_ceil(4) as usize).max(least).max(1);
+    let needed = ((u64::BITS - number.leading_zeros()).div_ceil(4) as usize).max(min_digits).max(1);
     line.extend_from_slice(b"\"0x");
     line.resize(line.len() + needed.saturating_sub(digits.len()), b'0');
     line.extend_from_slice(digits.get(digits.len().saturating_sub(needed)..).unwrap_or(&digits));
     line.push(b'"');
 }
 
-/// All sixteen digits at once: each nibble is a byte, to which `0` is added, and what lies between `9` and `a` where it is above 9.
+/// All sixteen digits at once: each nibble becomes a byte, plus `0`, plus the gap between `9` and `a` for values above 9.
 const fn hexadecimal_digits(number: u64) -> [u8; 16] {
     const LOW_NIBBLES: u128 = 0x0f0f_0f0f_0f0f_0f0f_0f0f_0f0f_0f0f_0f0f;
     const ONES: u128 = 0x0101_0101_0101_0101_0101_0101_0101_0101;
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_and_texts_are_those_of_the_formatter() {
+    fn formats_values_like_serde_json() {
         for number in (0..64).flat_map(|bit| [1u64 << bit, (1 << bit) - 1, 0x9abc_def0_1234_5678 >> bit]) {
             for digits in [1, 4, 8, 16, 20] {
                 let expected = format!("\"{number:#0width$x}\"", width = digits + 2);
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_json_with_every_kind_of_value() {
+    fn writes_every_kind_of_value() {
         let field = |name: &'static str, value| Field { name: Cow::Borrowed(name), value };
         let fields = [
             field("nothing", FieldValue::Null),
@@ -343,7 +343,7 @@ mod tests {
         );
         let mut lines = EventLines::default();
         assert_eq!(written(|line| lines.append(&event, line)), expected);
-        // Another kind in the same place, by its name or by its level alone, and the first one again.
+        // Another kind in the same cache entry, different only in name or level, then the first one again.
         for (name, level, logged) in [("Other", 0, EventOrigin::Ftrace), ("CSwitch", 4, EventOrigin::LogLine)] {
             let other = DescribedEvent {
                 name,

@@ -1,4 +1,4 @@
-//! Processor time.
+//! The list of CPU time.
 
 use std::io::{self, Write};
 
@@ -29,7 +29,7 @@ impl TableReport for CpuList {
                 new("tid", "thread", Kind::Id, |row| Value::id(row.tid)),
                 new("thread_name", "name", Kind::Name, |row| Value::text(&row.thread_name)).wide(24),
                 new("service", "service", Kind::Name, |row| Value::text(&row.service)).wide(24),
-                new("start_module", "begins in", Kind::Name, |row| Value::text(&row.start_module)).wide(24),
+                new("start_module", "start module", Kind::Name, |row| Value::text(&row.start_module)).wide(24),
             ]);
         }
         if by(CpuGroup::Module) {
@@ -42,15 +42,17 @@ impl TableReport for CpuList {
             columns.push(new("processor", "processor", Kind::Id, |row| Value::id(row.processor)));
         }
         columns.extend([
-            new("cpu_ns", "cpu", Kind::Quantity, |row| Value::Duration(row.cpu_ns)),
+            new("cpu_ns", "CPU", Kind::Quantity, |row| Value::Duration(row.cpu_ns)),
             new("percent", "share", Kind::Quantity, |row| Value::Percent(row.percent)),
             new("interrupted_ns", "in interrupts", Kind::Quantity, |row| {
                 Value::of(row.interrupted_ns, Value::Duration)
             }),
-            new("switches", "switched in", Kind::Quantity, |row| Value::of(row.switches, Value::Count)),
+            new("switches", "switches in", Kind::Quantity, |row| Value::of(row.switches, Value::Count)),
             new("samples", "samples", Kind::Quantity, |row| Value::of(row.samples, Value::Count)),
-            new("ready_ns", "ready, waiting", Kind::Quantity, |row| Value::of(row.ready_ns, Value::Duration)),
-            new("ready_longest_ns", "longest", Kind::Quantity, |row| Value::of(row.ready_longest_ns, Value::Duration)),
+            new("ready_ns", "ready", Kind::Quantity, |row| Value::of(row.ready_ns, Value::Duration)),
+            new("ready_longest_ns", "longest ready", Kind::Quantity, |row| {
+                Value::of(row.ready_longest_ns, Value::Duration)
+            }),
             new("ready_waits", "", Kind::Quantity, |row| Value::of(row.ready_waits, Value::Count)),
         ]);
         columns
@@ -67,19 +69,16 @@ impl TableReport for CpuList {
     fn nothing(&self) -> String {
         match self.cpu.source {
             CpuSource::None => format!(
-                "nothing tells who ran; missing: {}",
-                self.missing.iter().map(|&records| lacked(records)).collect::<Vec<_>>().join("; ")
+                "no CPU usage in this recording; not recorded: {}",
+                self.missing.iter().map(|&records| missing_records(records)).collect::<Vec<_>>().join("; ")
             ),
-            _ if self.cpu.busy_ns == 0 => "no thread ran in that range, as far as it was recorded".to_owned(),
-            _ => format!(
-                "no such thread ran in that range; threads of other processes ran for {}",
-                duration(self.cpu.busy_ns)
-            ),
+            _ if self.cpu.busy_ns == 0 => "no thread ran in that range, as far as recorded".to_owned(),
+            _ => format!("no matching thread ran in that range; other threads ran for {}", duration(self.cpu.busy_ns)),
         }
     }
 
     fn write_before(&self, _: usize, out: &mut dyn Write) -> io::Result<()> {
-        let answer = format!("Processors {} busy", percent(share(self.cpu.busy_ns, self.cpu.capacity_ns)));
+        let answer = format!("CPU {} busy", percent(share(self.cpu.busy_ns, self.cpu.capacity_ns)));
         headline(&answer, self.range, out)?;
         processors_line(&self.cpu, out)?;
         if let Some(ns) = self.interrupts_ns {
@@ -91,21 +90,21 @@ impl TableReport for CpuList {
 
     fn write_after(&self, out: &mut dyn Write) -> io::Result<()> {
         for &records in &self.missing {
-            writeln!(out, "  {QUIET}Not recorded: {}.{QUIET:#}", lacked(records))?;
+            writeln!(out, "  {QUIET}Not recorded: {}.{QUIET:#}", missing_records(records))?;
         }
         write_losses(&self.touched_by, &self.losses, out)
     }
 }
 
-/// Records that were not there, and what they would have said of the processors.
-fn lacked(records: MissingRecords) -> &'static str {
+/// Missing records, and what they are needed for.
+fn missing_records(records: MissingRecords) -> &'static str {
     match records {
-        MissingRecords::ProfileSamples => "profile samples: they tell the module",
-        MissingRecords::SwitchesOrSamples => "context switches or profile samples: they tell who ran",
-        MissingRecords::ContextSwitches => "context switches: they tell exactly who ran",
-        MissingRecords::ModuleLoads => "module loads: they tell whose code an address is",
-        MissingRecords::ReadyThreads => "ready threads: they tell who waited for a processor",
-        MissingRecords::Interrupts => "interrupts and DPCs: they tell what they took of it",
+        MissingRecords::ProfileSamples => "profile samples (needed for CPU time by module)",
+        MissingRecords::SwitchesOrSamples => "context switches or profile samples (needed for CPU time)",
+        MissingRecords::ContextSwitches => "context switches (needed for exact CPU time)",
+        MissingRecords::ModuleLoads => "module loads (needed to map addresses to modules)",
+        MissingRecords::ReadyThreads => "ready threads (needed for time spent waiting for a CPU)",
+        MissingRecords::Interrupts => "interrupts and DPCs (needed for their share of CPU time)",
         other => other.as_str(),
     }
 }

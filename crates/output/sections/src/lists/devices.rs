@@ -1,4 +1,4 @@
-//! Devices and drivers.
+//! The list of device and driver operations.
 
 use std::io::{self, Write};
 
@@ -18,8 +18,8 @@ impl TableReport for DeviceList {
             new("driver", "driver", Kind::Name, |row| Value::text(&row.driver)).wide(28),
             new("device", "device", Kind::Name, |row| Value::text(&row.device)).wide(44),
             new("kind", "operation", Kind::Name, |row| Value::text(row.details.kind.as_str())),
-            new("start_ns", "begins", Kind::Time, |row| Value::Time(row.start_ns)),
-            new("duration_ns", "took", Kind::Quantity, |row| Value::of(row.duration_ns, Value::Duration)),
+            new("start_ns", "start", Kind::Time, |row| Value::Time(row.start_ns)),
+            new("duration_ns", "duration", Kind::Quantity, |row| Value::of(row.duration_ns, Value::Duration)),
             new("pre_pend_ns", "until pending", Kind::Quantity, |row| {
                 Value::of(row.details.pre_pend_ns, Value::Duration)
             }),
@@ -46,17 +46,14 @@ impl TableReport for DeviceList {
 
     fn nothing_on_linux(&self) -> Option<&'static str> {
         (self.recorded == 0).then_some(
-            "no work on devices was recorded; record the trace events initcall:* and module:*, or the kernel's log with initcall_debug",
+            "no device operations were recorded; record the trace events initcall:* and module:*, or the kernel log with initcall_debug",
         )
     }
 
     fn nothing(&self) -> String {
         match self.recorded {
-            0 => "no work on devices was recorded; record the provider Microsoft-Windows-Kernel-PnP".to_owned(),
-            recorded => format!(
-                "none of the recording's {} on devices and drivers was under way in that range",
-                counted(recorded, "operation")
-            ),
+            0 => "no device operations were recorded; record the provider Microsoft-Windows-Kernel-PnP".to_owned(),
+            recorded => format!("no device or driver operation in that range (the recording has {})", count(recorded)),
         }
     }
 
@@ -74,7 +71,7 @@ impl TableReport for DeviceList {
     }
 }
 
-/// From "pending" to the end; nothing for work that was not pended.
+/// The time from STATUS_PENDING to the end; nothing for operations that did not pend.
 fn pended(row: &Device) -> Value<'_> {
     Value::of(row.details.pend_ns.zip(row.end_ns), |(pend, end)| Value::Duration(end.saturating_sub(pend).max(0)))
 }

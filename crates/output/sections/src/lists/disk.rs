@@ -1,4 +1,4 @@
-//! Requests to disks.
+//! The list of disk requests.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use super::grouped::{self, Grouped};
 use super::{headline, write_losses};
 use crate::section::{self, Heading, Section};
 use crate::table::{Column, Kind, TableReport, Value};
-use crate::terminal::quantity::{counted, duration, share, size};
+use crate::terminal::quantity::{count, counted, duration, share, size};
 
 impl Grouped for DiskGroup {
     fn shared(&self) -> &Shared {
@@ -58,22 +58,20 @@ impl TableReport for DiskReport {
     }
 
     fn nothing_on_linux(&self) -> Option<&'static str> {
-        (self.recorded == 0).then_some("the recording holds no disk requests; the trace events of block:* record them")
+        (self.recorded == 0).then_some("no disk requests were recorded; record the trace events block:*")
     }
 
     fn nothing(&self) -> String {
         match self.recorded {
-            0 => "the recording holds no disk requests; recorders take them with the kernel flags DISK_IO and \
-                  DISK_IO_INIT"
-                .to_owned(),
-            recorded => format!("none of the recording's {} matches in that range", counted(recorded, "disk request")),
+            0 => "no disk requests were recorded; record the kernel flags DISK_IO and DISK_IO_INIT".to_owned(),
+            recorded => format!("no disk request matches (the recording has {})", count(recorded)),
         }
     }
 
     fn write_before(&self, _rows: usize, out: &mut dyn Write) -> io::Result<()> {
         let total = &self.total;
         let answer = format!(
-            "{}, {}, {} of disk service",
+            "{}, {}, {} of service time",
             counted(total.requests, "disk request"),
             size(total.bytes),
             duration(total.service_ns)
@@ -87,7 +85,7 @@ impl TableReport for DiskReport {
     }
 }
 
-/// The disks themselves, whoever used them.
+/// The total activity of each disk.
 fn disks(disks: &[DiskActivity]) -> Section<'_> {
     let busy = |disk: &DiskActivity| share(disk.busy_ns, disk.busy_ns.saturating_add(disk.idle_ns));
     let (bytes, count) = (Value::Bytes, Value::Count);
@@ -99,9 +97,7 @@ fn disks(disks: &[DiskActivity]) -> Section<'_> {
         .quantity("idle_ns", "idle", |disk| Value::Duration(disk.idle_ns))
         .column(Heading::quantity("read_bytes", "read").sparse(), move |disk| bytes(disk.operations.read.bytes))
         .column(Heading::quantity("reads", "reads").sparse(), move |disk| count(disk.operations.read.operations))
-        .column(Heading::quantity("read_ahead_bytes", "of it read ahead").sparse(), move |disk| {
-            bytes(disk.read_ahead.bytes)
-        })
+        .column(Heading::quantity("read_ahead_bytes", "read ahead").sparse(), move |disk| bytes(disk.read_ahead.bytes))
         .column(Heading::quantity("write_bytes", "written").sparse(), move |disk| bytes(disk.operations.write.bytes))
         .column(Heading::quantity("writes", "writes").sparse(), move |disk| count(disk.operations.write.operations))
         .column(Heading::quantity("flushes", "flushes").sparse(), move |disk| count(disk.operations.flush.operations))

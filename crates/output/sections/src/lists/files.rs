@@ -1,4 +1,4 @@
-//! File operations.
+//! The list of file operations.
 
 use std::io::{self, Write};
 
@@ -12,8 +12,8 @@ use crate::table::{Column, Kind, TableReport, Value};
 use crate::terminal::quantity::{count, counted, duration, size};
 use crate::terminal::style::QUIET;
 
-/// Flushes listed in text; other formats hold all of them.
-const FLUSHES: usize = 10;
+/// Maximum number of flushes in text.
+const MAX_FLUSHES: usize = 10;
 
 impl Grouped for FileGroup {
     fn shared(&self) -> &Shared {
@@ -60,24 +60,18 @@ impl TableReport for FileReport {
     }
 
     fn nothing_on_linux(&self) -> Option<&'static str> {
-        (true).then_some(
-            "file operations are read from recordings of Windows only; 'onoff disk' shows what reached the disks",
-        )
+        (true).then_some("file operations are only read from Windows recordings; 'onoff disk' shows disk requests")
     }
 
     fn nothing(&self) -> String {
         match (self.recorded, self.disk_alone.operations()) {
-            (0, 0) => "the recording holds no file operations; recorders take them with the kernel flags FILE_IO and \
-                       FILE_IO_INIT"
-                .to_owned(),
+            (0, 0) => "no file operations were recorded; record the kernel flags FILE_IO and FILE_IO_INIT".to_owned(),
             (0, requests) => format!(
-                "the recording holds no file operations, which recorders take with the kernel flags FILE_IO and \
-                 FILE_IO_INIT; it holds {}, which 'onoff disk' shows",
+                "no file operations were recorded; record the kernel flags FILE_IO and FILE_IO_INIT, or use 'onoff disk' to list \
+                 the {}",
                 counted(requests, "disk request")
             ),
-            (recorded, _) => {
-                format!("none of the recording's {} matches in that range", counted(recorded, "file operation"))
-            }
+            (recorded, _) => format!("no file operation matches (the recording has {})", count(recorded)),
         }
     }
 
@@ -103,7 +97,7 @@ impl TableReport for FileReport {
         if alone.operations() > 0 {
             writeln!(
                 out,
-                "  {QUIET}not in these rows: {}, {}, {} of service, for paging, read-ahead or writing back{QUIET:#}",
+                "  {QUIET}Not in these rows: {}, {}, {} of service time for paging, read-ahead and write-back{QUIET:#}",
                 counted(alone.operations(), "disk request"),
                 size(alone.bytes()),
                 duration(alone.service_ns())
@@ -114,15 +108,15 @@ impl TableReport for FileReport {
     }
 }
 
-/// The flushes that took longest. Who flushes waits for the device, and so does who comes after.
+/// Writes the longest flushes: the caller and later requests wait for the device.
 fn write_flushes(flushes: &[FileFlush], out: &mut dyn Write) -> io::Result<()> {
     if flushes.is_empty() {
         return Ok(());
     }
     let mut longest: Vec<&FileFlush> = flushes.iter().collect();
     longest.sort_by_key(|flush| std::cmp::Reverse(flush.duration_ns));
-    let note = if longest.len() > FLUSHES {
-        format!("the longest {FLUSHES} of {}", count(longest.len() as u64))
+    let note = if longest.len() > MAX_FLUSHES {
+        format!("longest {MAX_FLUSHES} of {}", count(longest.len() as u64))
     } else {
         "longest first".to_owned()
     };
@@ -134,12 +128,12 @@ fn write_flushes(flushes: &[FileFlush], out: &mut dyn Write) -> io::Result<()> {
     };
     let section = Section::of("flushes", "Flushes", longest)
         .note(note)
-        .top(FLUSHES)
-        .time("start_ns", "at", |flush| Value::Time(flush.start_ns))
-        .quantity("duration_ns", "took", |flush| Cell::duration_or_dash(flush.duration_ns))
+        .top(MAX_FLUSHES)
+        .time("start_ns", "start", |flush| Value::Time(flush.start_ns))
+        .quantity("duration_ns", "duration", |flush| Cell::duration_or_dash(flush.duration_ns))
         .name("process", "process", 28, process)
         .name("path", "path", 64, |flush| Value::text(flush.path.as_str()))
-        .column(Heading::quantity("disk_flushes", "of the device").sparse(), |flush| Value::Count(flush.disk_flushes))
+        .column(Heading::quantity("disk_flushes", "device flushes").sparse(), |flush| Value::Count(flush.disk_flushes))
         .quantity("disk_service_ns", "disk service", |flush| match flush.disk_flushes {
             0 => Value::Nothing,
             _ => Value::Duration(flush.disk_service_ns),

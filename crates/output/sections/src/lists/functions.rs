@@ -1,4 +1,4 @@
-//! In which functions the time went.
+//! The list of functions by time.
 
 use std::io::{self, Write};
 
@@ -12,7 +12,7 @@ use crate::terminal::printable::printable;
 use crate::terminal::quantity::{counted, duration, percent, share};
 use crate::terminal::style::QUIET;
 
-/// Missing symbols that text names; JSON names all.
+/// Maximum number of files with missing symbols in text.
 const MAX_SYMBOLS_NAMED: usize = 5;
 
 impl TableReport for FunctionList {
@@ -29,7 +29,7 @@ impl TableReport for FunctionList {
             ]);
         }
         if by(CodeGroup::Stack) {
-            // Innermost first: the end of a long stack is what fits.
+            // Innermost first, because long stacks are cut off at the end.
             columns.push(
                 new("stack", "call stack, innermost function first", Kind::Name, |row| {
                     let frames: Vec<String> = row.stack.iter().rev().map(CodeFrame::label).collect();
@@ -48,9 +48,9 @@ impl TableReport for FunctionList {
             }
         }
         columns.extend([
-            new("own_ns", "in it", Kind::Quantity, |row| Value::Duration(row.own_ns)),
+            new("own_ns", "self", Kind::Quantity, |row| Value::Duration(row.own_ns)),
             new("percent", "share", Kind::Quantity, |row| Value::Percent(row.percent)),
-            new("inclusive_ns", "with its calls", Kind::Quantity, |row| Value::of(row.inclusive_ns, Value::Duration)),
+            new("inclusive_ns", "inclusive", Kind::Quantity, |row| Value::of(row.inclusive_ns, Value::Duration)),
         ]);
         let count = |title| new("count", title, Kind::Quantity, |row| Value::Count(row.count));
         columns.push(count(events(self.of).1));
@@ -71,25 +71,25 @@ impl TableReport for FunctionList {
     fn nothing(&self) -> String {
         match self.missing.first() {
             Some(&records) if self.rows.is_empty() && (records == MissingRecords::CallStacks || self.count == 0) => {
-                format!("not recorded: {}", lacked(records))
+                format!("not recorded: {}", missing_records(records))
             }
-            _ => format!("no {} of such a process in that range", events(self.of).0),
+            _ => format!("no {} of a matching process in that range", events(self.of).0),
         }
     }
 
     fn nothing_on_linux(&self) -> Option<&'static str> {
         Some(match self.missing.first()? {
             MissingRecords::ProfileSamples => {
-                "Linux's tracer takes no samples; '--of waits' shows with which call stacks threads waited, 'onoff cpu' who used the processors"
+                "the Linux tracer takes no samples; '--of waits' shows the call stacks of waits, 'onoff cpu' shows CPU usage"
             }
-            MissingRecords::HardFaults => "traces of Linux do not say which page faults had to be read from a disk",
+            MissingRecords::HardFaults => "Linux traces do not show which page faults caused disk reads",
             MissingRecords::ContextSwitches => "not recorded: context switches (event sched:sched_switch)",
             MissingRecords::DiskRequests => {
                 "not recorded: disk requests (events block:block_rq_issue and block:block_rq_complete)"
             }
             MissingRecords::CallStacks => {
-                "not recorded: call stacks, which the tracer's options 'stacktrace' and 'userstacktrace' add to each event; they are read from \
-                 the file of trace-cmd, which has their addresses"
+                "not recorded: call stacks; turn on the tracer options 'stacktrace' and 'userstacktrace', and record with trace-cmd, whose \
+                 files have the addresses"
             }
             _ => return None,
         })
@@ -97,13 +97,13 @@ impl TableReport for FunctionList {
 
     fn write_before(&self, _: usize, out: &mut dyn Write) -> io::Result<()> {
         let what = match self.of {
-            TimeOf::Samples => "on processors",
-            TimeOf::Waits => "off processors",
+            TimeOf::Samples => "on CPU",
+            TimeOf::Waits => "off CPU",
             TimeOf::DiskRequests => "of disk requests",
             TimeOf::HardFaults => "of hard faults",
         };
         headline(
-            &format!("{} {what}, by {}", duration(self.total_ns), counted(self.count, events(self.of).0)),
+            &format!("{} {what}, {}", duration(self.total_ns), counted(self.count, events(self.of).0)),
             self.range,
             out,
         )?;
@@ -116,7 +116,7 @@ impl TableReport for FunctionList {
 
     fn write_after(&self, out: &mut dyn Write) -> io::Result<()> {
         for &records in &self.missing {
-            writeln!(out, "  {QUIET}Not recorded: {}.{QUIET:#}", lacked(records))?;
+            writeln!(out, "  {QUIET}Not recorded: {}.{QUIET:#}", missing_records(records))?;
         }
         let named = self
             .rows
@@ -129,7 +129,7 @@ impl TableReport for FunctionList {
         if more > 0 {
             writeln!(
                 out,
-                "  {QUIET}No symbols of {}; '--format json' names all.{QUIET:#}",
+                "  {QUIET}No symbols for {}; use '--format json' to list all.{QUIET:#}",
                 counted(more, "more file")
             )?;
         } else if !self.by.contains(&CodeGroup::Module)
@@ -137,16 +137,13 @@ impl TableReport for FunctionList {
             && !named
             && !self.rows.is_empty()
         {
-            writeln!(
-                out,
-                "  {QUIET}Functions have no names: '--symbols PATH' says where PDB or ELF files are.{QUIET:#}"
-            )?;
+            writeln!(out, "  {QUIET}No function names; use '--symbols PATH' to load PDB or ELF files.{QUIET:#}")?;
         }
         write_losses(&self.touched_by, &self.losses, out)
     }
 }
 
-/// One of the events, and the title of their number.
+/// The name of one event, and the title of their count.
 const fn events(of: TimeOf) -> (&'static str, &'static str) {
     match of {
         TimeOf::Samples => ("sample", "samples"),
@@ -156,15 +153,15 @@ const fn events(of: TimeOf) -> (&'static str, &'static str) {
     }
 }
 
-/// Records that were not there, and what they would have said.
-fn lacked(records: MissingRecords) -> &'static str {
+/// Missing records, with the kernel flags that record them.
+fn missing_records(records: MissingRecords) -> &'static str {
     match records {
-        MissingRecords::ProfileSamples => "profile samples (kernel flag PROFILE): they say where processors were",
-        MissingRecords::ContextSwitches => "context switches (kernel flag CSWITCH): they say when threads waited",
+        MissingRecords::ProfileSamples => "profile samples (kernel flag PROFILE)",
+        MissingRecords::ContextSwitches => "context switches (kernel flag CSWITCH)",
         MissingRecords::DiskRequests => "disk requests (kernel flags DISK_IO and DISK_IO_INIT)",
         MissingRecords::HardFaults => "hard faults (kernel flag HARD_FAULTS)",
-        MissingRecords::CallStacks => "call stacks of these events ('-stackwalk' of xperf): they say who called",
-        MissingRecords::ModuleLoads => "module loads (kernel flag LOADER): they say whose code an address is",
+        MissingRecords::CallStacks => "call stacks of these events (option '-stackwalk' of xperf)",
+        MissingRecords::ModuleLoads => "module loads (kernel flag LOADER; needed to map addresses to modules)",
         other => other.as_str(),
     }
 }

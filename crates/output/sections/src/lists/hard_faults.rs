@@ -1,4 +1,4 @@
-//! Hard faults.
+//! The list of hard faults.
 
 use std::io::{self, Write};
 
@@ -8,7 +8,7 @@ use onoff_usage::storage::hard_faults::{HardFaultGroup, HardFaultReport};
 use super::grouped::{self, Grouped};
 use super::{headline, write_losses};
 use crate::table::{Column, Kind, TableReport, Value};
-use crate::terminal::quantity::{counted, duration, size};
+use crate::terminal::quantity::{count, counted, duration, size};
 
 impl Grouped for HardFaultGroup {
     fn shared(&self) -> &Shared {
@@ -42,20 +42,20 @@ impl TableReport for HardFaultReport {
     }
 
     fn nothing_on_linux(&self) -> Option<&'static str> {
-        (true).then_some("hard faults are read from recordings of Windows only; 'onoff disk' shows what was read")
+        (true).then_some("hard faults are only read from Windows recordings; 'onoff disk' shows disk reads")
     }
 
     fn nothing(&self) -> String {
         match self.recorded {
-            0 => "the recording holds no hard faults; recorders take them with the kernel flag HARD_FAULTS".to_owned(),
-            recorded => format!("none of the recording's {} matches in that range", counted(recorded, "hard fault")),
+            0 => "no hard faults were recorded; record the kernel flag HARD_FAULTS".to_owned(),
+            recorded => format!("no hard fault matches (the recording has {})", count(recorded)),
         }
     }
 
     fn write_before(&self, _rows: usize, out: &mut dyn Write) -> io::Result<()> {
         let total = &self.total;
         let answer = format!(
-            "{}, {} read, threads waited {}",
+            "{}, {} read, {} of waiting",
             counted(total.faults, "hard fault"),
             size(total.bytes),
             duration(total.waited_ns)

@@ -1,4 +1,4 @@
-//! Interrupts and deferred procedure calls.
+//! The list of interrupts and DPCs.
 
 use std::io::{self, Write};
 
@@ -32,8 +32,8 @@ impl TableReport for InterruptList {
             new("percent", "share", Kind::Quantity, |row| Value::Percent(row.percent)),
             new("mean_ns", "mean", Kind::Quantity, |row| Value::Duration(row.mean_ns)),
             new("longest_ns", "longest", Kind::Quantity, |row| Value::Duration(row.longest_ns)),
-            new("longest_start_ns", "longest at", Kind::Time, |row| Value::Time(row.longest_start_ns)),
-            new("histogram", "how long: how many", Kind::Name, |row| Value::Text(histogram(row).into())).wide(100),
+            new("longest_start_ns", "start of longest", Kind::Time, |row| Value::Time(row.longest_start_ns)),
+            new("histogram", "count by duration", Kind::Name, |row| Value::Text(histogram(row).into())).wide(100),
         ]);
         columns
     }
@@ -47,16 +47,13 @@ impl TableReport for InterruptList {
     }
 
     fn nothing_on_linux(&self) -> Option<&'static str> {
-        (self.recorded == 0).then_some(
-            "the recording holds no interrupt whose begin and end are known; the trace events of irq:* record them",
-        )
+        (self.recorded == 0).then_some("no complete interrupts were recorded; record the trace events irq:*")
     }
 
     fn nothing(&self) -> String {
         match self.recorded {
-            0 => "the recording holds no interrupts and no DPCs; the recorder's keywords INTERRUPT and DPC record them"
-                .to_owned(),
-            recorded => format!("none of the recording's {} ended in that range", counted(recorded, "interrupt")),
+            0 => "no interrupts and no DPCs were recorded; record the kernel flags INTERRUPT and DPC".to_owned(),
+            recorded => format!("no interrupt or DPC ended in that range (the recording has {})", count(recorded)),
         }
     }
 
@@ -70,20 +67,20 @@ impl TableReport for InterruptList {
 
     fn write_after(&self, out: &mut dyn Write) -> io::Result<()> {
         let processors = Section::of("processors", "By processor", &self.processors)
-            .note("nested ones counted once in the share")
+            .note("nested ones count once in the share")
             .id("processor", "processor", |row| Value::Id(row.processor.into()))
             .quantity("interrupts", "interrupts", |row| Value::Count(row.interrupts))
             .quantity("interrupt_ns", "time", |row| Value::Duration(row.interrupt_ns))
             .quantity("dpcs", "DPCs", |row| Value::Count(row.dpcs))
             .quantity("dpc_ns", "time", |row| Value::Duration(row.dpc_ns))
-            .quantity("taken_percent", "share of it", |row| Value::Percent(row.taken_percent))
+            .quantity("taken_percent", "share", |row| Value::Percent(row.taken_percent))
             .done();
         section::text::write(&processors, out)?;
         write_losses(&self.touched_by, &self.losses, out)
     }
 }
 
-/// `≤1 µs 12, ≤2 µs 3, >2048 µs 1`: the steps in which there are any.
+/// The non-empty bins as text: `≤1 µs 12, ≤2 µs 3, >2048 µs 1`.
 fn histogram(row: &InterruptRow) -> String {
     let steps = row.histogram.iter().filter(|step| step.count > 0);
     let texts: Vec<String> = steps

@@ -1,4 +1,4 @@
-//! How the lists of [`onoff_lists`] and [`onoff_usage::storage`] look: their columns, and the text around them.
+//! The columns and texts of the lists in [`onoff_lists`] and [`onoff_usage::storage`].
 
 mod cpu;
 mod devices;
@@ -26,7 +26,7 @@ use crate::terminal::losses;
 use crate::terminal::quantity::{duration, percent};
 use crate::terminal::style::{HEADLINE, QUIET};
 
-/// The answer in one line, with the range it is about.
+/// Writes the headline with the range that it covers.
 fn headline(answer: &str, range: Interval, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
@@ -36,24 +36,24 @@ fn headline(answer: &str, range: Interval, out: &mut dyn Write) -> io::Result<()
     )
 }
 
-/// How busy the processors were, in one line.
+/// Writes one line about CPU usage.
 fn processors_line(cpu: &CpuTotals, out: &mut dyn Write) -> io::Result<()> {
     let source = match cpu.source {
         CpuSource::ContextSwitches => "from context switches",
         CpuSource::Samples => "estimated from samples",
         CpuSource::None => {
-            return writeln!(out, "Processor times are not known: neither context switches nor samples were recorded.");
+            return writeln!(out, "CPU usage is unknown: neither context switches nor samples were recorded.");
         }
     };
     let plural = if cpu.processors == 1 { "" } else { "s" };
     write!(
         out,
-        "{} processor{plural}: busy {} ({})",
+        "{} CPU{plural}: busy {} ({})",
         cpu.processors,
         duration(cpu.busy_ns),
         percent(cpu.percent(cpu.busy_ns)),
     )?;
-    // Where the recording's clock stood still in a sleep, it counted next to nothing of it.
+    // A clock that stops during sleep counts almost none of it.
     if cpu.percent(cpu.asleep_ns) >= 0.1 {
         write!(out, ", asleep {} ({})", duration(cpu.asleep_ns), percent(cpu.percent(cpu.asleep_ns)))?;
     }
@@ -61,12 +61,12 @@ fn processors_line(cpu: &CpuTotals, out: &mut dyn Write) -> io::Result<()> {
         write!(out, ", not recorded {} ({})", duration(cpu.unknown_ns), percent(cpu.percent(cpu.unknown_ns)))?;
     }
     if cpu.unattributed_ns > 0 {
-        write!(out, ", of no known process {}", duration(cpu.unattributed_ns))?;
+        write!(out, ", unattributed {}", duration(cpu.unattributed_ns))?;
     }
     writeln!(out, "; {source}")
 }
 
-/// What touches the answer, and what was lost.
+/// Writes the losses that affect the report, and all losses.
 fn write_losses(touched_by: &[String], lost: &Losses, out: &mut dyn Write) -> io::Result<()> {
     losses::write_touching(touched_by, out)?;
     writeln!(out)?;

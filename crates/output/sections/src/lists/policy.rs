@@ -1,4 +1,4 @@
-//! Group policy.
+//! The list of Group Policy steps.
 
 use std::io::{self, Write};
 
@@ -8,7 +8,7 @@ use onoff_trace::ActivityKind;
 
 use super::{headline, write_losses};
 use crate::table::{Column, Kind, TableReport, Value};
-use crate::terminal::quantity::{counted, duration};
+use crate::terminal::quantity::{count, duration};
 
 impl TableReport for PolicyList {
     type Row = Work;
@@ -18,8 +18,8 @@ impl TableReport for PolicyList {
         vec![
             new("kind", "what", Kind::Name, |row| Value::text(kind(row.kind))),
             new("name", "name", Kind::Name, |row| Value::text(&row.name)).wide(48),
-            new("start_ns", "begins", Kind::Time, |row| Value::Time(row.start_ns)),
-            new("duration_ns", "took", Kind::Quantity, |row| Value::of(row.duration_ns, Value::Duration)),
+            new("start_ns", "start", Kind::Time, |row| Value::Time(row.start_ns)),
+            new("duration_ns", "duration", Kind::Quantity, |row| Value::of(row.duration_ns, Value::Duration)),
             new("end_ns", "", Kind::Time, |row| Value::of(row.end_ns, Value::Time)),
             new("session", "session", Kind::Id, |row| Value::id(row.session)),
             new("pid", "pid", Kind::Id, |row| Value::id(row.pid)),
@@ -37,14 +37,14 @@ impl TableReport for PolicyList {
     }
 
     fn nothing_on_linux(&self) -> Option<&'static str> {
-        (true).then_some("group policy is Windows' own, and this is a recording of Linux")
+        (true).then_some("Group Policy exists only on Windows; this is a Linux recording")
     }
 
     fn nothing(&self) -> String {
         match self.recorded {
-            0 => "no group policy was recorded; record the provider Microsoft-Windows-GroupPolicy".to_owned(),
+            0 => "no Group Policy was recorded; record the provider Microsoft-Windows-GroupPolicy".to_owned(),
             recorded => {
-                format!("none of the recording's {} of group policy matches in that range", counted(recorded, "step"))
+                format!("no Group Policy step matches (the recording has {})", count(recorded))
             }
         }
     }
@@ -60,9 +60,9 @@ impl TableReport for PolicyList {
             })
             .collect();
         let answer = if applied.is_empty() {
-            "Group policy".to_owned()
+            "Group Policy".to_owned()
         } else {
-            format!("Group policy: {}", applied.join(", "))
+            format!("Group Policy: {}", applied.join(", "))
         };
         headline(&answer, self.range, out)
     }

@@ -1,4 +1,4 @@
-//! Processes.
+//! The list of processes.
 
 use std::io::{self, Write};
 
@@ -6,7 +6,7 @@ use onoff_lists::processes::{ProcessList, ProcessRow};
 
 use super::{headline, processors_line, write_losses};
 use crate::table::{Column, Kind, TableReport, Value};
-use crate::terminal::quantity::{counted, duration};
+use crate::terminal::quantity::{count, counted, duration};
 
 impl TableReport for ProcessList {
     type Row = ProcessRow;
@@ -16,7 +16,7 @@ impl TableReport for ProcessList {
         vec![
             new("image", "process", Kind::Name, |row| Value::text_or_unknown(&row.life.image)).wide(32),
             new("pid", "pid", Kind::Id, |row| Value::Id(row.life.pid.into())),
-            new("cpu_ns", "cpu", Kind::Quantity, |row| Value::of(row.cpu_ns, Value::Duration)),
+            new("cpu_ns", "CPU", Kind::Quantity, |row| Value::of(row.cpu_ns, Value::Duration)),
             new("cpu_percent", "share", Kind::Quantity, |row| Value::of(row.cpu_percent, Value::Percent)),
             new("disk_service_ns", "disk time", Kind::Quantity, |row| Value::of(row.disk_service_ns, Value::Duration)),
             new("disk_bytes", "disk bytes", Kind::Quantity, |row| Value::of(row.disk_bytes, Value::Bytes)),
@@ -24,12 +24,12 @@ impl TableReport for ProcessList {
             new("threads", "threads", Kind::Quantity, |row| Value::of(row.threads, Value::Count)),
             new("start_ns", "start", Kind::Time, |row| Value::of(row.life.start_ns, Value::Time)),
             new("end_ns", "end", Kind::Time, |row| Value::of(row.life.end_ns, Value::Time)),
-            new("lifetime_ns", "lived", Kind::Quantity, |row| Value::of(row.life.lifetime_ns, Value::Duration)),
+            new("lifetime_ns", "lifetime", Kind::Quantity, |row| Value::of(row.life.lifetime_ns, Value::Duration)),
             new("session", "session", Kind::Id, |row| Value::id(row.life.session)),
-            new("parent_image", "started by", Kind::Name, |row| Value::text(&row.parent_image)).wide(24),
+            new("parent_image", "parent", Kind::Name, |row| Value::text(&row.parent_image)).wide(24),
             new("parent_pid", "parent pid", Kind::Id, |row| Value::id(row.life.parent_pid)),
             new("exit_status", "exit", Kind::Id, |row| {
-                // A process that lives has no status yet, whatever its record holds.
+                // The status of a running process is meaningless.
                 match row.life.end_ns {
                     Some(_) => Value::of(row.life.exit_status, exit_status),
                     None => Value::Nothing,
@@ -50,10 +50,8 @@ impl TableReport for ProcessList {
 
     fn nothing(&self) -> String {
         match self.recorded {
-            0 => "the recording names no process".to_owned(),
-            recorded => {
-                format!("none of the recording's {} matches in that range", counted(recorded, "process"))
-            }
+            0 => "no processes were recorded".to_owned(),
+            recorded => format!("no process matches (the recording has {})", count(recorded)),
         }
     }
 
@@ -61,7 +59,7 @@ impl TableReport for ProcessList {
         headline(&counted(rows as u64, "process"), self.range, out)?;
         processors_line(&self.cpu, out)?;
         if self.disk_service_ns > 0 {
-            writeln!(out, "Disks: worked {}", duration(self.disk_service_ns))?;
+            writeln!(out, "Disks: busy {}", duration(self.disk_service_ns))?;
         }
         Ok(())
     }
@@ -71,7 +69,7 @@ impl TableReport for ProcessList {
     }
 }
 
-/// Small numbers as they are, status codes as the documentation of Windows lists them.
+/// Small numbers in decimal, NTSTATUS codes in hexadecimal.
 fn exit_status(status: i32) -> Value<'static> {
     if (-9999..=9999).contains(&status) {
         Value::Id(status.into())

@@ -1,4 +1,4 @@
-//! Services.
+//! The list of service starts and stops.
 
 use std::io::{self, Write};
 
@@ -7,7 +7,7 @@ use onoff_usage::units::Unit;
 
 use super::{headline, write_losses};
 use crate::table::{Column, Kind, TableReport, Value};
-use crate::terminal::quantity::counted;
+use crate::terminal::quantity::{count, counted};
 
 impl TableReport for ServiceList {
     type Row = Unit;
@@ -17,14 +17,16 @@ impl TableReport for ServiceList {
         vec![
             new("name", "service", Kind::Name, |row| Value::text(&row.name)).wide(32),
             new("kind", "change", Kind::Name, |row| Value::text(row.kind.as_str())),
-            new("start_ns", "begins", Kind::Time, |row| Value::Time(row.start_ns)),
-            new("duration_ns", "took", Kind::Quantity, |row| Value::of(row.duration_ns, Value::Duration)),
-            new("container_ns", "container", Kind::Quantity, |row| Value::of(row.container_ns, Value::Duration)),
+            new("start_ns", "start", Kind::Time, |row| Value::Time(row.start_ns)),
+            new("duration_ns", "duration", Kind::Quantity, |row| Value::of(row.duration_ns, Value::Duration)),
+            new("container_ns", "host process", Kind::Quantity, |row| Value::of(row.container_ns, Value::Duration)),
             new("image_load_ns", "image load", Kind::Quantity, |row| Value::of(row.image_load_ns, Value::Duration)),
-            new("initialization_ns", "init", Kind::Quantity, |row| Value::of(row.initialization_ns, Value::Duration)),
+            new("initialization_ns", "initialization", Kind::Quantity, |row| {
+                Value::of(row.initialization_ns, Value::Duration)
+            }),
             new("end_ns", "", Kind::Time, |row| Value::of(row.end_ns, Value::Time)),
             new("outcome", "outcome", Kind::Name, |row| Value::text(row.outcome.as_str())),
-            new("held_up_in_turn", "held up", Kind::Quantity, |row| Value::Count(row.held_up_in_turn)),
+            new("held_up_in_turn", "blocked", Kind::Quantity, |row| Value::Count(row.held_up_in_turn)),
             new("waited_for", "waited for", Kind::Name, |row| {
                 let waited = row.waited_for.as_ref();
                 Value::of(waited, |waited| Value::text(&waited.name))
@@ -47,9 +49,9 @@ impl TableReport for ServiceList {
 
     fn nothing(&self) -> String {
         match self.recorded {
-            0 => "no event of a service was recorded; record the provider Microsoft-Windows-Services".to_owned(),
+            0 => "no service events were recorded; record the provider Microsoft-Windows-Services".to_owned(),
             recorded => {
-                format!("none of the recording's {} of services matches in that range", counted(recorded, "change"))
+                format!("no service start or stop matches (the recording has {})", count(recorded))
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Many recordings, a row each transition.
+//! The summary of many recordings, one row per transition.
 
 use std::io::{self, Write};
 
@@ -25,8 +25,8 @@ impl TableReport for Summary {
             new("recorded_utc", "", Kind::Name, |row| Value::text(row.recorded_utc.as_deref().unwrap_or_default())),
             new("transition", "", Kind::Name, |row| Value::text(row.transition)),
             new("variant", "", Kind::Name, |row| Value::text(&row.variant)),
-            new("kind", "what", Kind::Name, |row| Value::Text(kind(row).into())).wide(24),
-            new("duration_ns", "took", Kind::Quantity, |row| match row.error.is_empty() {
+            new("kind", "kind", Kind::Name, |row| Value::Text(kind(row).into())).wide(24),
+            new("duration_ns", "duration", Kind::Quantity, |row| match row.error.is_empty() {
                 true => match (row.duration_ns, row.at_least_ns) {
                     (Some(ns), _) => Value::Duration(ns),
                     (None, ns) if ns > 0 => Value::AtLeast(ns),
@@ -36,12 +36,12 @@ impl TableReport for Summary {
             }),
             new("at_least_ns", "", Kind::Quantity, |row| Value::Duration(row.at_least_ns)),
             new("phase", "longest phase", Kind::Name, |row| Value::text(&row.phase)).wide(16),
-            new("phase_ns", "its time", Kind::Quantity, |row| Value::of(row.phase_ns, Value::Duration)),
+            new("phase_ns", "phase duration", Kind::Quantity, |row| Value::of(row.phase_ns, Value::Duration)),
             new("subject", "fix first", Kind::Name, |row| {
                 Value::text(if row.error.is_empty() { &row.subject } else { &row.error })
             })
             .wide(60),
-            new("subject_ns", "costs", Kind::Quantity, |row| match row.subject_at_most {
+            new("subject_ns", "cost", Kind::Quantity, |row| match row.subject_at_most {
                 true => Value::of(row.subject_ns, Value::AtMost),
                 false => Value::of(row.subject_ns, Value::Duration),
             }),
@@ -59,7 +59,7 @@ impl TableReport for Summary {
     }
 
     fn nothing(&self) -> String {
-        "there is no recording among them".to_owned()
+        "no recordings in these files".to_owned()
     }
 
     fn write_before(&self, _: usize, out: &mut dyn Write) -> io::Result<()> {
@@ -74,36 +74,32 @@ impl TableReport for Summary {
             writeln!(out, "{} cannot be read.", counted(self.unreadable, "recording"))?;
         }
         if self.other_files > 0 {
-            writeln!(
-                out,
-                "{QUIET}Skipped {} that hold no recording.{QUIET:#}",
-                counted(self.other_files, "other file")
-            )?;
+            writeln!(out, "{QUIET}Skipped {} without a recording.{QUIET:#}", counted(self.other_files, "other file"))?;
         }
         for sleeps in &self.sleeps {
             write_sleeps(sleeps, out)?;
         }
         writeln!(
             out,
-            "{QUIET}'onoff boot FILE', 'onoff shutdown FILE' and 'onoff suspend FILE' say more of one.{QUIET:#}"
+            "{QUIET}For details, use 'onoff boot FILE', 'onoff shutdown FILE' or 'onoff suspend FILE'.{QUIET:#}"
         )
     }
 }
 
-/// Sleeps of one kind together.
+/// Writes the statistics of all sleeps of one kind.
 fn write_sleeps(sleeps: &SleepStatistics, out: &mut dyn Write) -> io::Result<()> {
     let row = SummaryRow { transition: "suspend", variant: sleeps.variant.clone(), ..SummaryRow::default() };
-    let failures: Vec<String> = [(sleeps.given_up, "given up"), (sleeps.unfinished, "without an end")]
+    let failures: Vec<String> = [(sleeps.given_up, "aborted"), (sleeps.unfinished, "unfinished")]
         .into_iter()
         .filter(|(count, _)| *count > 0)
         .map(|(count, what)| format!("{count} {what}"))
         .collect();
     let failures = if failures.is_empty() { "none failed".to_owned() } else { failures.join(", ") };
     writeln!(out, "\n{HEADLINE}{} × {}: {failures}.{HEADLINE:#}", sleeps.sleeps, kind(&row))?;
-    for (way, spread) in [("down", &sleeps.suspend), ("up", &sleeps.resume)] {
+    for (half, spread) in [("suspend", &sleeps.suspend), ("resume", &sleeps.resume)] {
         if let Some(spread) = spread {
             let text = format!(
-                "  {way:<4}  median {}, {} to {} (longest: {})",
+                "  {half:<7}  median {}, {} to {} (longest: {})",
                 duration(spread.median_ns),
                 duration(spread.min_ns),
                 duration(spread.max_ns),
@@ -127,10 +123,10 @@ fn write_sleeps(sleeps: &SleepStatistics, out: &mut dyn Write) -> io::Result<()>
     Ok(())
 }
 
-/// What it was, in words.
+/// The kind of a transition in words.
 pub fn kind(row: &SummaryRow) -> String {
     let variant = match (row.transition, row.variant.as_str()) {
-        // The kernel's words for where a computer's state stays.
+        // The variants are the kernel's names.
         ("suspend", "memory") => "suspend to memory".to_owned(),
         ("suspend", "disk") => "hibernation".to_owned(),
         ("suspend", "idle") => "suspend to idle".to_owned(),
@@ -141,7 +137,7 @@ pub fn kind(row: &SummaryRow) -> String {
         (transition, "") => transition.to_owned(),
         ("boot", variant) => format!("boot, {variant}"),
         ("netboot", variant) => format!("network boot, {variant}"),
-        // "restart", "hibernation" say enough.
+        // "restart" or "hibernation" needs no transition.
         (_, variant) => variant.to_owned(),
     }
 }

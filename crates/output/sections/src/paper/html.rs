@@ -1,4 +1,4 @@
-//! A page of HTML: one file without scripts, which any browser shows and any program mails.
+//! Reports as one self-contained HTML page without scripts.
 
 use std::io::{self, Write};
 
@@ -8,14 +8,14 @@ use super::Paper;
 use crate::html_styles::{LOOK, styled_line};
 use crate::section::{self, Section};
 
-/// A page that is being written.
+/// Writes a report as an HTML page.
 pub struct HtmlPaper<'w>(&'w mut dyn Write);
 
 impl<'w> HtmlPaper<'w> {
-    /// Writes a page called `title`, with what `content` puts on it.
+    /// Writes a page with a title and the content that `content` writes.
     ///
     /// # Errors
-    /// What `content` or `out` answers.
+    /// Errors of `content` or `out`.
     pub fn write(
         title: &str,
         out: &'w mut dyn Write,
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_is_whole_and_its_title_is_text() {
+    fn writes_complete_page_with_escaped_title() {
         let mut out = Vec::new();
         HtmlPaper::write("</title><script>", &mut out, |page| page.lines(&mut |out| writeln!(out, "It took 1 s.\n")))
             .unwrap();

@@ -1,7 +1,7 @@
-//! What an answer for people is written on: a terminal, or a page of HTML.
+//! Writers for reports: text for a terminal, or an HTML page.
 //!
-//! An answer is sentences and sections in turn. Who describes it does so once ([`Paper::lines`], [`Paper::sections`]); each paper
-//! writes both as its readers need them.
+//! A report is a sequence of sentences ([`Paper::lines`]) and sections ([`Paper::sections`]). It is described once, and each writer
+//! formats both.
 
 mod html;
 
@@ -11,22 +11,22 @@ pub use html::HtmlPaper;
 
 use crate::section::{self, Section};
 
-/// Takes an answer, part by part.
+/// Writes a report part by part.
 pub trait Paper {
-    /// Takes sentences: what `write` writes, with the styles of a terminal.
+    /// Writes the sentences that `write` produces, styled for a terminal.
     ///
     /// # Errors
-    /// What `write` or the paper answers.
+    /// Errors of `write` or the writer.
     fn lines(&mut self, write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> io::Result<()>;
 
-    /// Takes sections.
+    /// Writes sections.
     ///
     /// # Errors
-    /// What the paper answers.
+    /// Errors of the writer.
     fn sections(&mut self, sections: &[Section<'_>]) -> io::Result<()>;
 }
 
-/// A terminal, or a file of text.
+/// Writes a report as text.
 pub struct TextPaper<'w>(pub &'w mut dyn Write);
 
 impl Paper for TextPaper<'_> {

@@ -1,14 +1,14 @@
-//! Sections as comma-separated values.
+//! Sections as CSV.
 
 use std::io::{self, Write};
 
 use super::Section;
 use crate::table::csv::Rows;
 
-/// Writes all rows of the sections, which are of one name and so have the same columns.
+/// Writes all rows of the sections, which must have the same name and therefore the same columns.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write(sections: &[Section<'_>], out: &mut dyn Write) -> io::Result<()> {
     let Some(first) = sections.first() else { return Ok(()) };
     let mut rows = Rows::begin(first.data().map(|column| column.heading.name), out)?;
@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_gets_every_row_without_what_is_for_people() {
+    fn writes_all_rows_without_text_columns() {
         let mut out = Vec::new();
         write(&[section(), section()], &mut out).unwrap();
         let rows = "'=cmd,1500000000,linux\nb,,linux\nc,0,linux\n";

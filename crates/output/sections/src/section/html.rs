@@ -1,4 +1,4 @@
-//! A section as HTML.
+//! Sections as HTML.
 
 use std::io::{self, Write};
 use std::ops::Range;
@@ -11,10 +11,10 @@ use crate::table::Kind;
 use crate::terminal::printable::printable;
 use crate::terminal::quantity::counted;
 
-/// Writes the section: title, the rows that text shows, the others folded, sentences.
+/// Writes the title, the rows that text shows, the others in a collapsed block, and the lines.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write(section: &Section<'_>, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "<section>")?;
     if !section.title.is_empty() {
@@ -40,7 +40,7 @@ pub fn write(section: &Section<'_>, out: &mut dyn Write) -> io::Result<()> {
 
 fn table(section: &Section<'_>, rows: Range<usize>, out: &mut dyn Write) -> io::Result<()> {
     let columns: Vec<&Column<'_>> = section.columns.iter().filter(|column| column.heading.in_text).collect();
-    // As in text, a column of which no row has anything is left out.
+    // As in text, empty columns are omitted.
     let is_filled = |column: &Column<'_>| {
         let mut cells = rows.clone().filter_map(|at| column.cells.get(at));
         cells.any(|cell| !cell.text(column.heading.sparse).is_empty())
@@ -68,7 +68,7 @@ fn table(section: &Section<'_>, rows: Range<usize>, out: &mut dyn Write) -> io::
     writeln!(out, "</tbody></table></div>")
 }
 
-/// Names stand left, everything that is compared by its digits right.
+/// The alignment of a column: names left, numbers right.
 const fn side(kind: Kind) -> &'static str {
     match kind {
         Kind::Name => "",
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn html_has_every_row_and_what_text_does_not_show_is_folded() {
+    fn collapses_rows_that_text_omits() {
         let mut out = Vec::new();
         write(&section(), &mut out).unwrap();
         let html = String::from_utf8(out).unwrap();
@@ -92,6 +92,6 @@ mod tests {
         assert!(shown.contains("<td>b</td>") && !shown.contains("<td>c</td>"), "{html}");
         assert!(folded.contains("<td>c</td>"), "{html}");
         assert!(html.ends_with("<p class=\"quiet\">All of it.</p>\n</section>\n"), "{html}");
-        assert!(!html.contains("linux"), "what only programs get is not on the page: {html}");
+        assert!(!html.contains("linux"), "data columns are not on the page: {html}");
     }
 }

@@ -1,4 +1,4 @@
-//! A section as a JSON object.
+//! Sections as JSON objects.
 
 use serde::Serialize;
 use serde::ser::{SerializeMap, SerializeSeq, SerializeStruct, Serializer};
@@ -23,7 +23,11 @@ impl Serialize for Columns<'_, '_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut list = serializer.serialize_seq(None)?;
         for Column { heading, .. } in self.0.data() {
-            list.serialize_element(&Described { name: heading.name, title: heading.title, unit: heading.unit() })?;
+            list.serialize_element(&ColumnDescription {
+                name: heading.name,
+                title: heading.title,
+                unit: heading.unit(),
+            })?;
         }
         list.end()
     }
@@ -31,7 +35,7 @@ impl Serialize for Columns<'_, '_> {
 
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-struct Described {
+struct ColumnDescription {
     name: &'static str,
     title: &'static str,
     unit: &'static str,
@@ -85,9 +89,9 @@ mod tests {
     use super::super::tests::section;
 
     #[test]
-    fn numbers_are_numbers_and_the_unknown_is_null() {
+    fn serializes_numbers_and_null() {
         let json = serde_json::to_value(section()).unwrap();
-        assert_eq!(json["columns"][1], serde_json::json!({"name": "duration_ns", "title": "took", "unit": "ns"}));
+        assert_eq!(json["columns"][1], serde_json::json!({"name": "duration_ns", "title": "duration", "unit": "ns"}));
         assert_eq!(json["columns"].as_array().unwrap().len(), 3);
         assert_eq!(
             json["rows"][0],

@@ -1,4 +1,4 @@
-//! A section as text for people.
+//! Sections as text.
 
 use std::io::{self, Write};
 
@@ -9,10 +9,10 @@ use crate::terminal::section::title;
 use crate::terminal::style::QUIET;
 use crate::terminal::table::{Table, styled_cell};
 
-/// Writes the section: title, the first rows, sentences.
+/// Writes the title, the first rows and the lines of a section.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write(section: &Section<'_>, out: &mut dyn Write) -> io::Result<()> {
     if !section.title.is_empty() {
         title(&section.title, &section.note, out)?;
@@ -36,7 +36,7 @@ pub fn write(section: &Section<'_>, out: &mut dyn Write) -> io::Result<()> {
     let rest = section.rows.saturating_sub(section.top);
     if section.counts_rest && rest > 0 {
         let rows = if rest == 1 { "row" } else { "rows" };
-        writeln!(out, "  {QUIET}and {} more {rows}; --top 0 shows all{QUIET:#}", count(rest as u64))?;
+        writeln!(out, "  {QUIET}and {} more {rows}; use --top 0 to show all{QUIET:#}", count(rest as u64))?;
     }
     for line in &section.lines {
         let style = line.style;
@@ -45,10 +45,10 @@ pub fn write(section: &Section<'_>, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes the sections, one after the other.
+/// Writes several sections.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write_all<'s, 'a: 's>(
     sections: impl IntoIterator<Item = &'s Section<'a>>,
     out: &mut dyn Write,
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_has_the_first_rows_and_what_people_read() {
+    fn writes_first_rows_with_display_text() {
         let mut out = Vec::new();
         write(&section(), &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
@@ -70,7 +70,7 @@ mod tests {
             text.split('\u{1b}').map(|part| part.split_once('m').map_or(part, |(_, rest)| rest)).collect();
         assert_eq!(
             plain,
-            "\nUnits  slowest of 3\n  unit        took\n  =cmd      1.50 s  late\n  b     unfinished\n  All of it.\n"
+            "\nUnits  slowest of 3\n  unit    duration\n  =cmd      1.50 s  late\n  b     unfinished\n  All of it.\n"
         );
     }
 }

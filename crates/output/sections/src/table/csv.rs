@@ -1,4 +1,4 @@
-//! A table as comma-separated values (RFC 4180, but for the line ends): one header line, names as in JSON.
+//! Tables as CSV (RFC 4180, except for line ends): one header line with the names of the JSON fields.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -9,7 +9,7 @@ use crate::terminal::printable::printable;
 /// Writes the rows of `report`.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write<T: TableReport>(report: &T, out: &mut dyn Write) -> io::Result<()> {
     let columns = report.columns();
     let mut rows = Rows::begin(columns.iter().map(|column| column.name), out)?;
@@ -20,41 +20,41 @@ pub fn write<T: TableReport>(report: &T, out: &mut dyn Write) -> io::Result<()> 
     rows.end()
 }
 
-/// Rows in the making.
+/// Writes CSV row by row.
 pub struct Rows<'o>(csv::Writer<&'o mut dyn Write>);
 
 impl<'o> Rows<'o> {
-    /// Begins with the line of names.
+    /// Writes the header line.
     ///
     /// # Errors
-    /// What `out` answers.
+    /// Errors of `out`.
     pub fn begin<'n>(names: impl IntoIterator<Item = &'n str>, out: &'o mut dyn Write) -> io::Result<Self> {
         let mut rows = csv::WriterBuilder::new().from_writer(out);
         rows.write_record(names).map_err(unwrapped)?;
         Ok(Self(rows))
     }
 
-    /// One row. Control characters are made visible, and what a spreadsheet would calculate becomes text.
+    /// Writes a row. Escapes control characters and turns spreadsheet formulas into text.
     ///
     /// # Errors
-    /// What the output answers.
+    /// Errors of the output.
     pub fn write<'c>(&mut self, cells: impl IntoIterator<Item = Cow<'c, str>>) -> io::Result<()> {
         for cell in cells {
-            self.0.write_field(harmless(&printable(&cell)).as_bytes()).map_err(unwrapped)?;
+            self.0.write_field(without_formula(&printable(&cell)).as_bytes()).map_err(unwrapped)?;
         }
         self.0.write_record(None::<&[u8]>).map_err(unwrapped)
     }
 
-    /// Writes what is not written yet.
+    /// Flushes the output.
     ///
     /// # Errors
-    /// What the output answers.
+    /// Errors of the output.
     pub fn end(mut self) -> io::Result<()> {
         self.0.flush()
     }
 }
 
-/// What `out` answered, as it answered it: the library's own conversion makes another kind of error of a closed pipe.
+/// The original I/O error: the conversion of the `csv` crate changes the kind of a broken pipe.
 fn unwrapped(error: csv::Error) -> io::Error {
     match error.into_kind() {
         csv::ErrorKind::Io(error) => error,
@@ -62,13 +62,13 @@ fn unwrapped(error: csv::Error) -> io::Error {
     }
 }
 
-/// `text` with an apostrophe before it where a spreadsheet would take it for a formula, which makes it text there: a recording
-/// comes from elsewhere, and a service may be called `=cmd|...`.
-fn harmless(text: &str) -> Cow<'_, str> {
+/// Prefixes formulas with an apostrophe, which makes them text in a spreadsheet: names in a recording are untrusted, and a service
+/// could be called `=cmd|...`.
+fn without_formula(text: &str) -> Cow<'_, str> {
     if is_formula(text) { format!("'{text}").into() } else { text.into() }
 }
 
-/// Whether a spreadsheet calculates with it (OWASP, CSV injection): it begins as a formula does and is no number.
+/// True if a spreadsheet would evaluate the text (OWASP, CSV injection): it starts like a formula and is not a number.
 fn is_formula(text: &str) -> bool {
     let is_number = || {
         text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-'))
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_spreadsheet_would_calculate_is_text_and_numbers_stay_numbers() {
+    fn escapes_formulas_but_not_numbers() {
         for (text, cell) in [
             ("=1+2", "'=1+2"),
             ("=HYPERLINK(\"http://x\")", "'=HYPERLINK(\"http://x\")"),
@@ -97,12 +97,12 @@ mod tests {
             ("a=b", "a=b"),
             ("", ""),
         ] {
-            assert_eq!(harmless(text), cell);
+            assert_eq!(without_formula(text), cell);
         }
     }
 
     #[test]
-    fn commas_and_quotes_are_quoted_and_the_unknown_is_empty() {
+    fn quotes_cells_and_leaves_unknown_empty() {
         let mut out = Vec::new();
         write(&report(), &mut out).unwrap();
         assert_eq!(String::from_utf8(out).unwrap(), "name,cpu_ns,start_ns\n\"a,\"\"x\"\"\",,7\nb,20,\nC,10,5\n");

@@ -1,6 +1,6 @@
-//! Answers that are tables: one description of the columns serves text, CSV, JSON, and sorting by any of them.
+//! Reports that are tables: one description of the columns for text, CSV, JSON, and sorting.
 //!
-//! A result says what its rows are and implements [`TableReport`]; the names of its columns are those of the rows' JSON.
+//! Such a report implements [`TableReport`]; the names of its columns are the names of the JSON fields.
 
 pub mod csv;
 mod order;
@@ -14,36 +14,35 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-/// Rows that text shows unless a person asks for more or fewer.
+/// Default number of rows in text.
 pub const TEXT_ROWS: usize = 25;
 
-/// What a column holds: how it is aligned, and which row comes first when sorted by it.
+/// The kind of a column: its alignment and its sort order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Names: left, in alphabetical order.
+    /// Left-aligned, alphabetical.
     Name,
-    /// Ids: right, smallest first.
+    /// Right-aligned, smallest first.
     Id,
-    /// Points in time: right, earliest first.
+    /// A point in time: right-aligned, earliest first.
     Time,
-    /// Quantities: right, largest first.
+    /// Right-aligned, largest first.
     Quantity,
 }
 
 /// A column of a table of `R`s.
 #[derive(Debug)]
 pub struct Column<R> {
-    /// Its name: in CSV, in JSON, and what `--sort` takes.
+    /// The name in CSV, in JSON, and for `--sort`.
     pub name: &'static str,
-    /// Its title in text; a column without one is not in the text.
+    /// The title in text; columns without one are not in text.
     pub title: &'static str,
-    /// What it holds.
     pub kind: Kind,
-    /// Widest text shown, in terminal cells.
+    /// Maximum width in text, in terminal cells.
     pub width: usize,
-    /// Whether text shows nothing where there is none of it.
+    /// Text shows zeros as blanks.
     pub sparse: bool,
-    /// Its value in a row.
+    /// The value in a row.
     pub value: for<'row> fn(&'row R) -> Value<'row>,
 }
 
@@ -56,7 +55,6 @@ impl<R> Clone for Column<R> {
 impl<R> Copy for Column<R> {}
 
 impl<R> Column<R> {
-    /// A column.
     #[must_use]
     pub const fn new(
         name: &'static str,
@@ -67,52 +65,50 @@ impl<R> Column<R> {
         Self { name, title, kind, width: 44, sparse: false, value }
     }
 
-    /// The same column, at most `width` terminal cells wide in text.
+    /// Sets the maximum width in text, in terminal cells.
     #[must_use]
     pub const fn wide(self, width: usize) -> Self {
         Self { width, ..self }
     }
 
-    /// The same column for quantities of which most rows have none: text leaves those blank, and the others stand out.
+    /// Shows zeros as blanks in text, for quantities that most rows do not have.
     #[must_use]
     pub const fn sparse(self) -> Self {
         Self { sparse: true, ..self }
     }
 }
 
-/// A result that is a table of rows, with something to say before and after.
+/// A report that is a table, with text before and after it.
 pub trait TableReport: Serialize {
-    /// A row.
     type Row: 'static;
 
-    /// The columns, in order.
     fn columns(&self) -> Vec<Column<Self::Row>>;
 
-    /// The rows, in the order that answers best.
+    /// The rows in the default order.
     fn rows(&self) -> &[Self::Row];
 
-    /// The rows, to sort and to cut.
+    /// The rows for sorting and truncating.
     fn rows_mut(&mut self) -> &mut Vec<Self::Row>;
 
-    /// Why there is no row, as a sentence that says what the recording does hold; asked only when there is none.
+    /// The message for a report without rows, with what the recording has instead.
     fn nothing(&self) -> String;
 
-    /// The same of a recording of Linux that tells nothing of the matter at all, with what would; `None` where nothing
-    /// about it is Windows' own.
+    /// The message for a Linux recording that cannot have any rows, with how to record them; `None` if [`nothing`](Self::nothing) also
+    /// fits Linux.
     fn nothing_on_linux(&self) -> Option<&'static str> {
         None
     }
 
-    /// The text before the table: the answer. There were `rows` rows before any was cut off.
+    /// Writes the text before the table: the headline. `rows` is the number of rows before truncation.
     ///
     /// # Errors
-    /// What `out` answers.
+    /// Errors of `out`.
     fn write_before(&self, rows: usize, out: &mut dyn Write) -> io::Result<()>;
 
-    /// The text after the table: further lists, what was missing, what was lost.
+    /// Writes the text after the table: further lists, what was not recorded, and losses.
     ///
     /// # Errors
-    /// What `out` answers.
+    /// Errors of `out`.
     fn write_after(&self, out: &mut dyn Write) -> io::Result<()>;
 }
 
@@ -134,7 +130,7 @@ pub(crate) mod tests {
         rows: Vec<Row>,
     }
 
-    /// Three rows that need quotes, lack a value and differ in case.
+    /// Three rows with quotes, unknown values and different cases.
     pub(crate) fn report() -> Report {
         let row = |name: &str, cpu_ns, start_ns| Row { name: name.to_owned(), cpu_ns, start_ns };
         Report { rows: vec![row("a,\"x\"", None, Some(7)), row("b", Some(20), None), row("C", Some(10), Some(5))] }
@@ -146,7 +142,7 @@ pub(crate) mod tests {
         fn columns(&self) -> Vec<Column<Row>> {
             vec![
                 Column::new("name", "name", Kind::Name, |row| Value::text(&row.name)),
-                Column::new("cpu_ns", "processor time", Kind::Quantity, |row| Value::of(row.cpu_ns, Value::Duration)),
+                Column::new("cpu_ns", "CPU time", Kind::Quantity, |row| Value::of(row.cpu_ns, Value::Duration)),
                 Column::new("start_ns", "start", Kind::Time, |row| Value::of(row.start_ns, Value::Time)),
             ]
         }

@@ -1,44 +1,42 @@
-//! Which rows, in which order.
+//! Sorting and truncating the rows of a table.
 
 use std::fmt;
 
 use super::{Column, Kind, TableReport};
 
-/// Which rows, in which order.
+/// The sort order and number of rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Order {
-    /// The column to sort by; the report's own order when `None`.
+    /// The column to sort by; `None` for the default order.
     pub sort: Option<String>,
-    /// Last row first.
     pub reverse: bool,
-    /// Keep this many rows; all when `None`.
+    /// Maximum number of rows; `None` for all.
     pub top: Option<usize>,
 }
 
-/// There is no such column.
+/// A sort column that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownColumn {
-    /// What was asked for.
     pub asked: String,
-    /// What there is.
+    /// The existing columns.
     pub columns: Vec<&'static str>,
 }
 
 impl fmt::Display for UnknownColumn {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "there is no column '{}'; there are {}", self.asked, self.columns.join(", "))
+        write!(formatter, "no column '{}'; columns are {}", self.asked, self.columns.join(", "))
     }
 }
 
 impl std::error::Error for UnknownColumn {}
 
-/// Endings of names that tell a unit: nobody should have to type them.
+/// Unit suffixes of names, which can be omitted in `--sort`.
 const UNITS: [&str; 3] = ["_ns", "_bytes", "_percent"];
 
-/// Sorts and cuts the rows of `report`, and answers how many were cut off.
+/// Sorts and truncates the rows of `report`; returns the number of removed rows.
 ///
 /// # Errors
-/// There is no such column.
+/// The sort column does not exist.
 pub fn arrange<T: TableReport>(report: &mut T, order: &Order) -> Result<usize, UnknownColumn> {
     let columns = report.columns();
     let column = match &order.sort {
@@ -57,9 +55,21 @@ pub fn arrange<T: TableReport>(report: &mut T, order: &Order) -> Result<usize, U
     Ok(all - rows.len())
 }
 
-/// The column called `asked`: by its name with or without its unit, or by its title.
+/// Former titles of columns, which are still accepted in `--sort`.
+const FORMER_TITLES: [(&str, &str); 6] = [
+    ("took", "duration_ns"),
+    ("begins", "start_ns"),
+    ("container", "container_ns"),
+    ("init", "initialization_ns"),
+    ("lived", "lifetime_ns"),
+    ("held up", "held_up_in_turn"),
+];
+
+/// The column with the name `asked`, with or without its unit, or with that title.
 fn find<R>(columns: &[Column<R>], asked: &str) -> Result<Column<R>, UnknownColumn> {
     let wanted = asked.trim().to_lowercase();
+    let former = FORMER_TITLES.iter().find(|(title, _)| *title == wanted);
+    let wanted = former.map_or(wanted, |(_, name)| (*name).to_owned());
     let named = |name: &str| {
         let short = UNITS.iter().find_map(|unit| name.strip_suffix(unit));
         wanted == name || Some(wanted.as_str()) == short
@@ -101,18 +111,18 @@ mod tests {
     }
 
     #[test]
-    fn quantities_come_largest_first_names_by_the_alphabet_and_the_unknown_last() {
+    fn sorts_by_kind_with_unknown_last() {
         assert_eq!(names(&by("cpu_ns")).0, ["b", "C", "a,\"x\""]);
         assert_eq!(names(&by("cpu")).0, ["b", "C", "a,\"x\""]);
-        assert_eq!(names(&by("Processor Time")).0, ["b", "C", "a,\"x\""]);
+        assert_eq!(names(&by("cpu time")).0, ["b", "C", "a,\"x\""]);
         assert_eq!(names(&by("name")).0, ["a,\"x\"", "b", "C"]);
         let reversed = Order { reverse: true, top: Some(2), ..by("name") };
         assert_eq!(names(&reversed), (vec!["C".to_owned(), "b".to_owned()], 1));
     }
 
     #[test]
-    fn an_unknown_column_is_answered_with_those_there_are() {
+    fn reports_unknown_column() {
         let error = arrange(&mut report(), &by("speed")).unwrap_err();
-        assert_eq!(error.to_string(), "there is no column 'speed'; there are name, cpu, start");
+        assert_eq!(error.to_string(), "no column 'speed'; columns are name, cpu, start");
     }
 }

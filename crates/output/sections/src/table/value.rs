@@ -1,4 +1,4 @@
-//! A cell's value, with its unit.
+//! Values of cells.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -8,75 +8,67 @@ use onoff_trace::duration::ExactTime;
 use super::Kind;
 use crate::terminal::quantity::{count, duration, percent, size};
 
-/// A cell's value, with its unit.
+/// The value of a cell, with its unit.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value<'a> {
-    /// Nothing to say.
+    /// Empty.
     Nothing,
-    /// Not known, where a person would ask.
+    /// Shown as "unknown" to people.
     Unknown,
-    /// A name.
     Text(Cow<'a, str>),
-    /// A number that names something: a process, a processor.
+    /// A number that identifies something, such as a process or a processor.
     Id(i64),
-    /// How many.
     Count(u64),
     /// A point in time, ns.
     Time(i64),
-    /// A point in time, ns, which people see as the time since another.
+    /// A point in time, ns, shown to people relative to `origin_ns`.
     Since {
-        /// When.
         ns: i64,
-        /// What people count from.
         origin_ns: i64,
     },
-    /// A length of time, ns.
+    /// A duration, ns.
     Duration(i64),
-    /// A length of time of which only a lower bound is known, ns. Programs get nothing: the bound has another column.
+    /// A lower bound of a duration, ns. Empty in CSV and JSON, where the bound has its own column.
     AtLeast(i64),
-    /// An upper bound of a length of time, ns. Another column tells programs that it is one.
+    /// An upper bound of a duration, ns. In CSV and JSON, another column marks it as a bound.
     AtMost(i64),
-    /// Bytes.
     Bytes(u64),
-    /// A share, percent.
+    /// A share in percent.
     Percent(f64),
-    /// A number with decimals.
+    /// A real number; `decimals` applies to CSV.
     Real {
-        /// The number.
         value: f64,
-        /// Its decimals, for programs.
         decimals: usize,
     },
-    /// Whether it is so.
     Flag(bool),
 }
 
 impl<'a> Value<'a> {
-    /// A name; nothing when it is empty.
+    /// A text; nothing if it is empty.
     #[must_use]
     pub fn text(text: &'a str) -> Self {
         if text.is_empty() { Self::Nothing } else { Self::Text(Cow::Borrowed(text)) }
     }
 
-    /// A name; unknown when it is empty.
+    /// A text; unknown if it is empty.
     #[must_use]
     pub fn text_or_unknown(text: &'a str) -> Self {
         if text.is_empty() { Self::Unknown } else { Self::Text(Cow::Borrowed(text)) }
     }
 
-    /// A number that names something, if there is one.
+    /// An id, if there is one.
     #[must_use]
     pub fn id(number: Option<impl Into<i64>>) -> Self {
         Self::of(number, |number| Self::Id(number.into()))
     }
 
-    /// `value`, if there is one, as what `kind` makes of it.
+    /// `kind(value)`, or nothing.
     #[must_use]
     pub fn of<T>(value: Option<T>, kind: impl FnOnce(T) -> Self) -> Self {
         value.map_or(Self::Nothing, kind)
     }
 
-    /// Whether it is a quantity, and none of it.
+    /// True for a quantity of zero.
     #[must_use]
     pub fn is_zero(&self) -> bool {
         match *self {
@@ -94,14 +86,14 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// As a person reads it.
+    /// The text for people.
     #[must_use]
     pub fn shown(&self) -> Cow<'_, str> {
         match self {
             Self::Nothing => Cow::Borrowed(""),
             Self::Unknown => Cow::Borrowed("unknown"),
             Self::Text(text) => Cow::Borrowed(text),
-            // Nothing at all needs no unit, and is seen at once without it.
+            // Zero needs no unit.
             Self::Duration(0) | Self::Bytes(0) => Cow::Borrowed("0"),
             Self::Percent(share) if *share == 0.0 => Cow::Borrowed("0"),
             Self::Id(number) => number.to_string().into(),
@@ -119,7 +111,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// As a program reads it: numbers without their unit, which the column's name tells.
+    /// The text for programs: numbers without units, which are in the name of the column.
     #[must_use]
     pub fn plain(&self) -> Cow<'_, str> {
         match self {
@@ -138,7 +130,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Which of two values of a column comes first. What is not known comes last, whatever the column holds.
+    /// Compares two values of a column; unknown values come last in any column.
     pub(super) fn compare(&self, other: &Self, kind: Kind) -> Ordering {
         match (self.is_known(), other.is_known()) {
             (false, false) => Ordering::Equal,
@@ -185,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn people_get_units_and_programs_whole_numbers() {
+    fn formats_for_people_and_programs() {
         for (value, shown, plain) in [
             (Value::Nothing, "", ""),
             (Value::Unknown, "unknown", ""),
@@ -198,7 +190,7 @@ mod tests {
             (Value::Time(12_345_678_901), "12.345679s", "12345678901"),
             (Value::Time(i64::MIN), "-9223372036.854776s", "-9223372036854775808"),
             (Value::Duration(12_345_678_901), "12.3 s", "12345678901"),
-            (Value::Bytes(2048), "2.00 KiB", "2048"),
+            (Value::Bytes(2048), "2 KiB", "2048"),
             (Value::Bytes(0), "0", "0"),
             (Value::Percent(12.34567), "12 %", "12.3457"),
         ] {
@@ -207,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn zero_is_a_quantity_and_no_id() {
+    fn recognizes_zero_quantities() {
         for value in [Value::Count(0), Value::Bytes(0), Value::Duration(0), Value::Percent(0.0)] {
             assert!(value.is_zero(), "{value:?}");
         }
@@ -217,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_point_in_time_is_one_that_a_range_takes() {
+    fn formats_times_as_range_options_accept_them() {
         use onoff_report::text::time_point::TimePoint;
         let shown = Value::Time(1_234_567_000).shown().into_owned();
         assert_eq!(TimePoint::parse(&shown), Some(TimePoint::SinceStart(1_234_567_000)));

@@ -1,49 +1,49 @@
-//! How wide text for people is: as wide as the terminal, or as the reader chose.
+//! The width of text: that of the terminal, or as chosen by the user.
 //!
-//! Tables fit themselves to the width when they are written ([`super::table::Table`]); other lines are wrapped by `Fitted` on their way
-//! out. Nothing is lost by it: what does not fit goes to the next line, except the middle of long names and the bars, which repeat numbers.
+//! Tables fit themselves to the width ([`super::table::Table`]); `Fitted` wraps all other lines. Nothing is lost, except the middle of
+//! long names and the bars, which only repeat numbers.
 
 use std::cell::Cell;
 use std::io::{self, Write};
 
 use unicode_width::UnicodeWidthChar;
 
-/// How wide text is.
+/// The width of text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Width {
-    /// As wide as it is: lines are not wrapped, and the longest names lose their middle.
+    /// Lines are not wrapped, but very long names lose their middle.
     #[default]
     Natural,
-    /// At most so many cells of a terminal.
+    /// At most this many terminal cells.
     Cells(usize),
     /// Nothing is wrapped or shortened.
     Unlimited,
 }
 
-/// The narrowest width that is fitted: below it a table is no table any more.
+/// The minimum width: tables are unreadable below it.
 pub const MIN_CELLS: usize = 40;
 
 thread_local! {
     static WIDTH: Cell<Width> = const { Cell::new(Width::Natural) };
 }
 
-/// The width of what this thread writes.
+/// The width of the text that this thread writes.
 pub(super) fn width() -> Width {
     WIDTH.get()
 }
 
-/// Has `write` write text of `width` to `out`.
+/// Calls `write` with an output that fits text to `width`.
 ///
 /// # Errors
-/// Those of `write`, and of `out`.
+/// Errors of `write` and `out`.
 pub fn fitted<E: From<io::Error>>(
     width: Width,
     out: &mut dyn Write,
     write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
 ) -> Result<(), E> {
-    /// Puts the width back, whatever happens in between.
-    struct Before(Width);
-    impl Drop for Before {
+    /// Restores the width on return and on panic.
+    struct Restore(Width);
+    impl Drop for Restore {
         fn drop(&mut self) {
             WIDTH.set(self.0);
         }
@@ -52,7 +52,7 @@ pub fn fitted<E: From<io::Error>>(
         Width::Cells(cells) => Width::Cells(cells.max(MIN_CELLS)),
         width => width,
     };
-    let _before = Before(WIDTH.replace(width));
+    let _restore = Restore(WIDTH.replace(width));
     match width {
         Width::Natural | Width::Unlimited => write(out),
         Width::Cells(cells) => {
@@ -63,7 +63,7 @@ pub fn fitted<E: From<io::Error>>(
     }
 }
 
-/// Wraps lines between words; what follows is indented as the line is, and a little more.
+/// Wraps lines between words, with a slightly larger indent for continuation lines.
 struct Fitted<'a> {
     out: &'a mut dyn Write,
     cells: usize,
@@ -97,26 +97,26 @@ impl Write for Fitted<'_> {
     }
 }
 
-/// `text`, one line with or without its end, wrapped to `cells`. Escape sequences take no room.
+/// Wraps one line to `cells`, not counting escape sequences.
 fn wrapped(text: &str, cells: usize) -> String {
     let indent = text.bytes().take_while(|&byte| byte == b' ').count();
-    let further = if indent == 0 { 0 } else { (indent + 2).min(cells / 2) };
+    let continuation_indent = if indent == 0 { 0 } else { (indent + 2).min(cells / 2) };
     let mut out = String::with_capacity(text.len() + 16);
     let mut used = 0;
-    // Blanks wait until a word follows them on the same line.
+    // Blanks are written only before a word on the same line.
     let mut blanks = 0;
     let mut words_in_line = 0;
     for (word, blank) in words(text) {
         if word.is_empty() {
-            // Between two blanks: they wait together, so that none is left at the end of a line.
+            // Between two blanks: hold back both, so that no line ends in a blank.
             blanks += blank;
             continue;
         }
         let wide = visible(word);
         if wide > 0 && words_in_line > 0 && used + blanks + wide > cells {
             out.push('\n');
-            out.extend(std::iter::repeat_n(' ', further));
-            used = further;
+            out.extend(std::iter::repeat_n(' ', continuation_indent));
+            used = continuation_indent;
             words_in_line = 0;
         } else {
             out.extend(std::iter::repeat_n(' ', blanks));
@@ -130,10 +130,10 @@ fn wrapped(text: &str, cells: usize) -> String {
     out
 }
 
-/// Units that stay on the line of their number.
+/// Units that are not separated from their number.
 const UNITS: [&str; 12] = ["s", "ms", "µs", "ns", "min", "h", "%", "B", "KiB", "MiB", "GiB", "TiB"];
 
-/// The words of `text`, each with how many blanks follow it. A number and its unit are one.
+/// The words of `text` with the number of blanks after each. A number and its unit are one word.
 fn words(text: &str) -> impl Iterator<Item = (&str, usize)> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -146,13 +146,13 @@ fn words(text: &str) -> impl Iterator<Item = (&str, usize)> {
             }
         }
         let (word, after) = rest.split_at(end);
-        let is_over = rest.is_empty();
+        let is_end = rest.is_empty();
         rest = after.strip_prefix(' ').unwrap_or(after);
-        (!is_over).then_some((word, after.len() - rest.len()))
+        (!is_end).then_some((word, after.len() - rest.len()))
     })
 }
 
-/// Cells that a text takes, without its escape sequences.
+/// The width of a text in cells, without escape sequences.
 fn visible(text: &str) -> usize {
     let mut cells = 0;
     let mut in_escape = false;
@@ -168,7 +168,7 @@ fn visible(text: &str) -> usize {
     cells
 }
 
-/// The words of `text` in lines of at most `cells`; a longer word is a line by itself.
+/// Wraps `text` into lines of at most `cells`; a longer word gets its own line.
 pub(super) fn lines(text: &str, cells: usize) -> Vec<String> {
     wrapped(text, cells).split('\n').map(|line| line.trim_start().to_owned()).collect()
 }
@@ -184,13 +184,13 @@ mod tests {
     }
 
     #[test]
-    fn no_blank_is_left_at_the_end_of_a_line() {
+    fn leaves_no_blank_at_line_end() {
         assert_eq!(wrapped("  one two  three\n", 10), "  one two\n    three\n");
         assert_eq!(wrapped("  one  two\n", 20), "  one  two\n");
     }
 
     #[test]
-    fn lines_wrap_between_words_and_keep_their_indent() {
+    fn wraps_between_words_and_keeps_indent() {
         let text = "  one two three four five six seven eight nine ten eleven\nshort\n";
         assert_eq!(write(Width::Natural, text), text);
         assert_eq!(write(Width::Unlimited, text), text);
@@ -205,14 +205,14 @@ mod tests {
     }
 
     #[test]
-    fn colors_take_no_room_and_the_width_is_put_back() {
+    fn ignores_colors_and_restores_width() {
         let text = "\u{1b}[1maaaaaaaaaaaaaaaaaaa\u{1b}[0m \u{1b}[2mbbbbbbbbbbbbbbbbbbbb\u{1b}[0m\n";
         assert_eq!(write(Width::Cells(40), text), text);
         assert_eq!(width(), Width::Natural);
     }
 
     #[test]
-    fn any_text_keeps_its_words() {
+    fn keeps_all_words() {
         let text = "  a b  c   d\u{1b}[0m e 装置 装置 f\n";
         for cells in MIN_CELLS..60 {
             let fitted = write(Width::Cells(cells), &text.repeat(3));

@@ -1,4 +1,4 @@
-//! What was lost, and what to do about it.
+//! Losses of a recording, with advice.
 
 use std::io::{self, Write};
 
@@ -8,15 +8,15 @@ use super::printable::printable;
 use super::quantity::count;
 use super::style::{DOUBT, QUIET, TITLE, of_severity};
 
-/// Writes the losses, gravest first, each with its help; one quiet line when there are none.
+/// Writes the losses, most severe first, with advice for each; one line if there are none.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write(losses: &Losses, out: &mut dyn Write) -> io::Result<()> {
     if losses.is_empty() {
         return writeln!(out, "{QUIET}Nothing was lost.{QUIET:#}");
     }
-    writeln!(out, "{TITLE}Lost on the way{TITLE:#}")?;
+    writeln!(out, "{TITLE}Losses{TITLE:#}")?;
     let mut rows: Vec<_> = losses.iter().collect();
     rows.sort_by_key(|loss| std::cmp::Reverse(loss.severity));
     for loss in rows {
@@ -36,16 +36,16 @@ pub fn write(losses: &Losses, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// One line on the losses that touch an answer, if any do.
+/// A line naming the losses that affect a result, if there are any.
 pub fn touching<'n>(names: impl IntoIterator<Item = &'n str>) -> Option<String> {
     let names: Vec<String> = names.into_iter().map(|name| name.replace('_', " ")).collect();
     (!names.is_empty()).then(|| format!("May be incomplete: {}.", names.join(", ")))
 }
 
-/// Writes that line.
+/// Writes the line about the losses that affect a result.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write_touching(names: &[String], out: &mut dyn Write) -> io::Result<()> {
     match touching(names.iter().map(String::as_str)) {
         Some(line) => writeln!(out, "  {DOUBT}{line}{DOUBT:#}"),

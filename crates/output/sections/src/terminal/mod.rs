@@ -1,4 +1,4 @@
-//! What every text for a terminal is made of: colors, numbers in words, what may be printed of a recording, titles, columns that fit.
+//! Building blocks of text for a terminal: colors, quantities, escaping, titles, and tables that fit the width.
 
 pub mod layout;
 pub mod losses;

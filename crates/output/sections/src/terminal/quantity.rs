@@ -1,21 +1,24 @@
-//! Times, sizes, counts and shares as a person reads them: three significant digits and a unit.
+//! Durations, sizes, counts and shares as text: three significant digits and a unit.
 
 use onoff_trace::duration::three_digits;
 use onoff_trace::{CivilTime, Duration};
 
-/// A length of time, e.g. `12.3 s`, `245 ms`, `17 min 25 s`.
+/// A duration, e.g. `12.3 s`, `245 ms`, `17 min 25 s`; `<1 µs` below the resolution of most clocks.
 #[must_use]
 pub fn duration(ns: i64) -> String {
-    Duration::from_ns(ns).to_string()
+    match ns.unsigned_abs() {
+        1..1_000 => "<1 µs".to_owned(),
+        _ => Duration::from_ns(ns).to_string(),
+    }
 }
 
-/// A time span that may not be known; `-` when it is not.
+/// A duration, or `-` if unknown.
 #[must_use]
 pub fn duration_or_dash(ns: Option<i64>) -> String {
     ns.map_or_else(|| "-".to_owned(), duration)
 }
 
-/// A point in calendar time, UTC, to the second; `-` when it is not known.
+/// A calendar time in UTC, to the second, or `-` if unknown.
 #[must_use]
 pub fn second_or_dash(unix_ns: Option<i64>) -> String {
     unix_ns.map_or_else(
@@ -27,7 +30,7 @@ pub fn second_or_dash(unix_ns: Option<i64>) -> String {
     )
 }
 
-/// A size, e.g. `512 B`, `12.3 KiB`, `1.40 GiB`.
+/// A size, e.g. `512 B`, `12.3 KiB`, `1.40 GiB`; without trailing zeros if exact, e.g. `64 KiB`.
 #[must_use]
 pub fn size(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
@@ -36,15 +39,22 @@ pub fn size(bytes: u64) -> String {
     }
     let mut divisor = 1024_u64;
     let mut unit = 0;
-    // Four digits would be more than a reader takes in: the next unit says it better.
+    // At most three digits before the decimal point.
     while unit + 1 < UNITS.len() && bytes as f64 / divisor as f64 >= 999.5 {
         divisor *= 1024;
         unit += 1;
     }
-    three_digits(bytes, divisor, UNITS[unit])
+    let text = three_digits(bytes, divisor, UNITS[unit]);
+    let number = text.split(' ').next().unwrap_or_default();
+    let decimals = number.split_once('.').map_or(0, |(_, decimals)| decimals.len() as u32);
+    let is_exact = u128::from(bytes) * 10_u128.pow(decimals) % u128::from(divisor) == 0;
+    match is_exact && decimals > 0 {
+        true => format!("{} {}", number.trim_end_matches('0').trim_end_matches('.'), UNITS[unit]),
+        false => text,
+    }
 }
 
-/// A count with its thousands set apart, e.g. `179,474`.
+/// A count with thousands separators, e.g. `179,474`.
 #[must_use]
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
@@ -58,7 +68,7 @@ pub fn count(number: u64) -> String {
     text
 }
 
-/// A share in percent, e.g. `7.5 %`, `39 %`; `<0.1 %` where rounding would say none.
+/// A share in percent, e.g. `7.5 %`, `39 %`; `<0.1 %` instead of a rounded zero.
 #[must_use]
 pub fn percent(percent: f64) -> String {
     match percent {
@@ -69,20 +79,20 @@ pub fn percent(percent: f64) -> String {
     }
 }
 
-/// `part` of `whole` in percent; nothing of nothing is 0.
+/// `part` of `whole` in percent; 0 if `whole` is not positive.
 #[must_use]
 pub fn share(part: i64, whole: i64) -> f64 {
     if whole <= 0 { 0.0 } else { part as f64 * 100.0 / whole as f64 }
 }
 
-/// A sentence with a capital at its beginning.
+/// The sentence with a capital first letter.
 #[must_use]
 pub fn capitalized(sentence: &str) -> String {
     let mut letters = sentence.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// One thing or several, e.g. `1 file`, `2 files`, `2 entries`.
+/// A number with a noun in the singular or plural, e.g. `1 file`, `2 files`, `2 entries`.
 #[must_use]
 pub fn counted(number: u64, one: &str) -> String {
     let (stem, ending) = match one.strip_suffix("ry") {
@@ -99,11 +109,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_counts_and_shares() {
+    fn formats_quantities() {
         assert_eq!(size(1023), "1023 B");
-        assert_eq!(size(1024), "1.00 KiB");
+        assert_eq!(size(1024), "1 KiB");
+        assert_eq!(size(1025), "1.00 KiB");
+        assert_eq!(size(1536), "1.5 KiB");
+        assert_eq!(size(64 << 10), "64 KiB");
+        assert_eq!(size(100 << 10), "100 KiB");
         assert_eq!(size(1_023_999), "0.98 MiB");
-        assert_eq!(size(8 << 30), "8.00 GiB");
+        assert_eq!(size(8 << 30), "8 GiB");
+        assert_eq!([duration(0), duration(20), duration(-999), duration(1_000)], ["0 s", "<1 µs", "<1 µs", "1.00 µs"]);
         assert_eq!(size(u64::MAX), "16384 PiB");
         assert_eq!(count(0), "0");
         assert_eq!(count(179_474), "179,474");

@@ -1,13 +1,13 @@
-//! What sections of a report have in common.
+//! Titles of sections.
 
 use std::io::{self, Write};
 
 use super::style::{QUIET, TITLE};
 
-/// A section's title, after an empty line.
+/// Writes an empty line and the title of a section.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn title(text: &str, note: &str, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)?;
     if note.is_empty() {

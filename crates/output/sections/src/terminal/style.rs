@@ -1,26 +1,23 @@
-//! The few colors and weights of text output.
+//! The colors and weights of text output.
 //!
-//! Writers always emit them; who owns the stream strips them where it is not a terminal that wants color.
+//! Writers always emit them; the owner of the stream strips them if it is not a color terminal.
 
 use anstyle::{AnsiColor, Style};
 use onoff_trace::Severity;
 
-/// The answer.
 pub const HEADLINE: Style = Style::new().bold();
-/// A section's title.
 pub const TITLE: Style = Style::new().bold();
-/// Column titles, rules, certainty: there for who looks.
+/// Secondary text: column titles, rules, certainty.
 pub const QUIET: Style = Style::new().dimmed();
-/// Work in a bar.
 pub const BAR: Style = AnsiColor::Cyan.on_default();
-/// What is worst.
+/// The slowest item.
 pub const WORST: Style = AnsiColor::Yellow.on_default().bold();
-/// What is inferred or incomplete.
+/// Inferred or incomplete.
 pub const DOUBT: Style = AnsiColor::Yellow.on_default();
-/// What is missing.
+/// Missing or failed.
 pub const MISSING: Style = AnsiColor::Red.on_default().bold();
 
-/// How something of this severity looks.
+/// The style of a severity.
 #[must_use]
 pub const fn of_severity(severity: Severity) -> Style {
     match severity {

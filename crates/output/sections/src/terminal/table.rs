@@ -10,15 +10,14 @@ use super::layout::{self, Width};
 use super::printable::printable;
 use super::style::QUIET;
 
-/// Blanks before a row, before its further lines, and between columns.
+/// Blanks before a row, before its continuation lines, and between columns.
 const INDENT: usize = 2;
-const INDENT_OF_FURTHER: usize = 6;
+const CONTINUATION_INDENT: usize = 6;
 const GAP: usize = 2;
-/// Cells below which a name is not shortened to fit, and below which a sentence does not stay in its column.
+/// Minimum width of a shortened name, and of a wrapped last column, in cells.
 const MIN_NAME: usize = 24;
 const MIN_NOTE: usize = 24;
 
-/// Where a column's text stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Align {
     Left,
@@ -29,39 +28,37 @@ enum Align {
 struct Column {
     title: Cow<'static, str>,
     align: Align,
-    /// Longest text shown, in terminal cells; longer ones lose their middle.
+    /// Maximum width of a text, in terminal cells; longer ones lose their middle.
     limit: usize,
 }
 
-/// A cell's text, and how it looks.
+/// The text of a cell with its style.
 #[derive(Clone, Debug)]
 pub struct Cell {
     text: String,
     style: Style,
 }
 
-/// A cell.
 pub fn cell(text: impl Into<String>) -> Cell {
     styled_cell(Style::new(), text)
 }
 
-/// A cell in a style.
 pub fn styled_cell(style: Style, text: impl Into<String>) -> Cell {
     Cell { text: text.into(), style }
 }
 
-/// How a table is fitted to a width.
+/// The layout of a table for a given width.
 #[derive(Clone, Debug)]
 struct Fit {
     /// The columns of each line of a row.
     bands: Vec<Vec<usize>>,
-    /// Cells of each column.
+    /// The width of each column, in cells.
     widths: Vec<usize>,
-    /// The column whose texts are wrapped; those of others lose their middle.
+    /// The column with wrapped text; the texts of others lose their middle.
     wraps: Option<usize>,
 }
 
-/// A table in the making: columns first, then rows.
+/// A table: add columns first, then rows.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     columns: Vec<Column>,
@@ -69,27 +66,26 @@ pub struct Table {
 }
 
 impl Table {
-    /// An empty table.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a column of names, at most `limit` cells wide.
+    /// Adds a left-aligned column, at most `limit` cells wide.
     #[must_use]
     pub fn left(mut self, title: impl Into<Cow<'static, str>>, limit: usize) -> Self {
         self.columns.push(Column { title: title.into(), align: Align::Left, limit });
         self
     }
 
-    /// Adds a column of numbers.
+    /// Adds a right-aligned column.
     #[must_use]
     pub fn right(mut self, title: impl Into<Cow<'static, str>>) -> Self {
         self.columns.push(Column { title: title.into(), align: Align::Right, limit: usize::MAX });
         self
     }
 
-    /// Appends a row: one cell per column, in their order.
+    /// Adds a row with one cell per column.
     pub fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
         let unlimited = layout::width() == Width::Unlimited;
         let row = self.columns.iter().zip(cells).map(|(column, cell)| {
@@ -99,19 +95,18 @@ impl Table {
         self.rows.push(row.collect());
     }
 
-    /// Whether there is no row.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// Writes the table, indented by two, with its titles unless all are empty. Columns without any text are left out.
+    /// Writes the table, indented by two, with its titles unless all are empty. Columns without any text are omitted.
     ///
-    /// Where the width is limited ([`layout`]), bars are left out first, then long names lose more of their middle, then the last column
-    /// is wrapped, then columns go to a second line under the row.
+    /// To fit a limited width ([`layout`]), it first omits bars, then shortens long names in the middle, then wraps the last column, then
+    /// moves columns to a second line below the row.
     ///
     /// # Errors
-    /// What `out` answers.
+    /// Errors of `out`.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let natural: Vec<usize> = (0..self.columns.len()).map(|at| self.width(at)).collect();
         let mut shown: Vec<usize> = (0..self.columns.len())
@@ -136,15 +131,15 @@ impl Table {
         Ok(())
     }
 
-    /// The columns of each line of a row, and how wide each is, in a terminal of `cells`.
+    /// The layout for a terminal of `cells`; removes columns that do not fit from `shown`.
     fn fit(&self, shown: &mut Vec<usize>, natural: Vec<usize>, cells: usize) -> Fit {
         let mut widths = natural;
         let total =
             |shown: &[usize], widths: &[usize]| INDENT + shown.iter().map(|&at| widths[at] + GAP).sum::<usize>() - GAP;
         if !shown.is_empty() && total(shown, &widths) > cells {
-            shown.retain(|&at| !self.is_picture(at));
+            shown.retain(|&at| !self.is_bars(at));
         }
-        // Names first, the longest of them; what comes last is often a sentence, which wraps.
+        // Shorten the widest name first. The last column is often a sentence, which wraps instead.
         let last = shown.last().copied().filter(|&at| self.columns[at].align == Align::Left && shown.len() > 1);
         let room_of_last = last.map_or(0, |at| widths[at].min(MIN_NOTE));
         loop {
@@ -162,11 +157,11 @@ impl Table {
         let mut bands: Vec<Vec<usize>> = vec![Vec::new()];
         let mut used = INDENT;
         for &at in shown.iter() {
-            let least = if Some(at) == last { widths[at].min(MIN_NOTE) } else { widths[at] };
+            let min_width = if Some(at) == last { widths[at].min(MIN_NOTE) } else { widths[at] };
             let is_first = bands.last().is_none_or(Vec::is_empty);
-            if !is_first && used + GAP + least > cells {
+            if !is_first && used + GAP + min_width > cells {
                 bands.push(Vec::new());
-                used = INDENT_OF_FURTHER;
+                used = CONTINUATION_INDENT;
             } else if !is_first {
                 used += GAP;
             }
@@ -181,8 +176,8 @@ impl Table {
         Fit { bands, widths, wraps: last }
     }
 
-    /// Whether a column holds bars and nothing else.
-    fn is_picture(&self, at: usize) -> bool {
+    /// True if a column has only bars.
+    fn is_bars(&self, at: usize) -> bool {
         let is_block = |character: char| character == ' ' || ('\u{2580}'..='\u{259f}').contains(&character);
         let mut cells = self.rows.iter().filter_map(|row| row.get(at)).filter(|cell| !cell.text.is_empty()).peekable();
         cells.peek().is_some() && cells.all(|cell| cell.text.chars().all(is_block))
@@ -193,7 +188,7 @@ impl Table {
         cells.chain([self.columns[at].title.width()]).max().unwrap_or(0)
     }
 
-    /// Writes one line of a row, or more where its last text wraps; a further line without any text is left out.
+    /// Writes one line of a row, or several if its last text wraps; omits continuation lines without text.
     fn write_band(
         &self,
         out: &mut dyn Write,
@@ -205,11 +200,11 @@ impl Table {
             return Ok(());
         }
         let widths = &fit.widths;
-        let indent = if number == 0 { INDENT } else { INDENT_OF_FURTHER };
-        // Blanks wait until text follows them: no line ends in blanks.
+        let indent = if number == 0 { INDENT } else { CONTINUATION_INDENT };
+        // Blanks are written only before text, so that no line ends in blanks.
         let mut blanks = indent;
         let mut column = indent;
-        let mut further: Vec<(usize, Style, Vec<String>)> = Vec::new();
+        let mut continuations: Vec<(usize, Style, Vec<String>)> = Vec::new();
         for (place, (at, text, style)) in cells.into_iter().enumerate() {
             if place > 0 {
                 blanks += GAP;
@@ -221,7 +216,7 @@ impl Table {
                     let mut lines =
                         layout::lines(&text, widths[at]).into_iter().map(|line| shortened(&line, widths[at]));
                     text = Cow::Owned(lines.next().unwrap_or_default());
-                    further.push((column, style, lines.collect()));
+                    continuations.push((column, style, lines.collect()));
                 } else {
                     text = Cow::Owned(shortened(&text, widths[at]));
                 }
@@ -240,7 +235,7 @@ impl Table {
             column += widths[at];
         }
         writeln!(out)?;
-        for (column, style, lines) in further {
+        for (column, style, lines) in continuations {
             for line in lines {
                 writeln!(out, "{:column$}{style}{line}{style:#}", "")?;
             }
@@ -249,7 +244,7 @@ impl Table {
     }
 }
 
-/// `text` without its middle when it is wider than `limit` cells: both ends of a path matter.
+/// Removes the middle of a text wider than `limit` cells: both ends of a path matter.
 fn shortened(text: &str, limit: usize) -> String {
     let text = printable(text);
     if text.width() <= limit {
@@ -287,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_aligned_and_empty_ones_left_out() {
+    fn aligns_columns_and_omits_empty_ones() {
         let mut table = Table::new().left("name", 40).right("took").left("note", 40).left("empty", 40);
         table.row([cell("a"), cell("245 ms"), cell(""), cell("")]);
         table.row([cell("longer"), cell("1.20 s"), cell("late"), cell("")]);
@@ -305,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_fits_a_narrow_terminal_and_loses_bars_and_middles_only() {
+    fn fits_narrow_terminal_without_bars_and_middles() {
         let mut table = Table::new().left("name", 60).right("took").left("share", 32).right("begins").left("", 90);
         let path = r"\Device\HarddiskVolume3\Windows\System32\explorer.exe";
         table.row([

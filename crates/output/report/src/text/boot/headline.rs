@@ -1,4 +1,4 @@
-//! How long the boot took and where most of it went, in a few sentences.
+//! The headline of a boot: how long it took and where most of the time went.
 
 use onoff_transitions::Variant;
 use onoff_transitions::{Phase, PhaseName};
@@ -7,7 +7,7 @@ use std::io::{self, Write};
 
 use onoff_evidence::Certainty;
 use onoff_evidence::recording::RecordingSummary;
-use onoff_transitions::boot::BootReport;
+use onoff_transitions::boot::{BootReport, ReadAhead, TrainingState};
 use onoff_usage::devices::Device;
 use onoff_usage::units::Unit;
 
@@ -17,9 +17,9 @@ use crate::text::machine::machine;
 use crate::text::printable::printable;
 use crate::text::quantity::{counted, duration, percent, share};
 use crate::text::style::{HEADLINE, QUIET, WORST, styled};
-use crate::text::why::account::culprit;
+use crate::text::why::account::culprit_of;
 
-/// From this share of its phase on, one piece of work is worth a sentence, percent.
+/// Minimum share of its phase, in percent, for a service, driver or process to be named.
 const NOTABLE_SHARE: f64 = 10.0;
 
 pub(super) fn write(report: &BootReport, recording: &RecordingSummary, out: &mut dyn Write) -> io::Result<()> {
@@ -42,13 +42,13 @@ fn answer(report: &BootReport) -> String {
     };
     let person = match report.person_ns {
         0 => String::new(),
-        ns => format!(", and {} waiting for someone to log on", duration(ns)),
+        ns => format!(", plus {} waiting for a user to log on", duration(ns)),
     };
     match (report.total_ns, report.total_certainty) {
         (Some(total), Certainty::Measured) => format!("{kind} took {}{person}.", duration(total)),
-        (Some(total), _) => format!("{kind} took {}{person}, as far as can be inferred.", duration(total)),
+        (Some(total), _) => format!("{kind} took {}{person} (inferred).", duration(total)),
         (None, _) => format!(
-            "{kind} took at least {}{person}: the recording ends before the computer settled.",
+            "{kind} took at least {}{person}: the recording ends before the computer was idle.",
             duration(report.total_at_least_ns)
         ),
     }
@@ -61,25 +61,29 @@ fn parts(report: &BootReport) -> Option<String> {
         sentence += &format!(" ({} from logon to desktop)", duration(logged_on));
     }
     if let Some(busy) = report.work_after_ns() {
-        sentence += &format!(", then {} of further work until it settled", duration(busy));
-    }
-    if let Some(loader) = report.details.os_loader_ns {
-        sentence += &format!("; before that, {} in the loader", duration(loader));
-    }
-    if let Some(firmware) = report.details.before_kernel.firmware.duration_ns {
-        sentence += &format!(" and {} in the firmware", duration(firmware));
-    }
-    if let Some(ns) = report.details.before_kernel.user_input.duration_ns.filter(|&ns| ns > 0) {
-        sentence += &format!(", {} of it waiting for someone at a boot menu or a disk password", duration(ns));
+        sentence += &format!(", then {} until idle", duration(busy));
     }
     sentence += ".";
+    let before_kernel = [
+        (report.details.before_kernel.firmware.duration_ns, "in firmware"),
+        (report.details.os_loader_ns, "in the loader"),
+        (
+            report.details.before_kernel.user_input.duration_ns.filter(|&ns| ns > 0),
+            "of it waiting for a user at a boot menu or disk password",
+        ),
+    ];
+    let before_kernel: Vec<String> =
+        before_kernel.into_iter().filter_map(|(ns, what)| Some(format!("{} {what}", duration(ns?)))).collect();
+    if !before_kernel.is_empty() {
+        sentence += &format!(" Before the kernel: {}.", before_kernel.join(", "));
+    }
     if let Some(whole) = report.details.total_from_reset_ns {
-        sentence += &format!(" From the processor's reset: {}.", duration(whole));
+        sentence += &format!(" Total from CPU reset: {}.", duration(whole));
     }
     Some(sentence)
 }
 
-/// What a phase cost: PostBoot's required idle time and a person's time are nobody's.
+/// The cost of a phase, without the idle time PostBoot requires and without time spent waiting for a user.
 pub(super) fn cost(report: &BootReport, phase: &Phase) -> Option<i64> {
     match phase.name {
         PhaseName::PostBoot => report.work_after_ns(),
@@ -95,13 +99,13 @@ fn longest_phase(report: &BootReport) -> Option<&Phase> {
 
 fn write_longest(report: &BootReport, phase: &Phase, out: &mut dyn Write) -> io::Result<()> {
     let length = cost(report, phase).unwrap_or(0);
-    let mut sentence = format!("Longest: {}, {}", phase.name.as_str(), duration(length));
+    let mut sentence = format!("Longest phase: {}, {}", phase.name.as_str(), duration(length));
     if let Some(total) = report.total_ns {
-        sentence += &format!(" ({} of the boot)", percent(share(length, total)));
+        sentence += &format!(" ({})", percent(share(length, total)));
     }
     sentence += ".";
     if let Some(first) = report.first_culprit() {
-        sentence += &format!(" {}", culprit(first));
+        sentence += &format!(" {}", culprit_of(first, phase.name.as_str()));
         return writeln!(out, "{}", styled(WORST, sentence));
     }
     let notable = |ns: i64| share(ns, length) >= NOTABLE_SHARE;
@@ -111,35 +115,35 @@ fn write_longest(report: &BootReport, phase: &Phase, out: &mut dyn Write) -> io:
         sentence += &format!(" Slowest service in it: {}, {}", printable(&service.name), duration(took));
         sentence += &match (service.held_up.first(), service.held_up_in_turn) {
             (None, _) => ".".to_owned(),
-            (Some(first), 0 | 1) => format!(", which held up {}.", printable(first)),
+            (Some(first), 0 | 1) => format!(", which blocked {}.", printable(first)),
             (Some(first), services) => {
-                format!(", which held up {} and in turn {} more.", printable(first), services - 1)
+                format!(", which blocked {} and {} more in turn.", printable(first), services - 1)
             }
         };
     }
     if let Some((device, took)) = slowest_device(report, phase).filter(|&(_, took)| notable(took)) {
         named = true;
         sentence += &format!(" Slowest driver in it: {}, {}", device_work::name(device), duration(took));
-        sentence += if device.details.pend_ns.is_none() { ", without letting others go on." } else { "." };
+        sentence += if device.details.pend_ns.is_none() { ", which did not pend." } else { "." };
     }
     if !named && let Some((process, took)) = busiest_process(phase).filter(|&(_, took)| notable(took)) {
-        sentence += &format!(" Busiest process in it: {process}, {} of processor time.", duration(took));
+        sentence += &format!(" Busiest process in it: {process}, {} of CPU time.", duration(took));
     }
     writeln!(out, "{}", styled(WORST, sentence))
 }
 
-fn begins_in(phase: &Phase, start_ns: i64) -> bool {
+fn starts_in(phase: &Phase, start_ns: i64) -> bool {
     phase.start_ns.is_none_or(|start| start <= start_ns) && phase.end_ns.is_none_or(|end| start_ns < end)
 }
 
 fn slowest_service<'a>(report: &'a BootReport, phase: &Phase) -> Option<(&'a Unit, i64)> {
     let ended = report.units.iter().filter_map(|service| Some((service, service.duration_ns?)));
-    ended.filter(|(service, _)| begins_in(phase, service.start_ns)).max_by_key(|&(_, took)| took)
+    ended.filter(|(service, _)| starts_in(phase, service.start_ns)).max_by_key(|&(_, took)| took)
 }
 
 fn slowest_device<'a>(report: &'a BootReport, phase: &Phase) -> Option<(&'a Device, i64)> {
     let ended = report.details.devices.iter().filter_map(|device| Some((device, device.details.pre_pend_ns?)));
-    ended.filter(|(device, _)| begins_in(phase, device.start_ns)).max_by_key(|&(_, took)| took)
+    ended.filter(|(device, _)| starts_in(phase, device.start_ns)).max_by_key(|&(_, took)| took)
 }
 
 fn busiest_process(phase: &Phase) -> Option<(Cow<'_, str>, i64)> {
@@ -147,8 +151,15 @@ fn busiest_process(phase: &Phase) -> Option<(Cow<'_, str>, i64)> {
     Some((printable(&process.image), process.cpu_ns)).filter(|(name, _)| !name.is_empty())
 }
 
-/// How well the read-ahead knows this machine.
+/// How many boots ReadyBoot was trained on.
 fn training(report: &BootReport) -> Option<String> {
-    let boots = report.details.read_ahead.training_count?;
-    Some(format!("read-ahead trained on {}", counted(boots.unsigned_abs(), "boot")))
+    let boots = report.details.read_ahead.training_count?.unsigned_abs();
+    Some(match report.details.read_ahead.state {
+        TrainingState::Untrained | TrainingState::Training => {
+            format!("ReadyBoot trained on {boots} of {} boots", ReadAhead::TRAINED_BOOTS)
+        }
+        TrainingState::Trained | TrainingState::Unknown => {
+            format!("ReadyBoot trained on {}", counted(boots, "boot"))
+        }
+    })
 }

@@ -1,4 +1,4 @@
-//! Logon, policy, programs that start with the session, and what else happened around them.
+//! Logon, Group Policy, startup programs, processes and the state of ReadyBoot.
 
 use onoff_evidence::Span;
 use onoff_evidence::activity::Work;
@@ -7,10 +7,11 @@ use onoff_transitions::boot::{BootReport, TrainingState};
 
 use crate::text::quantity::{count, duration};
 use crate::text::style::QUIET;
+use crate::text::usage::ProcessNames;
 use onoff_sections::section::{Cell, Section};
 use onoff_sections::table::Value;
 
-/// Work shorter than this is not worth a line, ns.
+/// Minimum duration of work that gets a row, ns.
 const NOTABLE_NS: i64 = 1_000_000;
 
 pub(super) fn sections<'a>(report: &'a BootReport, top: usize, named: &[String]) -> Vec<Section<'a>> {
@@ -18,7 +19,7 @@ pub(super) fn sections<'a>(report: &'a BootReport, top: usize, named: &[String])
     sections.into_iter().flatten().collect()
 }
 
-/// Work around a logon, or the start of a session's video.
+/// Work around a logon, or the video start of a session.
 struct Row<'a> {
     what: &'static str,
     name: &'a str,
@@ -32,7 +33,7 @@ fn logon(report: &BootReport, top: usize) -> Option<Section<'_>> {
     let logon = &report.details.logon;
     let mut rows = Vec::new();
     for (what, works) in [
-        ("policy", &policy.applications),
+        ("Group Policy", &policy.applications),
         ("policy extension", &policy.extensions),
         ("policy script", &policy.scripts),
         ("wait for network", &policy.network_waits),
@@ -41,26 +42,26 @@ fn logon(report: &BootReport, top: usize) -> Option<Section<'_>> {
         ("session subscriber", &logon.notification_subscribers),
     ] {
         let notable = works.iter().filter(|work| work.duration_ns.is_none_or(|ns| ns >= NOTABLE_NS));
-        rows.extend(notable.take(top).map(|work| of_work(what, work)));
+        rows.extend(notable.take(top).map(|work| row(what, work)));
     }
-    rows.extend(logon.waits_for_a_person().take(top).map(|work| of_work("waited for a person", work)));
+    rows.extend(logon.waits_for_a_person().take(top).map(|work| row("wait for user", work)));
     let video = &report.details.video;
-    rows.extend(of_video("video, system", &video.system_session));
-    rows.extend(of_video("video, user", &video.user_session));
-    Section::of("logon", "Logon and policy", rows)
+    rows.extend(video_row("video, system", &video.system_session));
+    rows.extend(video_row("video, user", &video.user_session));
+    Section::of("logon", "Logon and Group Policy", rows)
         .name("what", "what", 20, |row| Value::text(row.what))
         .name("name", "name", 60, |row| Value::text(row.name))
-        .quantity("duration_ns", "took", |row| match row.took_ns {
+        .quantity("duration_ns", "duration", |row| match row.took_ns {
             None => Cell::words(anstyle::Style::new(), "unfinished"),
             took => Cell::took(took),
         })
-        .time("start_ns", "begins", |row| Cell::since(row.start_ns, 0))
+        .time("start_ns", "start", |row| Cell::since(row.start_ns, 0))
         .name("detail", "", 110, |row| Value::Text(row.detail.clone().into()).styled(QUIET))
-        .if_any()
+        .done_if_any()
 }
 
-fn of_work<'a>(what: &'static str, work: &'a Work) -> Row<'a> {
-    // A subscriber's detail is the number of the notification it was given.
+fn row<'a>(what: &'static str, work: &'a Work) -> Row<'a> {
+    // The detail of a subscriber is the number of its notification.
     let detail = match work.kind {
         ActivityKind::NotificationSubscriber => format!("notification {}", work.detail),
         _ => work.detail.clone(),
@@ -68,7 +69,7 @@ fn of_work<'a>(what: &'static str, work: &'a Work) -> Row<'a> {
     Row { what, name: &work.name, took_ns: work.duration_ns, start_ns: work.start_ns, detail }
 }
 
-fn of_video<'a>(what: &'static str, span: &'a Span) -> Option<Row<'a>> {
+fn video_row<'a>(what: &'static str, span: &'a Span) -> Option<Row<'a>> {
     let (start_ns, took) = span.start_ns.zip(span.duration_ns)?;
     let detail = span.rule.to_string();
     Some(Row { what, name: "driver initialization", took_ns: Some(took), start_ns, detail })
@@ -76,23 +77,24 @@ fn of_video<'a>(what: &'static str, span: &'a Span) -> Option<Row<'a>> {
 
 fn startup_programs(report: &BootReport, top: usize) -> Option<Section<'_>> {
     let programs = &report.details.startup_applications.programs;
-    Section::of("startup_programs", "Programs that start with the session", programs)
-        .note(format!("costliest of {}", count(programs.len() as u64)))
+    let names = ProcessNames::of(programs.iter().map(|program| (program.image.as_str(), program.process_pid)));
+    Section::of("startup_programs", "Startup programs", programs)
+        .note(format!("{}, most expensive first", count(programs.len() as u64)))
         .top(top)
         .name("name", "program", 80, |program| Value::text(&program.name))
-        .quantity("cpu_ns", "processor", |program| Cell::duration_or_dash(program.cpu_ns))
+        .quantity("cpu_ns", "CPU", |program| Cell::duration_or_dash(program.cpu_ns))
         .quantity("disk_service_ns", "disk", |program| Cell::duration_or_dash(program.disk_service_ns))
-        .time("start_ns", "begins", |program| Cell::since(program.start_ns, 0))
+        .time("start_ns", "start", |program| Cell::since(program.start_ns, 0))
         .data("process_pid", |program| Value::id(program.process_pid))
-        // Its process tells a command that runs another program.
+        // The process differs from the program where a command starts another one.
         .name("image", "", 40, |program| {
             let process = match program.process_pid {
-                Some(pid) => format!("{} ({pid})", program.image),
+                Some(pid) => names.name(&program.image, Some(pid)),
                 None => "no process found".to_owned(),
             };
             Cell::shown(Value::text(&program.image), process).styled(QUIET)
         })
-        .if_any()
+        .done_if_any()
 }
 
 fn processes(report: &BootReport, named: &[String]) -> Option<Section<'static>> {
@@ -102,7 +104,7 @@ fn processes(report: &BootReport, named: &[String]) -> Option<Section<'static>> 
     }
     let mut section = Section::of_lines("processes", "Processes");
     section.note = format!(
-        "{}: {} expected, {} long-lived, {} short-lived, {} ended within {}",
+        "{}: {} expected, {} long-lived, {} short-lived, {} lived less than {}",
         count(summary.total),
         count(summary.expected),
         count(summary.long_lived),
@@ -110,14 +112,14 @@ fn processes(report: &BootReport, named: &[String]) -> Option<Section<'static>> 
         count(summary.very_short_lived),
         duration(summary.very_short_lived_below_ns),
     );
-    Some(section.touched_by(&report.details.processes_touched_by, named))
+    Some(section.affected_by(&report.details.processes_touched_by, named))
 }
 
 fn read_ahead(report: &BootReport) -> Option<Section<'static>> {
     let advice = match report.details.read_ahead.state {
-        TrainingState::Untrained => "It has not learned this computer yet: expect the next boots to be faster.",
-        TrainingState::Training => "It is still learning this computer: measure after the third boot.",
+        TrainingState::Untrained => "Not trained yet; expect the next boots to be faster.",
+        TrainingState::Training => "Still training; measure after the third boot.",
         TrainingState::Trained | TrainingState::Unknown => return None,
     };
-    Some(Section::of_lines("read_ahead", "Read-ahead of boots (ReadyBoot)").line(QUIET, advice))
+    Some(Section::of_lines("read_ahead", "Boot read-ahead (ReadyBoot)").line(QUIET, advice))
 }

@@ -1,4 +1,4 @@
-//! Where the time of a boot went, for a person: the answer first, then the phases, then the worst of each kind.
+//! The text report of a Windows boot: headline, phases, then the slowest services, drivers, processes and files.
 
 mod headline;
 mod logon;
@@ -13,11 +13,11 @@ use onoff_usage::devices::Device;
 use super::phases::touched_by;
 use super::quantity::{counted, duration};
 use super::style::QUIET;
-use super::transition::{Once, no_transition};
+use super::transition::{SingleReport, no_transition};
 use super::{boot_axis, device_work, unit_starts, usage};
 use onoff_sections::section::Section;
 
-impl Once for WindowsBoot {
+impl SingleReport for WindowsBoot {
     fn headline(report: &BootReport, recording: &RecordingSummary, out: &mut dyn Write) -> io::Result<()> {
         headline::write(report, recording, out)
     }
@@ -29,7 +29,7 @@ impl Once for WindowsBoot {
             report.details.axis.as_ref().filter(|axis| boot_axis::adds_to_phases(axis)).map(boot_axis::section),
         );
         let services = unit_starts::section(report, &automatic_start(report), top);
-        sections.extend(services.map(|section| section.touched_by(&report.details.units_touched_by, &named)));
+        sections.extend(services.map(|section| section.affected_by(&report.details.units_touched_by, &named)));
         sections.extend(devices(report, top, &named));
         sections.extend(usage::sections(&report.phases, &named));
         sections.extend(logon::sections(report, top, &named));
@@ -41,26 +41,26 @@ fn automatic_start(report: &BootReport) -> String {
     match (report.details.auto_start.start_ns, report.details.auto_start.end_ns) {
         (Some(start), Some(end)) => {
             let took = duration(end.saturating_sub(start));
-            format!("; automatic start {} to {} ({took})", duration(start), duration(end))
+            format!("; automatic start from {} to {} ({took})", duration(start), duration(end))
         }
         _ => String::new(),
     }
 }
 
 fn devices<'a>(report: &'a BootReport, top: usize, named: &[String]) -> Option<Section<'a>> {
-    let spans = report.details.device_phases.iter().filter_map(|phase| Some((phase.name, phase.span.duration_ns?)));
-    let spans: String = spans.map(|(name, took)| format!("; {name} {}", duration(took))).collect();
+    let phases = report.details.device_phases.iter().filter_map(|phase| Some((phase.name, phase.span.duration_ns?)));
+    let phases: String = phases.map(|(name, took)| format!("; {name} {}", duration(took))).collect();
     let mut devices: Vec<&Device> = report.details.devices.iter().collect();
     devices
         .sort_by_key(|device| std::cmp::Reverse(device.details.pre_pend_ns.or(device.duration_ns).unwrap_or(i64::MAX)));
     let unfinished = devices.iter().filter(|device| device.end_ns.is_none()).count() as u64;
     let unfinished =
         (unfinished > 0).then(|| format!("{} did not end in the recording.", counted(unfinished, "operation")));
-    let section = device_work::section("Drivers and devices", devices, &spans, top)?;
-    Some(section.line_if(QUIET, unfinished).touched_by(&report.details.devices_touched_by, named))
+    let section = device_work::section("Drivers and devices", devices, &phases, top)?;
+    Some(section.line_if(QUIET, unfinished).affected_by(&report.details.devices_touched_by, named))
 }
 
-/// Why there is no report, in one line.
+/// The one-line message for a recording without a boot.
 #[must_use]
 pub fn no_boot(answer: &NotABoot) -> String {
     no_transition(answer, &answer.recorder)

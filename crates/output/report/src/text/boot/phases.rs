@@ -1,4 +1,4 @@
-//! The phases of a boot, with what happened before the kernel.
+//! The phases of a boot, with firmware and loader before the kernel.
 
 use onoff_transitions::PhaseName;
 use onoff_transitions::boot::{BootReport, EarlierTime};
@@ -11,7 +11,7 @@ use onoff_sections::section::{Line, Section};
 pub(super) fn section(report: &BootReport) -> Section<'_> {
     let before = &report.details.before_kernel;
     let stages = before.firmware_table.as_ref().map_or(&[][..], |table| &table.stages);
-    // What the firmware timed itself has a place; of what only the kernel tells of it later, the length is known.
+    // Firmware tables give absolute times. What only the kernel reports later has a duration but no position.
     let mut rows: Vec<PhaseRow> = stages
         .iter()
         .map(|stage| PhaseRow {
@@ -37,11 +37,11 @@ pub(super) fn section(report: &BootReport) -> Section<'_> {
         .lines(firmware_lines(report))
         .lines(phases::doubts(&report.phases))
         .lines(phases::settling("PostBoot", report.settling.as_ref()))
-        .touched_by(lost, &named)
-        .touched_by(&named, &[])
+        .affected_by(lost, &named)
+        .affected_by(&named, &[])
 }
 
-/// A row of what was before the kernel, and is no part of the boot.
+/// A row for time before the kernel, which is not part of the boot.
 fn earlier(note: &str) -> PhaseRow {
     PhaseRow {
         name: String::new(),
@@ -61,14 +61,14 @@ fn earlier_row(name: &str, time: &EarlierTime) -> Option<PhaseRow> {
     Some(PhaseRow { name: format!("{name} (before 0)"), took_ns, ..earlier(&time.rule.to_string()) })
 }
 
-/// Where the stages before the kernel come from, and what is wrong with them.
+/// The source of the stages before the kernel, and any problems with it.
 fn firmware_lines(report: &BootReport) -> Vec<Line> {
     let Some(table) = &report.details.before_kernel.firmware_table else { return Vec::new() };
-    let from = format!("Before 0: the firmware's own times, from {}; {}.", printable(&table.from), table.rule);
+    let from = format!("Times before 0 are from firmware tables ({}): {}.", printable(&table.from), table.rule);
     let mut lines = vec![Line { style: QUIET, text: from }];
     lines.extend(table.disagreements.first().map(|first| Line {
         style: DOUBT,
-        text: format!("These and the recording's own times disagree: {}.", printable(first)),
+        text: format!("The firmware tables disagree with the recording: {}.", printable(first)),
     }));
     lines.extend(table.faults.iter().map(phases::fault));
     lines

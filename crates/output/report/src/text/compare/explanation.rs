@@ -1,4 +1,4 @@
-//! What explains a difference, in one sentence for each phase that differs.
+//! The explanation of a difference: one sentence per phase that differs.
 
 use std::io::{self, Write};
 
@@ -11,40 +11,38 @@ use crate::text::printable::printable;
 use crate::text::quantity::duration;
 use crate::text::style::{WORST, styled};
 
-/// Phases explained, at most: the largest.
+/// Maximum number of phases explained, largest first.
 const SHOWN_PHASES: usize = 3;
-/// Subjects named whose time went the other way, at most.
+/// Maximum number of subjects named that changed in the opposite direction.
 const SHOWN_AGAINST: usize = 2;
-/// Subjects named of one phase, at most.
+/// Maximum number of subjects named per phase.
 const SHOWN_PARTS: usize = 3;
-/// A phase is said when it differs by this part of the largest at least: 5 %.
-const MIN_SHARE_OF_LARGEST: u64 = 20;
+/// A phase is explained only if it differs by at least the inverse of this of the largest difference: 5 %.
+const MIN_SHARE_DIVISOR: u64 = 20;
 
-/// Writes the sentences about a configuration.
+/// Writes the sentences for a configuration.
 pub(in crate::text) fn write(
     explanations: &[Explanation],
     (transition, configuration): (RunSubject, &str),
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    // Only an operating system has an account of who took the time.
+    // Only transitions of an operating system attribute time to subjects.
     let has_accounts = transition.transition().is_some();
-    let of_it = || explanations.iter().filter(|one| one.configuration == configuration);
-    let largest = of_it().next().map_or(0, |one| one.difference_ns.unsigned_abs());
-    for one in
-        of_it().filter(|one| one.difference_ns.unsigned_abs() >= largest / MIN_SHARE_OF_LARGEST).take(SHOWN_PHASES)
-    {
+    let own = || explanations.iter().filter(|one| one.configuration == configuration);
+    let largest = own().next().map_or(0, |one| one.difference_ns.unsigned_abs());
+    for one in own().filter(|one| one.difference_ns.unsigned_abs() >= largest / MIN_SHARE_DIVISOR).take(SHOWN_PHASES) {
         let text = if has_accounts || one.is_accounted { sentence(one) } else { format!("{}.", whole(one)) };
         writeln!(out, "{}", styled(WORST, text))?;
     }
     Ok(())
 }
 
-/// How much a phase differs, whose time it is, and what is left.
+/// How much a phase differs, which subjects explain it, and what remains.
 #[must_use]
 pub fn sentence(one: &Explanation) -> String {
     let whole = whole(one);
     if !one.is_accounted {
-        return format!("{whole}; whose time it was is not known.");
+        return format!("{whole}, unattributed.");
     }
     let mut parts: Vec<String> = one.parts.iter().take(SHOWN_PARTS).map(|it| part(it, &one.phase)).collect();
     let more = one.parts.iter().skip(SHOWN_PARTS);
@@ -54,9 +52,9 @@ pub fn sentence(one: &Explanation) -> String {
         parts.push(format!("{count} more, {}", signed(MeasureUnit::Ns, more_ns)));
     }
     if parts.is_empty() {
-        return format!("{whole}; no one subject explains it.");
+        return format!("{whole}; no single subject explains it.");
     }
-    // What went the other way: else the parts would sum to more than the phase.
+    // Changes in the opposite direction: without them, the parts would sum to more than the phase.
     let against = one.against.iter().take(SHOWN_AGAINST);
     parts.extend(against.clone().map(|it| format!("but {}", part(it, &one.phase))));
     let named_ns = against.fold(0_i64, |sum, it| sum.saturating_add(it.difference_ns));
@@ -64,10 +62,10 @@ pub fn sentence(one: &Explanation) -> String {
     if rest_ns != 0 {
         parts.push(format!("others, {}", signed(MeasureUnit::Ns, rest_ns)));
     }
-    // What is not worth a hundredth of the difference is rounding.
+    // Less than 1 % of the difference is rounding.
     let is_left = one.not_explained_ns.unsigned_abs().saturating_mul(100) >= one.difference_ns.unsigned_abs();
     if is_left {
-        parts.push(format!("{} not explained", duration(one.not_explained_ns.saturating_abs())));
+        parts.push(format!("{} unattributed", duration(one.not_explained_ns.saturating_abs())));
     }
     format!("{whole}: {}.", parts.join("; "))
 }
@@ -78,6 +76,15 @@ fn whole(one: &Explanation) -> String {
 
 fn part(part: &ExplainedPart, phase: &str) -> String {
     let name = printable(&part.name);
+    let detail = part.detail.as_ref().map_or_else(String::new, |detail| {
+        let what = match part.kind {
+            AccountSubjectKind::Driver => "requests until pended",
+            _ => "initialization",
+        };
+        let time = |ns: Option<i64>| ns.map_or_else(|| "not recorded".to_owned(), duration);
+        format!(" ({what} {} → {})", time(detail.was_ns), time(detail.is_ns))
+    });
+    let difference = signed(MeasureUnit::Ns, part.difference_ns);
     let became = match (part.change, part.kind) {
         (PartChange::Gone, _) if has_no_path(phase) => "no longer keeps the computer busy",
         (PartChange::New, _) if has_no_path(phase) => "now keeps the computer busy",
@@ -85,18 +92,10 @@ fn part(part: &ExplainedPart, phase: &str) -> String {
         (PartChange::New, AccountSubjectKind::Driver) => "now blocks",
         (PartChange::Longer, AccountSubjectKind::Driver) => "blocks longer",
         (PartChange::Shorter, AccountSubjectKind::Driver) => "blocks less",
-        (PartChange::Gone, _) => "is no longer waited for",
-        (PartChange::New, _) => "is now waited for",
+        (PartChange::Gone, _) => return format!("no longer waits for {name}, {difference}{detail}"),
+        (PartChange::New, _) => return format!("now waits for {name}, {difference}{detail}"),
         (PartChange::Longer, _) => "takes longer",
         (PartChange::Shorter, _) => "takes less",
     };
-    let detail = part.detail.as_ref().map_or_else(String::new, |detail| {
-        let what = match part.kind {
-            AccountSubjectKind::Driver => "its requests until they were pended",
-            _ => "its own initialization",
-        };
-        let time = |ns: Option<i64>| ns.map_or_else(|| "not recorded".to_owned(), duration);
-        format!(" ({what}: {}, was {})", time(detail.is_ns), time(detail.was_ns))
-    });
-    format!("{name} {became}, {}{detail}", signed(MeasureUnit::Ns, part.difference_ns))
+    format!("{name} {became}, {difference}{detail}")
 }

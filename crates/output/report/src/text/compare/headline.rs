@@ -1,4 +1,4 @@
-//! The answer: one sentence for each configuration beside the baseline.
+//! The headline of a comparison: one sentence per configuration other than the baseline.
 
 use onoff_compare::RunSubject;
 use std::io::{self, Write};
@@ -10,7 +10,7 @@ use crate::text::printable::printable;
 use crate::text::quantity::{counted, percent};
 use crate::text::style::{DOUBT, HEADLINE, styled};
 
-/// The answer about each configuration after the baseline.
+/// The sentence for each configuration after the baseline.
 pub(super) fn sentences(comparison: &Comparison) -> impl Iterator<Item = (&ConfigurationSummary, String)> {
     comparison.configurations.iter().enumerate().skip(1).map(|(at, configuration)| {
         let name = if comparison.configurations.len() > 2 {
@@ -20,7 +20,7 @@ pub(super) fn sentences(comparison: &Comparison) -> impl Iterator<Item = (&Confi
         };
         let sentence = match whole(comparison, at) {
             Some((measure, change)) => answer(comparison, measure, change, at),
-            None => "No total was recorded in both; see the phases.".to_owned(),
+            None => "No total was recorded on both sides; see the phases.".to_owned(),
         };
         (configuration, format!("{name}{sentence}"))
     })
@@ -39,7 +39,7 @@ pub(super) fn write(comparison: &Comparison, out: &mut dyn Write) -> io::Result<
     Ok(())
 }
 
-/// The measure of the whole transition that both have: the total, else the next best.
+/// The first measure of the whole transition that both sides have.
 fn whole(comparison: &Comparison, at: usize) -> Option<(&ComparedMeasure, &Change)> {
     ["total", "startup", "main_path", "suspend"].iter().find_map(|name| {
         let key = format!("{}.{name}", comparison.transition.as_str());
@@ -52,13 +52,13 @@ fn whole(comparison: &Comparison, at: usize) -> Option<(&ComparedMeasure, &Chang
 fn answer(comparison: &Comparison, measure: &ComparedMeasure, change: &Change, at: usize) -> String {
     let what = match (comparison.transition, measure.name.as_str()) {
         (RunSubject::Boot, "total") => "The boot",
-        (RunSubject::Boot, "startup") => "The boot up to its last job",
+        (RunSubject::Boot, "startup") => "The boot up to the last unit",
         (RunSubject::Boot, _) => "The boot up to the desktop",
         (RunSubject::Shutdown, _) => "The shutdown",
         (RunSubject::Suspend, "suspend") => "Going to sleep",
         (RunSubject::Suspend, _) => "Going to sleep and waking",
         (RunSubject::Netboot, _) => "The network boot",
-        (RunSubject::Firmware, _) => "The firmware, with the loader,",
+        (RunSubject::Firmware, _) => "The firmware, including the loader,",
     };
     let median = |at: usize| measure.values.get(at).and_then(|it| it.median).unwrap_or(0);
     let (was, is) = (value(measure.unit, median(0)), value(measure.unit, median(at)));
@@ -68,7 +68,7 @@ fn answer(comparison: &Comparison, measure: &ComparedMeasure, change: &Change, a
     match change.verdict {
         Verdict::Slower => format!("{what} is {by}{by_percent} slower: {is}, was {was}."),
         Verdict::Faster => format!("{what} is {by}{by_percent} faster: {is}, was {was}."),
-        Verdict::Unknown if difference == 0 => format!("{what} took as long as before, {is}."),
+        Verdict::Unknown if difference == 0 => format!("{what} took as long as before: {is}."),
         Verdict::Unknown => {
             let direction = if difference > 0 { "longer" } else { "less" };
             format!("{what} took {by}{by_percent} {direction}: {is}, was {was}.")
@@ -76,7 +76,7 @@ fn answer(comparison: &Comparison, measure: &ComparedMeasure, change: &Change, a
         _ => {
             let floor = measure
                 .noise_floor
-                .map(|floor| format!("; the baseline's own runs lie {} apart", value(measure.unit, floor)))
+                .map(|floor| format!("; noise between baseline runs {}", value(measure.unit, floor)))
                 .unwrap_or_default();
             format!("{what} does not differ beyond noise: {is}, was {was}{floor}.")
         }
@@ -84,11 +84,11 @@ fn answer(comparison: &Comparison, measure: &ComparedMeasure, change: &Change, a
 }
 
 pub(super) fn too_few(comparison: &Comparison) -> Option<String> {
-    let fewest = comparison.configurations.iter().map(|configuration| configuration.compared_runs).min()?;
-    (fewest < comparison.least_runs).then(|| {
+    let min_runs = comparison.configurations.iter().map(|configuration| configuration.compared_runs).min()?;
+    (min_runs < comparison.least_runs).then(|| {
         format!(
-            "{} per side cannot separate a change from noise. Record at least {} of each.",
-            if fewest == 1 { "One run".to_owned() } else { counted(fewest, "run") },
+            "{} per side cannot separate a change from noise. Record at least {} per side.",
+            if min_runs == 1 { "One run".to_owned() } else { counted(min_runs, "run") },
             comparison.least_runs
         )
     })

@@ -1,4 +1,4 @@
-//! The measures of one category beside each other.
+//! Tables of the measures of one category, side by side.
 
 use std::io::{self, Write};
 
@@ -11,9 +11,9 @@ use crate::text::printable::printable;
 use crate::text::quantity::count;
 use crate::text::style::{BAR, DOUBT, QUIET, WORST};
 use crate::text::why::account::kind;
-use onoff_sections::section::{self, Cell, Heading, Section, SectionOf};
+use onoff_sections::section::{self, Cell, Heading, Section, SectionBuilder};
 
-/// Writes the measures of `category`: all of totals and phases, else what differs, most first.
+/// Writes the measures of `category`: all totals and phases, otherwise those that differ, largest difference first.
 pub(super) fn write(comparison: &Comparison, category: Category, top: usize, out: &mut dyn Write) -> io::Result<()> {
     let of_category: Vec<&ComparedMeasure> =
         comparison.measures.iter().filter(|measure| measure.category == category).collect();
@@ -27,37 +27,37 @@ pub(super) fn write(comparison: &Comparison, category: Category, top: usize, out
     differing.sort_by_key(|measure| std::cmp::Reverse(size_of(measure)));
     let shown = differing.len().min(top);
     let note = match (differing.len(), shown) {
-        (0, _) => format!("none of {} differs", count(of_category.len() as u64)),
+        (0, _) => format!("no change in {}", count(of_category.len() as u64)),
         (all, shown) if all > shown => format!(
-            "{} of {} that differ, of {}",
+            "{} of {} changed, {} in total",
             count(shown as u64),
             count(all as u64),
             count(of_category.len() as u64)
         ),
-        (all, _) => format!("{} of {}", count(all as u64), count(of_category.len() as u64)),
+        (all, _) => format!("{} of {} changed", count(all as u64), count(of_category.len() as u64)),
     };
     differing.truncate(shown);
     section::text::write(&table(comparison, (heading(category), note), &differing), out)
 }
 
-/// The title of a category's list.
+/// The title of the table of a category.
 #[must_use]
 pub const fn heading(category: Category) -> &'static str {
     match category {
         Category::Total => "Totals",
-        Category::Phase => "Phases, each from its own start",
-        Category::Account => "Who took the time of the phases",
+        Category::Phase => "Phases",
+        Category::Account => "Time per phase by subject",
         Category::Service => "Services",
         Category::Application => "Applications",
         Category::Step => "Steps",
-        Category::Driver => "Drivers, operations of a kind added up",
-        Category::Device => "Devices, operations of a kind added up",
-        Category::Cpu => "Processor time by image",
+        Category::Driver => "Drivers (summed by operation)",
+        Category::Device => "Devices (summed by operation)",
+        Category::Cpu => "CPU time by process",
         Category::File => "Disk time by file",
     }
 }
 
-/// Whether a measure is worth a row of a list of differences: it differs, by 1 ms or more.
+/// True if a measure differs by 1 ms or more.
 #[must_use]
 pub fn differs(measure: &ComparedMeasure) -> bool {
     measure
@@ -67,7 +67,7 @@ pub fn differs(measure: &ComparedMeasure) -> bool {
         .any(|(at, change)| change.verdict != Verdict::Same && size_of_change(measure, at, change) >= MIN_SHOWN_NS)
 }
 
-/// How much a measure differs, in its unit; of what is new or gone, all of it.
+/// The largest difference of a measure, in its unit; the whole value if it is new or gone.
 #[must_use]
 pub fn size_of(measure: &ComparedMeasure) -> u64 {
     measure
@@ -80,7 +80,7 @@ pub fn size_of(measure: &ComparedMeasure) -> u64 {
         .unwrap_or(0)
 }
 
-/// How large a difference is; of what is new or gone, all of it.
+/// The size of a difference; the whole value if the measure is new or gone.
 fn size_of_change(measure: &ComparedMeasure, at: usize, change: &Change) -> u64 {
     let median = |at: usize| measure.values.get(at).and_then(|it| it.median);
     change.difference.or(median(at + 1)).or(median(0)).map_or(0, i64::unsigned_abs)
@@ -98,7 +98,7 @@ fn table<'a>(
     }
 }
 
-fn two<'a>(section: SectionOf<'a, &'a ComparedMeasure>, (first, second): (&'a str, &'a str)) -> Section<'a> {
+fn two<'a>(section: SectionBuilder<'a, &'a ComparedMeasure>, (first, second): (&'a str, &'a str)) -> Section<'a> {
     let change = |measure: &&'a ComparedMeasure, text: &dyn Fn(MeasureUnit, &Change) -> Option<String>| {
         measure.changes.first().and_then(|change| text(measure.unit, change)).unwrap_or_default()
     };
@@ -117,7 +117,7 @@ fn two<'a>(section: SectionOf<'a, &'a ComparedMeasure>, (first, second): (&'a st
             Cell::words(style(verdict(measure)), change(measure, &|unit, it| Some(signed(unit, it.difference?))))
         })
         .quantity("", "", |measure| Cell::words(Style::new(), change(measure, &|_, it| it.percent.map(signed_percent))))
-        .quantity("", "95 % interval", |measure| {
+        .quantity("", "95 % confidence", |measure| {
             let interval = |unit, it: &Change| {
                 let ends = it.interval?;
                 Some(format!("{} to {}", signed(unit, ends.low), signed(unit, ends.high)))
@@ -127,13 +127,13 @@ fn two<'a>(section: SectionOf<'a, &'a ComparedMeasure>, (first, second): (&'a st
         .quantity("", "noise", |measure| {
             Cell::words(QUIET, measure.noise_floor.map(|floor| value(measure.unit, floor)).unwrap_or_default())
         })
-        .quantity("", "p", |measure| Cell::words(QUIET, change(measure, &|_, it| Some(chance(it)))))
+        .quantity("", "p", |measure| Cell::words(QUIET, change(measure, &|_, it| Some(p_value(it)))))
         .name("", "", 16, |measure| Cell::words(style(verdict(measure)), word(verdict(measure))))
         .done()
 }
 
-/// More than two: medians side by side, with what differs from the first in percent.
-fn several<'a>(mut section: SectionOf<'a, &'a ComparedMeasure>, comparison: &'a Comparison) -> Section<'a> {
+/// More than two configurations: medians with the difference from the first in percent.
+fn several<'a>(mut section: SectionBuilder<'a, &'a ComparedMeasure>, comparison: &'a Comparison) -> Section<'a> {
     section = section.name("", "", 48, |measure| Cell::words(Style::new(), label(measure)));
     for (at, configuration) in comparison.configurations.iter().enumerate() {
         section = section.titled(Heading::quantity("", ""), printable(&configuration.name), |measure| {
@@ -150,7 +150,7 @@ fn several<'a>(mut section: SectionOf<'a, &'a ComparedMeasure>, comparison: &'a 
     section.done()
 }
 
-/// What a measure is called: of an account, the phase and whose time it is.
+/// The display name of a measure; for time by subject, the phase and the subject.
 #[must_use]
 pub fn label(measure: &ComparedMeasure) -> String {
     match &measure.subject {
@@ -166,9 +166,9 @@ pub fn label(measure: &ComparedMeasure) -> String {
     }
 }
 
-/// What a number of a whole transition is called; JSON and a gate's limits have its key.
+/// The display name of a total. JSON and gate limits use its key.
 fn total(name: &str) -> String {
-    let said = match name {
+    let title = match name {
         "total_with_idle" => "total with idle time",
         "main_path" => "kernel start to desktop",
         "to_desktop" => "power-on to desktop",
@@ -186,10 +186,10 @@ fn total(name: &str) -> String {
         "manager" => "service manager",
         other => return printable(&other.replace('_', " ")).into_owned(),
     };
-    said.to_owned()
+    title.to_owned()
 }
 
-/// The median, and from where to where the runs go.
+/// The median with the range of the runs.
 fn with_range(unit: MeasureUnit, spread: &MeasureSpread) -> String {
     let Some(median) = spread.median else { return "-".to_owned() };
     match (spread.least, spread.most) {
@@ -200,8 +200,8 @@ fn with_range(unit: MeasureUnit, spread: &MeasureSpread) -> String {
     }
 }
 
-/// The probability by chance; said only where there are runs enough to show anything.
-fn chance(change: &Change) -> String {
+/// The p-value; empty if there are too few runs for any.
+fn p_value(change: &Change) -> String {
     match (change.p_value, change.least_p_value) {
         (Some(p), Some(least)) if least < 1.0 => {
             if p < 0.001 {

@@ -1,4 +1,4 @@
-//! Configurations beside each other, for a person: the answer, what was set apart, then what differs, most first.
+//! The text report of `compare`: headline, excluded runs, then the differences, largest first.
 
 mod explanation;
 mod headline;
@@ -26,17 +26,17 @@ pub(super) use notes::write as write_notes;
 pub use runs::write as write_runs;
 pub use study::number;
 
-/// Smaller differences of services, devices and the like are in JSON and CSV only: 1 ms.
+/// Smaller differences of services, devices and so on are only in JSON and CSV, ns: 1 ms.
 const MIN_SHOWN_NS: u64 = 1_000_000;
 
 /// Writes the comparison.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write(comparison: &Comparison, top: usize, out: &mut dyn Write) -> io::Result<()> {
     headline::write(comparison, out)?;
     configurations(&comparison.configurations, out)?;
-    set_apart(&comparison.configurations, out)?;
+    excluded_runs(&comparison.configurations, out)?;
     for table in &comparison.tables {
         study::write(table, out)?;
     }
@@ -46,7 +46,7 @@ pub fn write(comparison: &Comparison, top: usize, out: &mut dyn Write) -> io::Re
     moved::write(comparison, top, out)
 }
 
-/// The answer in sentences: of each configuration after the baseline, then what to know before the numbers.
+/// The headline in sentences: one per configuration after the baseline, then the notes.
 #[must_use]
 pub fn answer(comparison: &Comparison) -> Vec<String> {
     let answers = headline::sentences(comparison).map(|(_, sentence)| sentence);
@@ -83,33 +83,32 @@ pub(crate) fn signed_percent(percent: f64) -> String {
     } else if percent < 9_999.5 {
         format!("{percent:+.0} %")
     } else {
-        // Of next to nothing, anything is too many percent to read.
+        // A change from almost zero has no readable percentage.
         String::new()
     }
 }
 
-/// One quiet line: how many runs of each were compared.
+/// Writes one line with the number of compared runs per configuration.
 pub(super) fn configurations(configurations: &[ConfigurationSummary], out: &mut dyn Write) -> io::Result<()> {
-    let told: Vec<String> = configurations
+    let summaries: Vec<String> = configurations
         .iter()
         .map(|configuration| {
-            let apart = configuration.runs.len() as u64 - configuration.compared_runs;
-            let apart = match apart {
+            let excluded = match configuration.runs.len() as u64 - configuration.compared_runs {
                 0 => String::new(),
-                apart => format!(" and {} set apart", count(apart)),
+                excluded => format!(", {} excluded", count(excluded)),
             };
             let settings = settings(configuration);
             format!(
-                "{}: {}{apart}{settings}",
+                "{}: {}{excluded}{settings}",
                 printable(&configuration.name),
                 counted(configuration.compared_runs, "run")
             )
         })
         .collect();
-    writeln!(out, "{QUIET}{}{QUIET:#}", told.join(" · "))
+    writeln!(out, "{QUIET}{}{QUIET:#}", summaries.join(" · "))
 }
 
-/// What was set in the runs that were compared, each once, in brackets; nothing where that is not known.
+/// The settings of the compared runs, each once, in parentheses; empty if unknown.
 fn settings(configuration: &ConfigurationSummary) -> String {
     let mut settings: Vec<&str> = Vec::new();
     for run in configuration.runs.iter().filter(|run| run.compared && !run.settings.is_empty()) {
@@ -124,24 +123,24 @@ fn settings(configuration: &ConfigurationSummary) -> String {
     }
 }
 
-/// The runs that were not compared, and why.
-pub(super) fn set_apart(configurations: &[ConfigurationSummary], out: &mut dyn Write) -> io::Result<()> {
+/// Writes the excluded runs with the reasons.
+pub(super) fn excluded_runs(configurations: &[ConfigurationSummary], out: &mut dyn Write) -> io::Result<()> {
     let rows = configurations
         .iter()
         .flat_map(|it| &it.runs)
-        .flat_map(|run| run.set_apart.iter().map(move |apart| (run, apart)));
-    let section = Section::of("set_apart", "Set apart", rows)
+        .flat_map(|run| run.set_apart.iter().map(move |exclusion| (run, exclusion)));
+    let section = Section::of("set_apart", "Excluded runs", rows)
         .note("not in any number below")
         .name("run", "run", 48, |(run, _)| Value::text(&run.name))
-        .name("why", "why", 96, |(_, apart)| Value::text(&apart.text).styled(DOUBT))
-        .name("option", "to include it", 40, |(_, apart)| Value::Text(include(apart.reason).into()))
+        .name("why", "reason", 96, |(_, exclusion)| Value::text(&exclusion.text).styled(DOUBT))
+        .name("option", "to include it", 40, |(_, exclusion)| Value::Text(include(exclusion.reason).into()))
         .done();
     if section.is_empty() { Ok(()) } else { section::text::write(&section, out) }
 }
 
-/// The option that includes runs set apart for this.
+/// The option that includes runs excluded for this reason.
 fn include(reason: SetApartReason) -> String {
-    // What was not read cannot be included.
+    // An unreadable run cannot be included.
     if reason == SetApartReason::Unreadable {
         return String::new();
     }

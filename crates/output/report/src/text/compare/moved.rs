@@ -1,4 +1,4 @@
-//! What began in another order.
+//! Items that started in a different order.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use crate::text::quantity::{count, duration};
 use onoff_sections::section::{self, Heading, Section};
 use onoff_sections::table::Value;
 
-/// Writes what moved, most passed first.
+/// Writes the items that moved, largest move first.
 pub(super) fn write(comparison: &Comparison, top: usize, out: &mut dyn Write) -> io::Result<()> {
     if comparison.moved.is_empty() {
         return Ok(());
@@ -18,12 +18,12 @@ pub(super) fn write(comparison: &Comparison, top: usize, out: &mut dyn Write) ->
     let note =
         if all > top { format!("{} of {}", count(top as u64), count(all as u64)) } else { "in every run".to_owned() };
     let several = comparison.configurations.len() > 2;
-    let section = Section::of("moved", "In another order", &comparison.moved)
+    let section = Section::of("moved", "Order changes", &comparison.moved)
         .note(note)
         .top(top)
         .name("name", "", 48, |moved| Value::text(name(&moved.key)))
-        .name("was", "was", 40, |moved| place(&moved.was_phase, moved.was_since_phase_ns))
-        .name("is", "is", 40, |moved| place(&moved.is_phase, moved.is_since_phase_ns))
+        .name("was", "before", 40, |moved| place(&moved.was_phase, moved.was_since_phase_ns))
+        .name("is", "after", 40, |moved| place(&moved.is_phase, moved.is_since_phase_ns))
         .name("passed", "", 64, |moved| Value::Text(passed(moved).into()))
         .column(Heading::name("configuration", "in").wide(24).in_text_if(several), |moved| {
             Value::text(&moved.configuration)
@@ -37,11 +37,11 @@ fn name(key: &str) -> &str {
     key.split_once('.').map_or(key, |(_, name)| name)
 }
 
-/// What moved, from where to where, and past whom.
+/// An item that moved: from where to where, and past which others.
 #[must_use]
 pub fn sentence(moved: &Moved) -> String {
     format!(
-        "{} began {} after the start of {}, and now {} after the start of {}: {}.",
+        "{} started {} after the start of {}, now {} after the start of {}: {}.",
         printable(name(&moved.key)),
         duration(moved.was_since_phase_ns),
         printable(&moved.was_phase),
@@ -61,6 +61,6 @@ fn passed(moved: &Moved) -> String {
     let nearest = printable(name(&moved.passed)).into_owned();
     match all {
         1 => format!("now {direction} {nearest}"),
-        all => format!("now {direction} {} such as {nearest}", count(all)),
+        all => format!("now {direction} {} others, for example {nearest}", count(all)),
     }
 }

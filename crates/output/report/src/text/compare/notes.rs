@@ -1,4 +1,4 @@
-//! What to know before the numbers.
+//! Notes on a comparison, above the numbers.
 
 use std::io::{self, Write};
 
@@ -8,7 +8,7 @@ use crate::text::printable::printable;
 use crate::text::quantity::duration;
 use crate::text::style::{DOUBT, styled};
 
-/// Writes the notes, a line each.
+/// Writes the notes, one per line.
 pub(in crate::text) fn write(notes: &[ComparisonNote], out: &mut dyn Write) -> io::Result<()> {
     for note in notes {
         writeln!(out, "{}", styled(DOUBT, sentence(note)))?;
@@ -16,24 +16,24 @@ pub(in crate::text) fn write(notes: &[ComparisonNote], out: &mut dyn Write) -> i
     Ok(())
 }
 
-/// A note as a sentence.
+/// A note in a sentence.
 pub(super) fn sentence(note: &ComparisonNote) -> String {
     let configuration = printable(&note.configuration);
     let run = printable(&note.run);
     let property = note.property.map_or("", what);
     match note.kind {
         ComparisonNoteKind::MachinesDiffer => {
-            format!("{configuration} has another {property}: {}, was {}.", list(&note.is), list(&note.was))
+            format!("{configuration} has a different {property}: {}, was {}.", list(&note.is), list(&note.was))
         }
         ComparisonNoteKind::MachinesMixed => {
-            format!("The runs of {configuration} do not have one {property}: {}.", list(&note.is))
+            format!("The runs of {configuration} differ in {property}: {}.", list(&note.is))
         }
         ComparisonNoteKind::OnBothSides => {
             format!("{run} is the same recording as {} of the baseline.", list(&note.was))
         }
         ComparisonNoteKind::PersonTakenOff => {
             let time = duration(note.person_ns.unwrap_or(0));
-            format!("{run}: {time} in which a person was waited for are in no number.")
+            format!("{run}: {time} of waiting for the user are excluded from all numbers.")
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What each run took: totals and phases, before any median is taken.
+//! Totals and phases of each run.
 
 use std::io::{self, Write};
 
@@ -11,10 +11,10 @@ use crate::text::style::{DOUBT, QUIET};
 use onoff_sections::section::{self, Cell, Heading, Section};
 use onoff_sections::table::Value;
 
-/// Writes a table of the runs of `configurations`, a row each; `comparison` is theirs and says what was not compared.
+/// Writes a table of the runs of `configurations`; `comparison` says which runs were compared.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write(configurations: &[Configuration], comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     let measures = comparison.measures.iter().filter(|measure| measure.category.keeps_order());
     let rows = configurations.iter().zip(&comparison.configurations).flat_map(|(configuration, summary)| {
@@ -23,15 +23,15 @@ pub fn write(configurations: &[Configuration], comparison: &Comparison, out: &mu
     });
     let style = |compared: bool| if compared { Style::new() } else { QUIET };
     let mut section = Section::of("runs", "Runs", rows)
-        .note("the totals and phases of each, in the order of the files")
-        .name("", "of", 16, |row| Value::text(&row.0.name))
+        .note("totals and phases, in file order")
+        .name("", "configuration", 16, |row| Value::text(&row.0.name))
         .name("", "run", 44, |row| Value::text(&row.1.name).styled(style(row.2)));
     for measure in measures {
         section = section.titled(Heading::quantity("", ""), printable(&measure.name), |row| {
             Cell::words(style(row.2), of_run(row.1, measure))
         });
     }
-    let section = section.name("", "", 40, |row| Cell::words(DOUBT, if row.2 { "" } else { "set apart" }));
+    let section = section.name("", "", 40, |row| Cell::words(DOUBT, if row.2 { "" } else { "excluded" }));
     section::text::write(&section.done(), out)
 }
 

@@ -9,7 +9,7 @@ use crate::text::printable::printable;
 use onoff_sections::section::{self, Cell, Heading, Section};
 use onoff_sections::table::Value;
 
-/// Writes a table.
+/// Writes the table of a study.
 pub(super) fn write(study: &StudyTable, out: &mut dyn Write) -> io::Result<()> {
     let mut section = Section::of("study", printable(&study.title), &study.rows).note(study.unit.as_str()).titled(
         Heading::name("", "").wide(56),
@@ -24,7 +24,7 @@ pub(super) fn write(study: &StudyTable, out: &mut dyn Write) -> io::Result<()> {
     section::text::write(&section.done(), out)
 }
 
-/// A number as the table shows it; a dash where there is none.
+/// A number as shown in the table, or a dash.
 #[must_use]
 pub fn number(study: &StudyTable, cell: &StudyCell) -> String {
     let Some(number) = cell.number else { return "-".to_owned() };
@@ -33,6 +33,8 @@ pub fn number(study: &StudyTable, cell: &StudyCell) -> String {
         CellUnit::Time => format!("{number:.decimals$}"),
         CellUnit::Mebibytes => format!("{number:.1} MiB"),
         CellUnit::Count => format!("{number:.0}"),
+        CellUnit::Percent if number == 0.0 => "0 %".to_owned(),
+        CellUnit::Percent if number.abs() < 0.05 => "<0.1 %".to_owned(),
         CellUnit::Percent => format!("{number:.1} %"),
     }
 }

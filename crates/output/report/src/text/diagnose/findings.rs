@@ -1,4 +1,4 @@
-//! The findings, one after the other, and what could not be checked.
+//! The list of findings, and the rules that could not be checked.
 
 use std::io::{self, Write};
 
@@ -8,23 +8,23 @@ use onoff_findings::finding::{CostBasis, FindingSeverity, RuleFinding};
 use onoff_transitions::MissingEvidence;
 
 use super::rules::wrapped;
-use crate::text::lacking::write_commands;
+use crate::text::missing_evidence::write_commands;
 use crate::text::printable::printable;
 use crate::text::quantity::{capitalized, counted, duration};
 use crate::text::section::title;
 use crate::text::style::{DOUBT, QUIET, WORST, styled};
 
-/// Evidence lines shown of one finding.
+/// Maximum number of evidence lines per finding.
 const MAX_EVIDENCE: usize = 5;
-/// Cells before a finding's own lines.
+/// Indentation of the lines of a finding, in cells.
 const INDENT: usize = 13;
 
-/// What limits the trust in all else.
+/// Writes the limits of the recording that affect all findings.
 pub(super) fn caveats(diagnosis: &Diagnosis, out: &mut dyn Write) -> io::Result<()> {
     if diagnosis.caveats.is_empty() {
         return Ok(());
     }
-    title("Before you trust it", "", out)?;
+    title("Limits of this recording", "", out)?;
     for caveat in &diagnosis.caveats {
         writeln!(out, "  {DOUBT}{}.{DOUBT:#}  {QUIET}{}{QUIET:#}", printable(&caveat.title), caveat.code)?;
         for line in wrapped(&caveat.advice, 96) {
@@ -40,11 +40,11 @@ pub(super) fn write(diagnosis: &Diagnosis, top: usize, out: &mut dyn Write) -> i
     }
     let bounded = diagnosis.findings.iter().any(|finding| finding.cost_basis == CostBasis::AtMost);
     let note = if bounded {
-        "what costs most first; ≤ is at most: something else was at work at the same time"
+        "most expensive first (≤ = upper bound: ran in parallel with the critical path)"
     } else {
-        "what costs most first"
+        "most expensive first"
     };
-    title("What to change", note, out)?;
+    title("Findings", note, out)?;
     let several = diagnosis.transitions.len() > 1;
     for finding in diagnosis.findings.iter().take(top) {
         one(finding, several, out)?;
@@ -53,7 +53,7 @@ pub(super) fn write(diagnosis: &Diagnosis, top: usize, out: &mut dyn Write) -> i
     if rest > 0 {
         writeln!(
             out,
-            "  {QUIET}{} more: --top {}{QUIET:#}",
+            "  {QUIET}{} not shown; use --top {} to show all{QUIET:#}",
             counted(rest as u64, "finding"),
             diagnosis.findings.len()
         )?;
@@ -95,18 +95,18 @@ fn one(finding: &RuleFinding, several: bool, out: &mut dyn Write) -> io::Result<
     Ok(())
 }
 
-/// What could not be checked, by what was lacking.
-pub(super) fn not_checked(diagnosis: &Diagnosis, out: &mut dyn Write) -> io::Result<()> {
+/// Writes the unchecked rules, grouped by the missing evidence.
+pub(super) fn unchecked_rules(diagnosis: &Diagnosis, out: &mut dyn Write) -> io::Result<()> {
     if diagnosis.not_checked.is_empty() {
         return Ok(());
     }
     let note =
         format!("{} of {} rules", diagnosis.not_checked.len(), diagnosis.not_checked.len() as u64 + diagnosis.checked);
-    title("Not checked, for lack of events", &note, out)?;
+    title("Not checked (events not recorded)", &note, out)?;
     let mut reasons: Vec<(String, Vec<&'static str>)> = Vec::new();
     for rule in &diagnosis.not_checked {
         let needs = Some(rule.needs.to_owned()).filter(|needs| !needs.is_empty());
-        let reason = rule.lacking.iter().map(lacks).chain(needs).collect::<Vec<_>>().join("; ");
+        let reason = rule.lacking.iter().map(missing_evidence).chain(needs).collect::<Vec<_>>().join("; ");
         match reasons.iter_mut().find(|known| known.0 == reason) {
             Some(known) if known.1.contains(&rule.code) => {}
             Some(known) => known.1.push(rule.code),
@@ -124,8 +124,8 @@ pub(super) fn not_checked(diagnosis: &Diagnosis, out: &mut dyn Write) -> io::Res
     write_commands(&diagnosis.lacking.record, out)
 }
 
-/// What was lacking, with where it comes from.
-fn lacks(item: &MissingEvidence) -> String {
+/// What was not recorded, with the provider or the kernel flags that record it.
+fn missing_evidence(item: &MissingEvidence) -> String {
     let source = if !item.provider.is_empty() {
         format!(" ({})", item.provider)
     } else if item.kernel_flags.is_empty() {

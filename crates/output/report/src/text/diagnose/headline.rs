@@ -1,4 +1,4 @@
-//! How long it took and what to change first, in a sentence or two.
+//! The headline of a diagnosis: how long the transition took, and what to fix first.
 
 use std::io::{self, Write};
 
@@ -30,24 +30,22 @@ pub(super) fn write(diagnosis: &Diagnosis, out: &mut dyn Write) -> io::Result<()
     }
 }
 
-/// What no finding means: little where most rules had nothing to look at.
+/// The sentence if there are no findings, which means little if most rules could not be checked.
 fn without_finding(diagnosis: &Diagnosis) -> String {
     let of_transitions = diagnosis.not_checked.iter().filter(|rule| rule.transition != "recording").count() as u64;
     let not_checked = diagnosis.not_checked.len() as u64;
     let all = diagnosis.checked.saturating_add(not_checked);
     if of_transitions.saturating_mul(2) >= all && all > 0 {
         return format!(
-            "What to change is not known: {not_checked} of {} could not be checked, because the recording lacks what they need (below).",
+            "No findings: {not_checked} of {} need data that this recording does not have (listed below).",
             counted(all, "rule"),
         );
     }
     let checked = counted(diagnosis.checked, "rule");
     match not_checked {
-        0 => format!("No finding costs more than noise. Checked {checked}."),
-        1 => format!("No finding costs more than noise. Checked {checked}; 1 needs records that the recording lacks."),
-        more => format!(
-            "No finding costs more than noise. Checked {checked}; {more} need records that the recording lacks."
-        ),
+        0 => format!("No findings above noise. Checked {checked}."),
+        1 => format!("No findings above noise. Checked {checked}; 1 more needs data that was not recorded."),
+        more => format!("No findings above noise. Checked {checked}; {more} more need data that was not recorded."),
     }
 }
 
@@ -56,7 +54,7 @@ fn transition(transition: &DiagnosedTransition, several: bool) -> String {
         (Some(ns), _) => format!(": {}", duration(ns)),
         (None, Some(ns)) => format!(" lasted {}", duration(ns)),
         (None, None) if transition.at_least_ns > 0 => format!(": at least {}", duration(transition.at_least_ns)),
-        (None, None) => ": how long it took is unknown".to_owned(),
+        (None, None) => ": duration unknown".to_owned(),
     };
     match transition.name.strip_prefix("suspend ").filter(|_| several) {
         Some(number) => format!("{} {number}{took}", transition.kind),
@@ -82,18 +80,19 @@ mod tests {
     }
 
     #[test]
-    fn no_finding_means_little_where_most_rules_had_nothing_to_look_at() {
-        let said = |checked, not_checked| without_finding(&Diagnosis { checked, not_checked, ..Diagnosis::default() });
+    fn reports_unchecked_rules() {
+        let sentence =
+            |checked, not_checked| without_finding(&Diagnosis { checked, not_checked, ..Diagnosis::default() });
         assert_eq!(
-            said(4, unchecked(17, "boot")),
-            "What to change is not known: 17 of 21 rules could not be checked, because the recording lacks what they need (below)."
+            sentence(4, unchecked(17, "boot")),
+            "No findings: 17 of 21 rules need data that this recording does not have (listed below)."
         );
         assert_eq!(
-            said(18, unchecked(3, "boot")),
-            "No finding costs more than noise. Checked 18 rules; 3 need records that the recording lacks."
+            sentence(18, unchecked(3, "boot")),
+            "No findings above noise. Checked 18 rules; 3 more need data that was not recorded."
         );
-        // What no recording holds says nothing of this one.
-        assert!(said(1, unchecked(1, "recording")).starts_with("No finding costs more than noise."));
-        assert_eq!(said(1, Vec::new()), "No finding costs more than noise. Checked 1 rule.");
+        // Data that no recording has does not count.
+        assert!(sentence(1, unchecked(1, "recording")).starts_with("No findings above noise."));
+        assert_eq!(sentence(1, Vec::new()), "No findings above noise. Checked 1 rule.");
     }
 }

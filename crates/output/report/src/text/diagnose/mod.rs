@@ -1,4 +1,4 @@
-//! What to change, for a person: the answer first, then each finding with its evidence and advice.
+//! The text report of `diagnose`: the headline, then each finding with its evidence and advice.
 
 mod findings;
 mod headline;
@@ -15,16 +15,16 @@ use super::losses;
 use super::machine::machine;
 use super::style::QUIET;
 
-/// Writes what was found.
+/// Writes the report.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write(diagnosis: &Diagnosis, recording: &RecordingSummary, top: usize, out: &mut dyn Write) -> io::Result<()> {
     headline::write(diagnosis, out)?;
     writeln!(out, "{QUIET}{}{QUIET:#}", machine(recording, None))?;
     findings::caveats(diagnosis, out)?;
     findings::write(diagnosis, top, out)?;
-    findings::not_checked(diagnosis, out)?;
+    findings::unchecked_rules(diagnosis, out)?;
     writeln!(out)?;
     losses::write(&diagnosis.losses, out)
 }

@@ -1,4 +1,4 @@
-//! The rules themselves: a list, and one in full.
+//! The list of rules, and the description of one rule.
 
 use std::io::{self, Write};
 
@@ -9,10 +9,10 @@ use crate::text::style::{QUIET, TITLE};
 use onoff_sections::section::{self, Section};
 use onoff_sections::table::Value;
 
-/// Writes every rule, one row each.
+/// Writes all rules, one row each.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn list(rules: &[Rule], out: &mut dyn Write) -> io::Result<()> {
     let rules = Section::of("rules", "", rules)
         .name("code", "code", 60, |rule| Value::text(rule.code))
@@ -21,10 +21,10 @@ pub fn list(rules: &[Rule], out: &mut dyn Write) -> io::Result<()> {
     section::text::write(&rules, out)
 }
 
-/// Writes what a rule finds, why, and when it is wrong.
+/// Writes what a rule finds, how, and its known false positives.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn explain(rule: &Rule, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{TITLE}{}{TITLE:#}  {QUIET}{}{QUIET:#}", rule.code, rule.title)?;
     for section in rule.describe().sections {
@@ -42,7 +42,7 @@ pub fn explain(rule: &Rule, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// `text` in lines of at most `cells`, broken at blanks. A command of ours in quotes is never broken: it can be copied.
+/// Wraps `text` at blanks into lines of at most `cells`. Quoted `onoff` commands are never broken, so that they can be copied.
 pub(super) fn wrapped(text: &str, cells: usize) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut is_command = false;
@@ -78,13 +78,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_break_at_blanks() {
+    fn wraps_at_blanks() {
         assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
         assert_eq!(wrapped("", 7), Vec::<String>::new());
         assert_eq!(wrapped("incomprehensible", 4), ["incomprehensible"]);
         let advice = "see it with 'onoff why a.etl --phase X', and then go on";
         assert_eq!(wrapped(advice, 16), ["see it with", "'onoff why a.etl --phase X',", "and then go on"]);
-        // A quote that nobody closes keeps the rest together, and breaks nothing.
+        // An unclosed quote keeps the rest together.
         assert_eq!(wrapped("a 'onoff b c", 4), ["a", "'onoff b c"]);
     }
 }

@@ -1,4 +1,4 @@
-//! Two boots beside each other, for a person: what grew first.
+//! The comparison of two firmware boots: what grew, then all differences.
 
 use std::io::{self, Write};
 
@@ -13,19 +13,19 @@ use onoff_sections::table::Value;
 /// Writes the comparison.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write_comparison(comparison: &FirmwareComparison, top: usize, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{HEADLINE}{}{HEADLINE:#}", answer(comparison))?;
     if let Some(sentence) = grown(comparison) {
         writeln!(out, "{}", styled(WORST, sentence))?;
     }
-    writeln!(out, "{QUIET}was: {} · is: {}{QUIET:#}", printable(&comparison.was), printable(&comparison.is))?;
+    writeln!(out, "{QUIET}before: {} · after: {}{QUIET:#}", printable(&comparison.was), printable(&comparison.is))?;
     let all = usize::MAX;
     let sections = [
         list("intervals", "From reset to the operating system", "stage", comparison.intervals.iter().collect(), all),
         list("phases", "Phases", "phase", comparison.phases.iter().collect(), all),
-        list("drivers", "Drivers and modules, their own time", "module", largest(&comparison.drivers), top),
-        list("devices", "Devices, their own time in drivers' starts", "device", largest(&comparison.devices), top),
+        list("drivers", "Drivers and modules (self time)", "module", largest(&comparison.drivers), top),
+        list("devices", "Devices (self time in driver starts)", "device", largest(&comparison.devices), top),
     ];
     section::text::write_all(sections.iter().filter(|section| !section.is_empty()), out)
 }
@@ -43,16 +43,16 @@ fn answer(comparison: &FirmwareComparison) -> String {
             format!("From reset to the operating system it took {}", grown_by(change, was, is))
         }
         (Some((firmware, ..)), Some((change, was, is))) => format!(
-            "From reset to the operating system it took {}; the firmware's part of the change is {}",
+            "From reset to the operating system it took {}; the firmware accounts for {}",
             grown_by(change, was, is),
             signed(firmware)
         ),
-        (None, None) => "How the firmware's time changed is not known: one of the two does not tell it".to_owned(),
+        (None, None) => "The change in firmware time is unknown: one of the two inputs does not have it".to_owned(),
     };
     part + "."
 }
 
-/// `1.72 s (32 %) longer: 7.02 s, was 5.30 s`.
+/// A change as `1.72 s (32 %) longer: 7.02 s, was 5.30 s`.
 fn grown_by(change: i64, was: i64, is: i64) -> String {
     if change == 0 {
         return format!("as long as before, {}", duration(is));
@@ -75,15 +75,15 @@ fn grown(comparison: &FirmwareComparison) -> Option<String> {
     let named = |what: &str, change: &Option<FirmwareChange>| {
         let change = change.as_ref()?;
         Some(format!(
-            "{what}: {}, by {} to {}.",
+            "{what}: {}, +{} to {}.",
             printable(&change.name),
             duration(change.change_ns?),
             duration(change.is_ns?)
         ))
     };
     let sentences: Vec<String> = [
-        named("Phase that grew most", &comparison.grown_phase),
-        named("Driver that grew most", &comparison.grown_driver),
+        named("Largest growth of a phase", &comparison.grown_phase),
+        named("Largest growth of a driver", &comparison.grown_driver),
     ]
     .into_iter()
     .flatten()
@@ -116,8 +116,8 @@ fn list<'a>(
         .top(top)
         .name("name", one, 64, |change| Value::text(&change.name))
         .data("guid", |change| Value::text(&change.guid))
-        .quantity("was_ns", "was", |change| Cell::duration_or_dash(change.was_ns))
-        .quantity("is_ns", "is", |change| Cell::duration_or_dash(change.is_ns))
+        .quantity("was_ns", "before", |change| Cell::duration_or_dash(change.was_ns))
+        .quantity("is_ns", "after", |change| Cell::duration_or_dash(change.is_ns))
         .quantity("change_ns", "change", |change| match change.change_ns {
             Some(ns) => Cell::shown(Value::Duration(ns), signed(ns)),
             None => Cell::duration_or_dash(None),

@@ -1,4 +1,4 @@
-//! How long the firmware took and where most of it went, in a few sentences.
+//! The headline of a firmware report: how long the firmware took and where most of the time went.
 
 use std::io::{self, Write};
 
@@ -8,7 +8,7 @@ use crate::text::printable::printable;
 use crate::text::quantity::{capitalized, counted, duration, percent, share};
 use crate::text::style::{HEADLINE, QUIET, WORST, styled};
 
-/// From this share of the firmware's time on, a stretch without measurement is worth a sentence, percent.
+/// Minimum share of the firmware time, in percent, for an unmeasured gap to be named.
 const NOTABLE_SHARE: f64 = 10.0;
 
 pub(super) fn write(report: &FirmwareReport, out: &mut dyn Write) -> io::Result<()> {
@@ -19,7 +19,7 @@ pub(super) fn write(report: &FirmwareReport, out: &mut dyn Write) -> io::Result<
     writeln!(out, "{QUIET}{}{QUIET:#}", source(report))
 }
 
-/// How long the firmware took and where most of it went: a sentence each.
+/// One sentence with the durations, one with the longest phase.
 #[must_use]
 pub fn sentences(report: &FirmwareReport) -> Vec<String> {
     std::iter::once(answer(report)).chain(longest(report)).collect()
@@ -35,18 +35,18 @@ fn answer(report: &FirmwareReport) -> String {
             duration(total)
         ),
         (Some(time1), ..) if intervals.legacy_boot => format!(
-            "The firmware took {} until it started the boot sector (INT 19h): a legacy BIOS boot, which has no times after that.",
+            "The firmware took {} until it started the boot sector (INT 19h). A legacy BIOS boot has no timestamps after that.",
             duration(time1)
         ),
         (Some(time1), ..) => match loader(intervals) {
             Some(loader) => format!("The firmware took {} until it loaded the loader; {loader}.", duration(time1)),
             None => format!(
-                "The firmware took {} until it loaded the loader; what the loader took is not recorded.",
+                "The firmware took {} until it loaded the loader; the loader time was not recorded.",
                 duration(time1)
             ),
         },
         (None, Some(time2), Some(total)) => format!(
-            "From reset to the operating system it took {}, the loader {} of it; the firmware's own part is not known.",
+            "From reset to the operating system it took {}, {} of it in the loader; the firmware time is unknown.",
             duration(total),
             duration(time2)
         ),
@@ -55,31 +55,31 @@ fn answer(report: &FirmwareReport) -> String {
                 format!("From reset to the operating system it took {}; ", duration(total))
             });
             let known = loader(intervals).unwrap_or_default();
-            let sentence = format!("{whole}{known}; the firmware's own part is not known.");
+            let sentence = format!("{whole}{known}; the firmware time is unknown.");
             if whole.is_empty() { capitalized(&sentence) } else { sentence }
         }
         (None, Some(time2), None) => {
-            format!("The loader took {}; the firmware's own part is not known.", duration(time2))
+            format!("The loader took {}; the firmware time is unknown.", duration(time2))
         }
-        _ if report.checkpoints.is_some() => "The firmware's times do not add up to a boot: see below.".to_owned(),
+        _ if report.checkpoints.is_some() => "The firmware times are inconsistent (see below).".to_owned(),
         _ if !report.phases.is_empty() => {
             let (start_ns, end_ns) = measured(report);
             format!(
-                "The firmware's measurements cover {}, up to {} after the reset; the loader is not among them.",
+                "The firmware measurements cover {}, up to {} after reset, without the loader.",
                 duration(end_ns.saturating_sub(start_ns)),
                 duration(end_ns)
             )
         }
         _ if !report.lengths.is_empty() => format!(
-            "The input has the lengths of {}, without the times of the boot.",
+            "The input has the durations of {}, but no boot timestamps.",
             counted(report.lengths.len() as u64, "measurement")
         ),
         _ if report.measurements > 0 => "The firmware measured its modules, but not the boot.".to_owned(),
-        _ => "The tables hold times of sleep, none of a boot.".to_owned(),
+        _ => "The tables have sleep times, but no boot times.".to_owned(),
     }
 }
 
-/// What is known of the loader where one of its times is missing.
+/// The known loader times, if one of them is missing.
 fn loader(intervals: &FirmwareIntervals) -> Option<String> {
     let load = intervals.loader_load_ns.map(|ns| format!("loading the loader took {}", duration(ns)));
     let run = intervals
@@ -89,7 +89,7 @@ fn loader(intervals: &FirmwareIntervals) -> Option<String> {
     (!known.is_empty()).then(|| known.join(", "))
 }
 
-/// What the phases reach from and to, ns.
+/// Start of the first and end of the last phase, ns.
 fn measured(report: &FirmwareReport) -> (i64, i64) {
     let start_ns = report.phases.iter().map(|phase| phase.start_ns).min().unwrap_or(0);
     (start_ns, report.phases.iter().map(|phase| phase.end_ns).max().unwrap_or(start_ns))
@@ -102,7 +102,7 @@ fn longest(report: &FirmwareReport) -> Option<String> {
     let has_parts = |name: &str| report.phases.iter().any(|phase| phase.inside == name);
     let phase = report.phases.iter().filter(|phase| !has_parts(&phase.name)).max_by_key(|phase| phase.duration_ns)?;
     let mut sentence = format!(
-        "Longest phase: {}, {} ({} of the firmware's time).",
+        "Longest phase: {}, {} ({} of the firmware time).",
         phase.name,
         duration(phase.duration_ns),
         percent(share(phase.duration_ns, time1))
@@ -118,7 +118,7 @@ fn longest(report: &FirmwareReport) -> Option<String> {
         if !gap.after.is_empty() && gap.after != format!("start of {}", gap.phase) {
             sentence += &format!(", after the {}", printable(&gap.after));
         } else {
-            // Only a phase starts there: the modules on both sides are where to look.
+            // Only a phase starts there, so the modules on both sides are the best hint.
             sentence += &match (gap.module_before.as_str(), gap.module_after.as_str()) {
                 ("", "") => String::new(),
                 (before, "") => format!(", after the {}", printable(before)),
@@ -128,7 +128,7 @@ fn longest(report: &FirmwareReport) -> Option<String> {
         }
         sentence += ".";
     } else if let Some(driver) = report.drivers.first() {
-        sentence += &format!(" Slowest module: {}, own time {}.", printable(&driver.name), duration(driver.self_ns));
+        sentence += &format!(" Slowest module: {}, self time {}.", printable(&driver.name), duration(driver.self_ns));
     }
     Some(sentence)
 }
@@ -151,7 +151,6 @@ fn source(report: &FirmwareReport) -> String {
     parts.join(" · ")
 }
 
-/// A stage in words.
 pub(super) fn stage(name: FirmwareStageName) -> &'static str {
     match name {
         FirmwareStageName::Firmware => "firmware (Time1)",

@@ -1,4 +1,4 @@
-//! The worst of each kind: stretches without measurement, drivers, devices.
+//! Unmeasured gaps, drivers, devices and measured durations, longest first.
 
 use onoff_firmware_times::{FirmwareGap, FirmwareReport};
 
@@ -8,12 +8,12 @@ use onoff_sections::section::{Cell, Heading, Section};
 use onoff_sections::table::Value;
 
 pub(super) fn gaps(report: &FirmwareReport, top: usize) -> Section<'_> {
-    let edge = |edge: &str, gap: &FirmwareGap, module: &str| Cell::words(QUIET, beside(edge, &gap.phase, module));
+    let edge = |edge: &str, gap: &FirmwareGap, module: &str| Cell::words(QUIET, edge_name(edge, &gap.phase, module));
     Section::of("gaps", "Unmeasured gaps", &report.gaps)
-        .note("time that only a phase accounts for")
+        .note("time in a phase that no measurement covers")
         .top(top)
-        .quantity("duration_ns", "took", |gap| Value::Duration(gap.duration_ns))
-        .time("start_ns", "begins", |gap| Cell::since(gap.start_ns, 0))
+        .quantity("duration_ns", "duration", |gap| Value::Duration(gap.duration_ns))
+        .time("start_ns", "start", |gap| Cell::since(gap.start_ns, 0))
         .name("phase", "in", 10, |gap| Value::text(&gap.phase))
         .name("", "after the", 48, move |gap| edge(&gap.after, gap, &gap.module_before))
         .name("", "until the", 48, move |gap| edge(&gap.before, gap, &gap.module_after))
@@ -22,8 +22,8 @@ pub(super) fn gaps(report: &FirmwareReport, top: usize) -> Section<'_> {
         .done()
 }
 
-/// A gap's edge; where it is only a phase's, the module on that side too.
-fn beside(edge: &str, phase: &str, module: &str) -> String {
+/// The edge of a gap; if it is the edge of a phase, with the module on that side.
+fn edge_name(edge: &str, phase: &str, module: &str) -> String {
     let of_phase = !phase.is_empty() && edge.strip_suffix(phase).is_some_and(|start| start.ends_with(" of "));
     match (of_phase, module.is_empty()) {
         (true, false) => format!("{edge} ({module})"),
@@ -38,21 +38,23 @@ pub(super) fn drivers(report: &FirmwareReport, top: usize) -> Section<'_> {
         calls => Cell::shown(Value::Duration(ns), format!("{}× {}", count(calls), duration(ns))),
     };
     let unnamed = report.drivers.iter().take(top).any(|driver| driver.name == driver.guid);
-    let advice = "--guids FILE gives GUIDs their names: a build's Guid.xref, .inf, .dec or .fdf.";
+    let advice = "To name GUIDs, use --guids FILE with the Guid.xref, .inf, .dec or .fdf file of a build.";
     Section::of("drivers", "Drivers and modules", &report.drivers)
-        .note(format!("longest own time of {}", count(report.drivers.len() as u64)))
+        .note(format!("largest self time of {}", count(report.drivers.len() as u64)))
         .top(top)
         .name("name", "module", 50, |driver| Value::text(&driver.name))
         .data("guid", |driver| Value::text(&driver.guid))
-        .quantity("self_ns", "own time", |driver| Value::Duration(driver.self_ns))
+        .quantity("self_ns", "self time", |driver| Value::Duration(driver.self_ns))
         .column(Heading::quantity("load_ns", "load").sparse(), |driver| Value::Duration(driver.load_ns))
         .column(Heading::quantity("entry_point_ns", "entry point").sparse(), |driver| {
             Value::Duration(driver.entry_point_ns)
         })
         .quantity("support_ns", "support checks", move |driver| calls(driver.support_ns, driver.support_calls))
-        .quantity("driver_start_ns", "started", move |driver| calls(driver.driver_start_ns, driver.driver_start_calls))
+        .quantity("driver_start_ns", "driver starts", move |driver| {
+            calls(driver.driver_start_ns, driver.driver_start_calls)
+        })
         .column(Heading::quantity("other_self_ns", "other").sparse(), |driver| Value::Duration(driver.other_self_ns))
-        .time("start_ns", "first at", |driver| Cell::since(driver.start_ns, 0))
+        .time("start_ns", "first start", |driver| Cell::since(driver.start_ns, 0))
         .name("phase", "in", 10, |driver| Value::text(&driver.phase))
         .done()
         .line_if(QUIET, unnamed.then_some(advice))
@@ -60,10 +62,10 @@ pub(super) fn drivers(report: &FirmwareReport, top: usize) -> Section<'_> {
 
 pub(super) fn devices(report: &FirmwareReport, top: usize) -> Section<'_> {
     Section::of("devices", "Devices", &report.devices)
-        .note(format!("longest own time of {}, in starts of drivers", count(report.devices.len() as u64)))
+        .note(format!("largest self time of {}, in driver starts", count(report.devices.len() as u64)))
         .top(top)
         .name("path", "device", 64, |device| Value::text(&device.path))
-        .quantity("self_ns", "own time", |device| Value::Duration(device.self_ns))
+        .quantity("self_ns", "self time", |device| Value::Duration(device.self_ns))
         .quantity("starts", "starts", |device| {
             Value::Count(device.drivers.iter().fold(0, |sum, driver| driver.calls.saturating_add(sum)))
         })
@@ -71,7 +73,7 @@ pub(super) fn devices(report: &FirmwareReport, top: usize) -> Section<'_> {
             [] => Value::Nothing.into(),
             [only] => Cell::from(Value::text(&only.name)),
             [first, more @ ..] => {
-                let shown = format!("{}, and {}", first.name, counted(more.len() as u64, "other"));
+                let shown = format!("{} and {}", first.name, counted(more.len() as u64, "other"));
                 Cell::shown(Value::text(&first.name), shown)
             }
         })
@@ -79,16 +81,16 @@ pub(super) fn devices(report: &FirmwareReport, top: usize) -> Section<'_> {
         .done()
 }
 
-/// What took how long at a time that the input does not name.
+/// Durations without timestamps.
 pub(super) fn lengths(report: &FirmwareReport, top: usize) -> Section<'_> {
-    Section::of("lengths", "Measured lengths", &report.lengths)
-        .note(format!("longest of {}; the input does not say when they ran", count(report.lengths.len() as u64)))
+    Section::of("lengths", "Measured durations", &report.lengths)
+        .note(format!("longest of {}; the input has no timestamps for them", count(report.lengths.len() as u64)))
         .top(top)
         .name("module", "module", 50, |length| Value::text(&length.module))
         .name("work", "work", 40, |length| {
             let text = if length.text.is_empty() { length.work.as_str() } else { &length.text };
             Cell::shown(Value::text(length.work.as_str()), text.replace('_', " "))
         })
-        .quantity("duration_ns", "took", |length| Value::Duration(length.duration_ns))
+        .quantity("duration_ns", "duration", |length| Value::Duration(length.duration_ns))
         .done()
 }

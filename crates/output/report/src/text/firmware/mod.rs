@@ -1,4 +1,4 @@
-//! Where the time before the operating system went, for a person: the answer first, then the stages and phases, then the worst.
+//! The text report of firmware times: headline, stages, phases, then the slowest modules and devices.
 
 mod comparison;
 mod headline;
@@ -23,7 +23,7 @@ pub use headline::sentences;
 /// Writes the report.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write(report: &FirmwareReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
     headline::write(report, out)?;
     let lists = [
@@ -45,19 +45,19 @@ fn write_sleep(report: &FirmwareReport, out: &mut dyn Write) -> io::Result<()> {
     if report.suspend.is_none() && report.resume.is_none() {
         return Ok(());
     }
-    title("Sleep (S3)", "the firmware's part of it", out)?;
+    title("Sleep (S3)", "firmware part only", out)?;
     if let Some(suspend) = &report.suspend {
         match suspend.duration_ns {
             Some(0) if suspend.start_ns == 0 => writeln!(out, "  No suspend since the boot.")?,
             Some(took) => writeln!(out, "  The last suspend took {}.", duration(took))?,
-            None => writeln!(out, "  {DOUBT}The last suspend ends before it starts: no length.{DOUBT:#}")?,
+            None => writeln!(out, "  {DOUBT}The last suspend has an end before its start: no duration.{DOUBT:#}")?,
         }
     }
     match &report.resume {
         Some(resume) if resume.count == 0 => writeln!(out, "  No resume since the boot."),
         Some(resume) => writeln!(
             out,
-            "  The last of {} took {}, on average {}.",
+            "  The last of {} took {}, average {}.",
             counted(resume.count, "resume"),
             duration_or_dash(resume.last_ns),
             duration_or_dash(resume.average_ns)
@@ -66,12 +66,12 @@ fn write_sleep(report: &FirmwareReport, out: &mut dyn Write) -> io::Result<()> {
     }
 }
 
-/// The boots of a serial log that runs over several, the latest first.
+/// The boots in a serial log of several boots, latest first.
 fn boots(boots: &[FirmwareLoggedBoot]) -> Option<Section<'_>> {
     let more = boots.len().saturating_sub(MAX_BOOTS);
-    let more = (more > 0).then(|| format!("and {} earlier; JSON has them all", count(more as u64)));
+    let more = (more > 0).then(|| format!("and {} earlier; use --format json for all", count(more as u64)));
     let section = Section::of("boots", "Boots in the log", boots.iter().rev())
-        .note("--boot chooses")
+        .note("use --boot to select one")
         .top(MAX_BOOTS)
         .name("read", "", 1, |boot| Cell::shown(Value::Flag(boot.read), if boot.read { "*" } else { "" }))
         .id("number", "boot", |boot| Value::Id(boot.number))
@@ -95,14 +95,14 @@ fn tables(tables: &[FirmwareTable]) -> Option<Section<'_>> {
         })
         .name("input", "", 60, |table| Value::text(&table.input))
         .name("records", "", 100, move |table| Value::Text(records(table).into()).styled(QUIET))
-        .if_any()
+        .done_if_any()
 }
 
 fn write_missing(missing: &[FirmwareMissing], out: &mut dyn Write) -> io::Result<()> {
     for part in missing {
         writeln!(
             out,
-            "  {DOUBT}Missing: the {} at {}, and with it {}.{DOUBT:#}",
+            "  {DOUBT}Missing: the {} at {}, which contains {}.{DOUBT:#}",
             part.part, part.address, part.unknown
         )?;
     }
@@ -112,9 +112,9 @@ fn write_missing(missing: &[FirmwareMissing], out: &mut dyn Write) -> io::Result
 fn write_faults(faults: &[FirmwareFault], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)?;
     if faults.is_empty() {
-        return writeln!(out, "{QUIET}No fault in the firmware's tables.{QUIET:#}");
+        return writeln!(out, "{QUIET}No problems in the firmware tables.{QUIET:#}");
     }
-    writeln!(out, "{TITLE}What is wrong or missing{TITLE:#}")?;
+    writeln!(out, "{TITLE}Problems{TITLE:#}")?;
     let mut sorted: Vec<&FirmwareFault> = faults.iter().collect();
     sorted.sort_by_key(|fault| std::cmp::Reverse(fault.severity));
     for fault in sorted.iter().take(MAX_FAULTS) {
@@ -130,42 +130,42 @@ fn write_faults(faults: &[FirmwareFault], out: &mut dyn Write) -> io::Result<()>
     }
     if sorted.len() > MAX_FAULTS {
         let more = (sorted.len() - MAX_FAULTS) as u64;
-        writeln!(out, "  {QUIET}and {} more; JSON has them all{QUIET:#}", count(more))?;
+        writeln!(out, "  {QUIET}and {} more; use --format json for all{QUIET:#}", count(more))?;
     }
     Ok(())
 }
 
-/// Boots of a log in the text, the latest.
+/// Maximum number of boots listed, latest first.
 const MAX_BOOTS: usize = 20;
-/// Faults in the text.
+/// Maximum number of problems listed.
 const MAX_FAULTS: usize = 20;
 
-/// Why there is no report, in one line.
+/// The one-line message for an input without times; `input` is its name.
 #[must_use]
-pub fn no_times(asked: &str, nothing: &NoTimes) -> String {
+pub fn no_times(input: &str, nothing: &NoTimes) -> String {
     let Some(first) = nothing.tables.first() else {
         return match nothing.faults.first() {
-            Some(fault) => format!("{asked}: no firmware tables; {}: {}", fault.place, fault.text),
-            None => format!("{asked}: no firmware tables in it"),
+            Some(fault) => format!("{input}: no firmware tables; {}: {}", fault.place, fault.text),
+            None => format!("{input}: no firmware tables"),
         };
     };
     let machine = [first.oem.as_str(), first.oem_table.as_str()].join(" ");
     let machine = machine.trim();
     let mut sentence = match nothing.tables.len() {
-        1 => format!("{}: no times in it", first.input),
-        tables => format!("{asked}: no times in its {tables} tables, of which the first is {}", first.input),
+        1 => format!("{}: no times", first.input),
+        tables => format!("{input}: no times in {tables} tables; the first is {}", first.input),
     };
     sentence += &format!(": the {}", first.signature);
     if !machine.is_empty() {
         sentence += &format!(" of {machine}");
     }
     if first.pointers.is_empty() {
-        sentence += " holds no record of a boot, suspend or resume";
+        sentence += " has no record of a boot, suspend or resume";
     } else {
         let pointers: Vec<String> =
             first.pointers.iter().map(|pointer| format!("{} at {}", pointer.to, pointer.address)).collect();
         sentence += &format!(
-            " only holds the addresses of the tables with times: {}. Read the FBPT from memory and give it too",
+            " only has the addresses of the tables with times: {}. Read the FBPT from memory and pass it, too",
             pointers.join(", ")
         );
     }

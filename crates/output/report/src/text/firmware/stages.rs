@@ -12,7 +12,7 @@ use crate::text::style::{BAR, DOUBT, QUIET, WORST};
 use onoff_sections::section::{Cell, Section};
 use onoff_sections::table::Value;
 
-/// Characters of the axis.
+/// Width of the axis, in characters.
 const AXIS_CELLS: usize = 32;
 
 pub(super) fn stages(report: &FirmwareReport) -> Option<Section<'_>> {
@@ -29,7 +29,7 @@ pub(super) fn stages(report: &FirmwareReport) -> Option<Section<'_>> {
     );
     let ready = (intervals.ready_to_boot_rule != Rule::None).then(|| {
         format!(
-            "By ready-to-boot: Time1 {}, Time2 {} ({}).",
+            "Using ready-to-boot: Time1 {}, Time2 {} ({}).",
             duration_or_dash(intervals.ready_to_boot_time1_ns),
             duration_or_dash(intervals.ready_to_boot_time2_ns),
             intervals.ready_to_boot_rule
@@ -39,9 +39,9 @@ pub(super) fn stages(report: &FirmwareReport) -> Option<Section<'_>> {
         .name("name", "stage", 20, |row| {
             Cell::shown(Value::text(row.name.as_str()), stage(row.name)).styled(style(row.duration_ns))
         })
-        .time("start_ns", "begins", |row| Cell::since(row.start_ns, 0))
-        .time("end_ns", "ends", |row| Cell::since(row.end_ns, 0))
-        .quantity("duration_ns", "took", |row| Value::Duration(row.duration_ns).styled(style(row.duration_ns)))
+        .time("start_ns", "start", |row| Cell::since(row.start_ns, 0))
+        .time("end_ns", "end", |row| Cell::since(row.end_ns, 0))
+        .quantity("duration_ns", "duration", |row| Value::Duration(row.duration_ns).styled(style(row.duration_ns)))
         .quantity("share_percent", "share", |row| Value::Percent(share(row.duration_ns, end_ns)))
         .name("", "", AXIS_CELLS, |row| Cell::words(BAR, axis.bar(row.start_ns, row.end_ns)))
         .name("ended_by", "ended when", 60, |row| {
@@ -56,12 +56,12 @@ pub(super) fn stages(report: &FirmwareReport) -> Option<Section<'_>> {
 
 pub(super) fn phases(report: &FirmwareReport) -> Option<Section<'_>> {
     if report.measurements == 0 {
-        let nothing = "This input has no measurements of the firmware's modules: no phases, drivers or devices.";
+        let nothing = "This input has no measurements of firmware modules, so there are no phases, drivers or devices.";
         return report.checkpoints.map(|_| Section::of_lines("phases", "Phases").line(QUIET, nothing));
     }
     let note = report.coverage.map_or_else(String::new, |coverage| {
         let (part, ns) = (percent(coverage.measured_percent), duration(coverage.measured_ns));
-        format!("measurements account for {part} of Time1 ({ns})")
+        format!("measurements cover {part} of Time1 ({ns})")
     });
     let end_ns = report.phases.iter().map(|phase| phase.end_ns).max().unwrap_or(0);
     let axis = Axis::new(0, end_ns, AXIS_CELLS);
@@ -71,19 +71,19 @@ pub(super) fn phases(report: &FirmwareReport) -> Option<Section<'_>> {
             let indent = if phase.inside.is_empty() { "" } else { "  " };
             Cell::shown(Value::text(&phase.name), format!("{indent}{}", phase.name))
         })
-        .time("start_ns", "begins", |phase| Cell::since(phase.start_ns, 0))
-        .time("end_ns", "ends", |phase| Cell::since(phase.end_ns, 0))
-        .quantity("duration_ns", "took", |phase| Value::Duration(phase.duration_ns))
+        .time("start_ns", "start", |phase| Cell::since(phase.start_ns, 0))
+        .time("end_ns", "end", |phase| Cell::since(phase.end_ns, 0))
+        .quantity("duration_ns", "duration", |phase| Value::Duration(phase.duration_ns))
         .quantity("share_percent", "share", |phase| {
             Value::of(report.intervals.time1_ns, |time1| Value::Percent(share(phase.duration_ns, time1)))
         })
-        .quantity("self_ns", "unexplained", |phase| Value::Duration(phase.self_ns))
+        .quantity("self_ns", "unmeasured", |phase| Value::Duration(phase.self_ns))
         .name("", "", AXIS_CELLS, |phase| Cell::words(BAR, axis.bar(phase.start_ns, phase.end_ns)))
         .name("", "", 90, |phase| match phase.certainty {
             Certainty::Measured => Value::Nothing.into(),
             _ => Cell::words(DOUBT, format!("inferred: {}", phase.rule)),
         })
         .done();
-    let nothing = report.phases.is_empty().then_some("None was measured.");
+    let nothing = report.phases.is_empty().then_some("No phase was measured.");
     Some(section.line_if(QUIET, nothing))
 }

@@ -1,4 +1,4 @@
-//! The functions that slow initialization functions and callbacks spent their time in.
+//! Call graphs of slow initcalls, probes and device callbacks.
 
 use onoff_evidence::call_graph::{CallGraph, CalledFunction};
 
@@ -8,20 +8,20 @@ use crate::text::style::{DOUBT, MISSING, QUIET};
 use onoff_sections::section::{Cell, Section};
 use onoff_sections::table::Value;
 
-/// Graphs that are shown: those of the work that took longest.
+/// Number of graphs shown, slowest first.
 const GRAPHS: usize = 3;
 
-/// Levels that a function is moved to the right by, at most.
+/// Maximum indentation of a function, in levels.
 const MAX_INDENT: u32 = 16;
 
-/// A graph's work, or one of its functions.
+/// A graph or one of its functions.
 #[derive(Clone, Copy)]
 struct Row<'a> {
     graph: &'a CallGraph,
     function: Option<&'a CalledFunction>,
 }
 
-/// The graphs of the longest work, of each `top` functions and those that they were called from; `None` where there are none.
+/// The slowest graphs, each with its `top` functions and their callers; `None` if there are none.
 pub(super) fn section(graphs: &[CallGraph], top: usize) -> Option<Section<'_>> {
     if graphs.is_empty() {
         return None;
@@ -32,7 +32,7 @@ pub(super) fn section(graphs: &[CallGraph], top: usize) -> Option<Section<'_>> {
         rows.push(Row { graph, function: None });
         rows.extend(longest(graph, top).into_iter().map(|function| Row { graph, function: Some(function) }));
     }
-    let note = format!("the kernel's functions; slowest of {}", counted(graphs.len() as u64, "graph"));
+    let note = format!("kernel functions; slowest of {}", counted(graphs.len() as u64, "graph"));
     let section = Section::of("call_graphs", "Call graphs", rows)
         .note(note)
         .data("subject", |row| Value::text(row.graph.subject.as_str()))
@@ -43,15 +43,15 @@ pub(super) fn section(graphs: &[CallGraph], top: usize) -> Option<Section<'_>> {
         .name("function", "function", 64, |row| match row.function {
             Some(function) => {
                 let indent = "  ".repeat((function.depth.min(MAX_INDENT) + 1) as usize);
-                Cell::shown(Value::text(&function.function), format!("{indent}{}", printable(named(function))))
+                Cell::shown(Value::text(&function.function), format!("{indent}{}", printable(function_name(function))))
             }
             None => Cell::shown(Value::text(""), printable(&work(row.graph)).into_owned()),
         })
-        .quantity("duration_ns", "took", |row| match row.function {
+        .quantity("duration_ns", "duration", |row| match row.function {
             Some(function) => Cell::duration_or_dash(ended(function).then_some(function.duration_ns)),
             None => Cell::took(row.graph.duration_ns),
         })
-        .quantity("own_ns", "own", |row| {
+        .quantity("own_ns", "self", |row| {
             Cell::duration_or_dash(row.function.filter(|function| ended(function)).map(|function| function.own_ns))
         })
         .data("calls", |row| Value::of(row.function, |function| Value::Count(function.calls)))
@@ -65,7 +65,7 @@ pub(super) fn section(graphs: &[CallGraph], top: usize) -> Option<Section<'_>> {
         })
         .done();
     let cut = shown.iter().any(|graph| graph.unfinished > 0).then_some(
-        "Calls without an end: their time is not known, and their callers' own time holds it. The tracer lost it or the trace ends before.",
+        "Calls without an end have no duration; their time counts as self time of the callers. The tracer lost the end, or the trace ended first.",
     );
     let rest = shown.iter().filter_map(|graph| {
         let (rest_ns, whole_ns) = graph.unaccounted_ns.zip(graph.duration_ns)?;
@@ -83,12 +83,12 @@ pub(super) fn section(graphs: &[CallGraph], top: usize) -> Option<Section<'_>> {
     Some(section.line_if(DOUBT, cut).line_if(QUIET, rest))
 }
 
-/// Whether any of the calls ended.
+/// True if any of the calls ended.
 fn ended(function: &CalledFunction) -> bool {
     function.unfinished < function.calls
 }
 
-fn named(function: &CalledFunction) -> &str {
+fn function_name(function: &CalledFunction) -> &str {
     if function.function.is_empty() { "unnamed" } else { &function.function }
 }
 
@@ -101,7 +101,7 @@ fn work(graph: &CallGraph) -> String {
     }
 }
 
-/// The functions with most own time, and those that have no end, each with all that it was called from; in the graph's order.
+/// The functions with the most self time and those without an end, with their callers, in the order of the graph.
 fn longest(graph: &CallGraph, top: usize) -> Vec<&CalledFunction> {
     let mut places: Vec<usize> = (0..graph.functions.len()).collect();
     places.sort_by_key(|&at| {
@@ -111,7 +111,7 @@ fn longest(graph: &CallGraph, top: usize) -> Vec<&CalledFunction> {
     places.truncate(top);
     let mut kept = vec![false; graph.functions.len()];
     for at in places {
-        // Back through the callers: the nearest before it that is less deep, and so on.
+        // The caller is the nearest preceding function with a smaller depth.
         let mut depth = u32::MAX;
         for (function, kept) in graph.functions.iter().zip(&mut kept).take(at + 1).rev() {
             if function.depth < depth {

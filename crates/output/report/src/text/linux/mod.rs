@@ -1,4 +1,4 @@
-//! Text about transitions of computers with Linux.
+//! Text reports of Linux transitions.
 
 pub mod boot;
 mod call_graphs;

@@ -1,4 +1,4 @@
-//! The dialogues with DHCP and boot servers.
+//! The exchanges with DHCP and boot servers.
 
 use onoff_network::dhcp::{DhcpExchange, DhcpStep};
 use onoff_network::report::NetworkBoot;
@@ -9,7 +9,7 @@ use crate::text::style::{DOUBT, QUIET};
 use onoff_sections::section::{Cell, Section};
 use onoff_sections::table::Value;
 
-/// Answers later than this stand out, ns.
+/// Responses later than this are highlighted, ns.
 const LATE_NS: i64 = 500_000_000;
 
 pub(super) fn section(boot: &NetworkBoot, top: usize) -> Option<Section<'_>> {
@@ -17,22 +17,22 @@ pub(super) fn section(boot: &NetworkBoot, top: usize) -> Option<Section<'_>> {
         return None;
     }
     let inferred = boot.dhcp.iter().flat_map(|exchange| &exchange.messages).any(|message| message.inferred);
-    // Dialogues may overlap: their messages are shown in the order of time.
+    // Exchanges may overlap: their messages are shown in time order.
     let mut messages: Vec<(&DhcpExchange, &DhcpStep)> = boot
         .dhcp
         .iter()
         .flat_map(|exchange| exchange.messages.iter().map(move |message| (exchange, message)))
         .collect();
     messages.sort_by_key(|(_, message)| message.time_ns);
-    // A dialogue has four messages when all is well.
-    let most = top.saturating_mul(4);
-    let left_out = messages.len().saturating_sub(most);
-    let left_out = (left_out > 0).then(|| format!("and {left_out} more messages; --top shows them"));
+    // A regular exchange has four messages.
+    let max = top.saturating_mul(4);
+    let hidden = messages.len().saturating_sub(max);
+    let hidden = (hidden > 0).then(|| format!("and {hidden} more messages; use --top to show them"));
     let section = Section::of("dhcp", "DHCP", messages)
-        .note(if inferred { "* kind cut off in the capture: inferred from the order" } else { "" })
-        .top(most)
-        .time("time_ns", "at", |row| Cell::since(row.1.time_ns, boot.start_ns))
-        .quantity("delay_ns", "after", |row| {
+        .note(if inferred { "* message type cut off in the capture, inferred from the order" } else { "" })
+        .top(max)
+        .time("time_ns", "time", |row| Cell::since(row.1.time_ns, boot.start_ns))
+        .quantity("delay_ns", "delay", |row| {
             let style = if row.1.delay_ns >= LATE_NS { DOUBT } else { QUIET };
             Cell::shown(Value::Duration(row.1.delay_ns), format!("+{}", duration(row.1.delay_ns))).styled(style)
         })
@@ -48,27 +48,27 @@ pub(super) fn section(boot: &NetworkBoot, top: usize) -> Option<Section<'_>> {
         .name("boot_file", "", 64, |(exchange, message)| {
             let file = message.boot_file.as_deref().unwrap_or_default();
             match message.time_ns == exchange.start_ns {
-                true => Cell::shown(Value::text(file), begins(exchange)).styled(QUIET),
+                true => Cell::shown(Value::text(file), summary(exchange)).styled(QUIET),
                 false => Value::text(file).styled(QUIET),
             }
         })
         .done();
-    Some(section.line_if(QUIET, left_out))
+    Some(section.line_if(QUIET, hidden))
 }
 
-fn begins(exchange: &DhcpExchange) -> String {
+fn summary(exchange: &DhcpExchange) -> String {
     let mut parts = vec![exchange.stack.as_str().to_owned()];
     if exchange.boot_server_dialogue {
         parts.push("to a boot server (port 4011)".to_owned());
     }
     if exchange.proxy {
-        parts.push("ProxyDHCP answers".to_owned());
+        parts.push("ProxyDHCP".to_owned());
     }
     if !exchange.pxe.menu.is_empty() {
-        parts.push(format!("menu of {}", exchange.pxe.menu.len()));
+        parts.push(format!("menu with {} entries", exchange.pxe.menu.len()));
     }
     if let Some(seconds) = exchange.pxe.prompt_timeout_s {
-        parts.push(format!("prompt {seconds} s"));
+        parts.push(format!("prompt for {seconds} s"));
     }
     printable(&parts.join(", ")).into_owned()
 }

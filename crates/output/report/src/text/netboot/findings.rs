@@ -1,4 +1,4 @@
-//! What to change.
+//! The findings of a network boot.
 
 use std::io::{self, Write};
 
@@ -13,7 +13,7 @@ pub(super) fn write(boot: &NetworkBoot, out: &mut dyn Write) -> io::Result<()> {
     if boot.findings.is_empty() {
         return Ok(());
     }
-    title("What to change", "", out)?;
+    title("Findings", "", out)?;
     for finding in &boot.findings {
         let cost = finding.cost_ns.map_or_else(|| "-".to_owned(), duration);
         writeln!(

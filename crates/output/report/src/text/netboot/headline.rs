@@ -1,4 +1,4 @@
-//! How long the boot took and where most of it went, in a few sentences.
+//! The headline of a network boot: the outcome, how long it took, and where most of the time went.
 
 use std::io::{self, Write};
 
@@ -19,7 +19,7 @@ pub(super) fn write(boot: &NetworkBoot, out: &mut dyn Write) -> io::Result<()> {
     if let Some(stage) = longest.filter(|stage| stage.duration_ns > 0) {
         let detail = if stage.detail.is_empty() { String::new() } else { format!(" ({})", printable(&stage.detail)) };
         let sentence = format!(
-            "Longest: {}{detail}, {}, {} of the boot.",
+            "Longest stage: {}{detail}, {} ({}).",
             stage.kind.as_str(),
             duration(stage.duration_ns),
             percent(stage.share_percent)
@@ -29,25 +29,25 @@ pub(super) fn write(boot: &NetworkBoot, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{QUIET}{}{QUIET:#}", client(boot))
 }
 
-/// Whether it loaded, and how long it took, as a sentence.
+/// The outcome and the duration, in a sentence.
 #[must_use]
 pub fn verdict(boot: &NetworkBoot) -> String {
     let (client, took, outcome) = (name(&boot.client), duration(boot.duration_ns), &boot.outcome);
-    let stage = outcome.stage.map_or_else(String::new, |stage| format!(", stage {}", stage.as_str()));
+    let stage = outcome.stage.map_or_else(String::new, |stage| format!(" in stage {}", stage.as_str()));
     let likely = if outcome.certain { "" } else { "probably " };
     match outcome.verdict {
         Verdict::Loaded => format!("The network boot of {client} {likely}loaded in {took}."),
         Verdict::Failed => format!("The network boot of {client} {likely}failed after {took}{stage}."),
-        Verdict::Unknown => format!("Not known whether the network boot of {client} loaded{stage}: {took} captured."),
+        Verdict::Unknown => format!("Network boot of {client}: outcome unknown. The capture ends after {took}{stage}."),
     }
 }
 
-/// Whether it loaded; and if not, at which stage, why, and what the client shows.
+/// Writes the outcome; for a failure, the stage, the reason, and the error codes on the client's screen.
 fn outcome(boot: &NetworkBoot, out: &mut dyn Write) -> io::Result<()> {
     let (first, outcome) = (verdict(boot), &boot.outcome);
     writeln!(out, "{HEADLINE}{first}{HEADLINE:#}")?;
     let style = if outcome.verdict == Verdict::Failed { WORST } else { QUIET };
-    writeln!(out, "{}", styled(style, format!("{}.", printable(&beginning(&outcome.what)))))?;
+    writeln!(out, "{}", styled(style, format!("{}.", printable(&sentence_case(&outcome.what)))))?;
     if outcome.verdict == Verdict::Failed && !outcome.codes.is_empty() {
         let mut shown = Vec::new();
         for shown_by in ["UEFI", "BIOS"] {
@@ -60,7 +60,7 @@ fn outcome(boot: &NetworkBoot, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "The client's screen shows {}.", shown.join(", "))?;
     }
     if !outcome.cure.is_empty() {
-        writeln!(out, "To do: {}.", printable(&outcome.cure))?;
+        writeln!(out, "Fix: {}.", printable(&outcome.cure))?;
     }
     if outcome.attempts > 1 {
         writeln!(out, "The boot program was loaded {} times.", outcome.attempts)?;
@@ -68,8 +68,8 @@ fn outcome(boot: &NetworkBoot, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Names of files and addresses stay as they are: only a word of a sentence begins with a capital.
-fn beginning(text: &str) -> String {
+/// Capitalizes a sentence unless it starts with a file name or an address.
+fn sentence_case(text: &str) -> String {
     match text.split(' ').next() {
         Some("the" | "nobody" | "no" | "offers" | "a") => capitalized(text),
         _ => text.to_owned(),
@@ -87,7 +87,7 @@ fn parts(boot: &NetworkBoot) -> Option<String> {
     if boot.total.files > 0 {
         let rate = boot.total.bytes as f64 * 1e9 / boot.total.duration_ns.max(1) as f64;
         parts.push(format!(
-            "{} for {} in {} by TFTP ({}/s)",
+            "{} for {} in {} over TFTP ({}/s)",
             duration(boot.total.duration_ns),
             size(boot.total.bytes),
             counted(boot.total.files, "file"),
@@ -124,7 +124,7 @@ fn client(boot: &NetworkBoot) -> String {
     if let Some(id) = &client.machine_id {
         parts.push(format!("machine {id}"));
     }
-    parts.push(format!("ends with {}", boot.end_rule));
+    parts.push(format!("end: {}", boot.end_rule));
     parts.join(" · ")
 }
 
@@ -133,20 +133,20 @@ pub(super) fn write_capture(report: &NetbootReport, out: &mut dyn Write) -> io::
     let mut parts = vec![format!("{} in {}", counted(capture.frames, "frame"), duration(capture.duration_ns))];
     if let Some(start) = &capture.start_utc {
         let second = start.get(..19).unwrap_or(start);
-        parts.push(format!("captured from {} UTC", second.replace('T', " ")));
+        parts.push(format!("started {} UTC", second.replace('T', " ")));
     }
     if capture.duplicate_frames > 0 {
         parts.push(format!("{} captured twice", counted(capture.duplicate_frames, "frame")));
     }
     if let Some(length) = capture.snap_length {
-        parts.push(format!("frames cut to {length} bytes"));
+        parts.push(format!("frames truncated to {length} bytes"));
     }
     let mut sides = report.boots.iter().map(|boot| boot.capture_side).filter(|side| *side != CaptureSide::Unknown);
     let side = sides.next().filter(|side| sides.all(|other| other == *side));
     let bound = report.boots.iter().filter_map(|boot| boot.round_trip_at_most_ns).max();
     match side {
-        Some(CaptureSide::Server) => parts.push("taken near the server".to_owned()),
-        Some(CaptureSide::Client) => parts.push("taken near the client".to_owned()),
+        Some(CaptureSide::Server) => parts.push("captured near the server".to_owned()),
+        Some(CaptureSide::Client) => parts.push("captured near the client".to_owned()),
         _ => {}
     }
     if let Some(bound) = bound {

@@ -1,4 +1,4 @@
-//! Files over HTTP and HTTPS.
+//! Files downloaded over HTTP and HTTPS.
 
 use onoff_network::http::Download;
 use onoff_network::report::NetworkBoot;
@@ -21,7 +21,7 @@ pub(super) fn section(boot: &NetworkBoot, top: usize) -> Option<Section<'_>> {
         String::new()
     };
     let time = |ns| Value::of(ns, Value::Duration);
-    let section = Section::of("downloads", "Files by HTTP", shown)
+    let section = Section::of("downloads", "Files over HTTP", shown)
         .note(note)
         .name("url", "file", 56, |download| Value::text(&download.url))
         .name("method", "", 5, |download| Value::text(&download.method).styled(QUIET))
@@ -29,9 +29,9 @@ pub(super) fn section(boot: &NetworkBoot, top: usize) -> Option<Section<'_>> {
             let style = if download.status.is_some_and(|status| status >= 400) { MISSING } else { QUIET };
             Value::id(download.status).styled(style)
         })
-        .time("start_ns", "begins", |download| Cell::since(download.start_ns, boot.start_ns))
-        .quantity("duration_ns", "took", |download| Value::Duration(download.duration_ns))
-        .quantity("lookup_ns", "look-up", move |download| time(download.lookup_ns))
+        .time("start_ns", "start", |download| Cell::since(download.start_ns, boot.start_ns))
+        .quantity("duration_ns", "duration", |download| Value::Duration(download.duration_ns))
+        .quantity("lookup_ns", "DNS", move |download| time(download.lookup_ns))
         .quantity("connect_ns", "connect", move |download| time(download.connect_ns))
         .quantity("tls_ns", "TLS", move |download| time(download.tls_ns))
         .quantity("first_byte_ns", "first byte", move |download| time(download.first_byte_ns))
@@ -48,7 +48,7 @@ pub(super) fn section(boot: &NetworkBoot, top: usize) -> Option<Section<'_>> {
         .name("", "", 40, |download| {
             let unfinished = download.announced_bytes.is_some_and(|bytes| bytes > download.bytes);
             let note = match download.first_byte_ns {
-                None => "no answer in this capture",
+                None => "no response in this capture",
                 Some(_) if unfinished && download.method != "HEAD" => "not finished in this capture",
                 Some(_) => "",
             };

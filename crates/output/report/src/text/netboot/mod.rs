@@ -1,4 +1,4 @@
-//! Network boots for a person: the answer first, then the stages, then the files and what to change.
+//! The text report of network boots: headline, stages, files, then findings.
 
 mod dhcp;
 mod findings;
@@ -26,16 +26,16 @@ use onoff_sections::table::Value;
 /// How much to show.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NetbootTextOptions {
-    /// Rows of each list.
+    /// Rows per list.
     pub top: usize,
-    /// The settings that are asked about.
+    /// The settings to predict.
     pub what_if: Settings,
 }
 
 /// Writes the report.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write(report: &NetbootReport, options: &NetbootTextOptions, out: &mut dyn Write) -> io::Result<()> {
     let shown = report.boots.len().min(options.top.max(1));
     if report.boots.len() > 1 {
@@ -57,7 +57,7 @@ pub fn write(report: &NetbootReport, options: &NetbootTextOptions, out: &mut dyn
         writeln!(out)?;
         writeln!(
             out,
-            "{QUIET}Shown: {shown} of {} boots; --top shows more, --client one.{QUIET:#}",
+            "{QUIET}{shown} of {} boots shown; use --top to show more, --client to select one.{QUIET:#}",
             report.boots.len()
         )?;
     }
@@ -70,12 +70,12 @@ fn overview(report: &NetbootReport, out: &mut dyn Write) -> io::Result<()> {
     let boots = Section::of("network_boots", "", &report.boots)
         .name("client", "client", 24, |boot| Value::Text(name(&boot.client).into()))
         .name("address", "address", 40, |boot| Value::text(boot.client.addresses.first().map_or("", String::as_str)))
-        .time("start_ns", "begins", |boot| Cell::since(boot.start_ns, 0))
-        .quantity("duration_ns", "took", |boot| Value::Duration(boot.duration_ns))
+        .time("start_ns", "start", |boot| Cell::since(boot.start_ns, 0))
+        .quantity("duration_ns", "duration", |boot| Value::Duration(boot.duration_ns))
         .quantity("files", "files", |boot| Value::Count(boot.total.files))
         .quantity("bytes", "loaded", |boot| Value::Bytes(boot.total.bytes))
         .name("outcome", "outcome", 40, |boot| Value::Text(outcome(boot).into()))
-        .name("worst", "costs most", 60, |boot| {
+        .name("worst", "top finding", 60, |boot| {
             let worst = boot.findings.iter().find(|finding| !finding.stops_boot).map_or("", |finding| finding.rule);
             Cell::shown(Value::text(worst), worst.replace('_', " "))
         })
@@ -88,12 +88,12 @@ fn outcome(boot: &NetworkBoot) -> String {
     let verdict = match boot.outcome.verdict {
         Verdict::Loaded => return "loaded".to_owned(),
         Verdict::Failed => "failed",
-        Verdict::Unknown => "not known",
+        Verdict::Unknown => "unknown",
     };
     format!("{verdict}: {}", boot.outcome.reason.as_str().replace('_', " "))
 }
 
-/// What to call a client: its station address, or else its address.
+/// The name of a client: its MAC address, or else its IP address.
 fn name(client: &Client) -> String {
     match (client.mac, client.addresses.first()) {
         (Some(mac), _) => mac.to_string(),
@@ -102,7 +102,7 @@ fn name(client: &Client) -> String {
     }
 }
 
-/// A file's name as the client asked for it, or something to show when there is none.
+/// The requested file name, or a placeholder.
 fn file_name(name: &str) -> String {
     if name.is_empty() { "(no name)".to_owned() } else { printable(name).into_owned() }
 }

@@ -1,4 +1,4 @@
-//! What the transfers would take with other windows and block sizes.
+//! Predicted transfer times with other window and block sizes.
 
 use std::io::{self, Write};
 
@@ -24,8 +24,8 @@ pub(super) fn write(
     sizes.dedup();
     let mut windows: Vec<u32> = boot.predictions.iter().filter_map(|row| row.window).collect();
     windows.dedup();
-    let mut section = Section::of("predictions", "What other settings would take", windows)
-        .note("model; pauses and everything else as measured")
+    let mut section = Section::of("predictions", "Predicted times with other settings", windows)
+        .note("from the model, with pauses as measured")
         .name("", "", 16, |window| Cell::words(Style::new(), format!("window {window}")));
     for size in sizes {
         section = section.titled(Heading::quantity("", ""), format!("block {size}"), |&window| {
@@ -40,7 +40,7 @@ pub(super) fn write(
     writeln!(
         out,
         "  {HEADLINE}With {}: {}; measured: {}.{HEADLINE:#}",
-        asked(settings),
+        setting_names(settings),
         range(answer),
         duration(measured)
     )
@@ -49,8 +49,9 @@ pub(super) fn write(
 fn notes(boot: &NetworkBoot, link_bits_per_s: u64, out: &mut dyn Write) -> io::Result<()> {
     let models = || boot.transfers.iter().filter_map(|file| file.model.as_ref());
     if models().any(|model| !model.fitted) {
-        let text = "Ranges: with one window in the capture, the client's turn may be per acknowledgment or per block.";
-        writeln!(out, "  {QUIET}{text} A capture with a second window shows which.{QUIET:#}")?;
+        let text =
+            "Ranges: a capture with one window size cannot tell client time per acknowledgment from time per block.";
+        writeln!(out, "  {QUIET}{text} A capture with a second window size can.{QUIET:#}")?;
     }
     let mut shown: Vec<&LatencyModel> = Vec::new();
     for model in models().filter(|model| model.fitted) {
@@ -63,12 +64,12 @@ fn notes(boot: &NetworkBoot, link_bits_per_s: u64, out: &mut dyn Write) -> io::R
         let turn = model.per_block;
         let (fixed, block) = (duration(turn.fixed_ns as i64), duration(turn.per_block_ns as i64));
         let text = if model.fitted_block_sizes.is_empty() {
-            format!("{fixed} for each acknowledgment and {block} for each block")
+            format!("{fixed} per acknowledgment and {block} per block")
         } else {
             let kibibyte = duration((turn.per_byte_ns * 1024.0) as i64);
-            format!("{fixed} for each acknowledgment, {block} for each block and {kibibyte} for each KiB")
+            format!("{fixed} per acknowledgment, {block} per block and {kibibyte} per KiB")
         };
-        writeln!(out, "  {QUIET}The client's turn: {text}, from windows of {}.{QUIET:#}", windows.join(", "))?;
+        writeln!(out, "  {QUIET}Client time: {text}, fitted to windows of {}.{QUIET:#}", windows.join(", "))?;
     }
     if let (Some(model), Some(unexplained)) = (boot.total.model_ns, boot.total.unexplained_ns) {
         let measured = model.saturating_add(unexplained);
@@ -78,34 +79,34 @@ fn notes(boot: &NetworkBoot, link_bits_per_s: u64, out: &mut dyn Write) -> io::R
         };
         writeln!(
             out,
-            "  {QUIET}Expected with these settings: {}. Measured: {} ({} more or less).{pauses}{QUIET:#}",
+            "  {QUIET}Expected with the captured settings: {}. Measured: {} (± {}).{pauses}{QUIET:#}",
             duration(model),
             duration(measured),
             percent(share(unexplained.saturating_abs(), measured)),
         )?;
     }
     if boot.predictions.iter().any(|row| row.losses_ns > 0) {
-        writeln!(out, "  {QUIET}Losses are counted as frequent as those seen.{QUIET:#}")?;
+        writeln!(out, "  {QUIET}Losses are assumed as frequent as in the capture.{QUIET:#}")?;
     }
     if models().any(|model| !model.gap_measured) {
         writeln!(
             out,
-            "  {QUIET}Time from block to block is that of a link of {} Mbit/s (--link-rate), as windows of one block do not show it.{QUIET:#}",
+            "  {QUIET}The time between blocks assumes a link of {} Mbit/s (--link-rate): windows of one block do not show it.{QUIET:#}",
             link_bits_per_s / 1_000_000
         )?;
     }
     Ok(())
 }
 
-/// One number, or two where they differ as printed.
+/// One number, or a range.
 fn range(row: &Prediction) -> String {
-    let (least, most) = (duration(row.shortest_ns), duration(row.longest_ns));
-    // Ends that differ by less than a fiftieth are one number for a reader.
+    let (min, max) = (duration(row.shortest_ns), duration(row.longest_ns));
+    // A range of less than 2 % is one number.
     let close = row.longest_ns.saturating_sub(row.shortest_ns) <= row.longest_ns / 50;
-    if close { most } else { format!("{least} to {most}") }
+    if close { max } else { format!("{min} to {max}") }
 }
 
-fn asked(settings: &Settings) -> String {
+fn setting_names(settings: &Settings) -> String {
     let mut parts = Vec::new();
     if let Some(window) = settings.window {
         parts.push(format!("windows of {window}"));

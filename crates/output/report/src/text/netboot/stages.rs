@@ -9,9 +9,9 @@ use onoff_sections::section::{Cell, Section};
 use onoff_sections::table::Value;
 
 const BAR_CELLS: usize = 28;
-/// More rows than this do not fit a screen: the shortest are summed up.
+/// Maximum number of rows, to fit a screen; the shortest are summed up.
 const MAX_ROWS: usize = 24;
-/// Silences shorter than this share of the boot are summed up.
+/// Pauses with a smaller share of the boot than this are summed up, percent.
 const BRIEF_PERCENT: f64 = 0.5;
 
 pub(super) fn section(boot: &NetworkBoot) -> Section<'_> {
@@ -26,17 +26,19 @@ pub(super) fn section(boot: &NetworkBoot) -> Section<'_> {
     let (hidden, shown): (Vec<&Stage>, Vec<&Stage>) = boot.stages.iter().partition(is_brief);
     let hidden_ns = hidden.iter().fold(0_i64, |sum, stage| sum.saturating_add(stage.duration_ns));
     let rest = (!hidden.is_empty())
-        .then(|| format!("and {}, {} together", counted(hidden.len() as u64, "short silence"), duration(hidden_ns)));
+        .then(|| format!("and {}, {} in total", counted(hidden.len() as u64, "short pause"), duration(hidden_ns)));
     let style = |stage: &Stage| if Some(stage.duration_ns) == longest_ns { WORST } else { BAR };
     Section::of("stages", "Stages", shown)
         .name("kind", "stage", 16, |stage| Value::text(stage.kind.as_str()))
-        .time("start_ns", "begins", |stage| Cell::since(stage.start_ns, boot.start_ns))
+        .time("start_ns", "start", |stage| Cell::since(stage.start_ns, boot.start_ns))
         .data("end_ns", |stage| Value::Time(stage.end_ns))
-        .quantity("duration_ns", "took", |stage| Value::Duration(stage.duration_ns))
+        .quantity("duration_ns", "duration", |stage| Value::Duration(stage.duration_ns))
         .quantity("share_percent", "share", |stage| Value::Percent(stage.share_percent))
         .name("", "", BAR_CELLS, |stage| Cell::words(style(stage), axis.bar(stage.start_ns, stage.end_ns)))
         .name("detail", "", 64, |stage| match stage.kind {
-            StageKind::Link => Cell::shown(Value::text(&stage.detail), "from the client's first frame").styled(QUIET),
+            StageKind::Link => {
+                Cell::shown(Value::text(&stage.detail), "from the first frame of the client").styled(QUIET)
+            }
             _ => Value::text(&stage.detail).styled(QUIET),
         })
         .done()

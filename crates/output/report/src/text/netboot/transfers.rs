@@ -1,4 +1,4 @@
-//! The files, and where the time of the longest went.
+//! Files transferred over TFTP, and where the time of the longest went.
 
 use std::io::{self, Write};
 
@@ -26,12 +26,12 @@ pub(super) fn write(boot: &NetworkBoot, top: usize, out: &mut dyn Write) -> io::
     } else {
         String::new()
     };
-    title("Files by TFTP", &note, out)?;
+    title("Files over TFTP", &note, out)?;
     list(boot, &shown, out)?;
     let complete: Vec<&FileTransfer> =
         shown.iter().copied().filter(|file| file.costs.is_some() && file.counts.blocks >= 16).collect();
     if !complete.is_empty() {
-        title("Where their time went", "", out)?;
+        title("Transfer time by part", "", out)?;
         costs(&complete, out)?;
     }
     Ok(())
@@ -42,19 +42,19 @@ fn list(boot: &NetworkBoot, shown: &[&FileTransfer], out: &mut dyn Write) -> io:
     let when = |file: &FileTransfer, text: String| words(if file.counts.blocks > 0 { text } else { String::new() });
     let section = Section::of("transfers", "", shown.iter().copied())
         .name("file", "file", 40, |file| Value::Text(file_name(&file.file).into()))
-        .time("request_ns", "begins", |file| words(duration(file.request_ns.saturating_sub(boot.start_ns))))
-        .quantity("duration_ns", "took", |file| Value::Duration(file.end_ns.saturating_sub(file.request_ns)))
+        .time("request_ns", "start", |file| words(duration(file.request_ns.saturating_sub(boot.start_ns))))
+        .quantity("duration_ns", "duration", |file| Value::Duration(file.end_ns.saturating_sub(file.request_ns)))
         .quantity("bytes", "size", |file| when(file, size(file.counts.bytes)))
         .quantity("bytes_per_s", "per s", |file| {
             when(file, file.bytes_per_s.map_or(String::new(), |rate| size(rate as u64)))
         })
         .quantity("block_size", "block", |file| when(file, file.block_size.to_string()))
         .quantity("window", "window", |file| when(file, window(file)))
-        .quantity("repeated_data", "sent again", |file| match file.counts.repeated_data {
+        .quantity("repeated_data", "retransmitted", |file| match file.counts.repeated_data {
             0 => words(String::new()),
             packets => Cell::words(DOUBT, format!("{} ({})", count(packets), percent(file.repeated_percent))),
         })
-        .quantity("timeout_count", "time-outs", |file| match file.timeout_count {
+        .quantity("timeout_count", "timeouts", |file| match file.timeout_count {
             0 => words(String::new()),
             timeouts => {
                 let each = duration(file.timeout_ns / timeouts.max(1) as i64);
@@ -66,7 +66,7 @@ fn list(boot: &NetworkBoot, shown: &[&FileTransfer], out: &mut dyn Write) -> io:
     section::text::write(&section, out)
 }
 
-/// The window as granted; with what was asked for, or seen, when that differs.
+/// The granted window, with the requested or observed one if that differs.
 fn window(file: &FileTransfer) -> String {
     if file.variable_window {
         return format!("{}..{}", file.window, file.window_largest);
@@ -87,7 +87,7 @@ fn outcome(file: &FileTransfer) -> Cell<'static> {
                 notes.push("upload".to_owned());
             }
             if file.under_way {
-                notes.push("under way when the capture began".to_owned());
+                notes.push("started before the capture".to_owned());
             }
             if file.counts.missing_blocks > 0 {
                 notes.push(format!("{} not in the capture", counted(file.counts.missing_blocks, "block")));
@@ -106,13 +106,13 @@ fn outcome(file: &FileTransfer) -> Cell<'static> {
         Outcome::SizeProbe => Cell::words(QUIET, "size only"),
         Outcome::Refused | Outcome::Aborted => {
             let (code, text) = file.error.as_ref().map_or((0, ""), |error| (error.code, error.text.as_str()));
-            let who = if file.outcome == Outcome::Refused { "refused" } else { "the client broke off" };
-            Cell::words(MISSING, format!("{who}: {} (code {code})", printable(text)))
+            let what = if file.outcome == Outcome::Refused { "refused" } else { "aborted by the client" };
+            Cell::words(MISSING, format!("{what}: {} (code {code})", printable(text)))
         }
         Outcome::Unfinished => {
             let upload = if file.write { "upload, " } else { "" };
-            let begun = if file.under_way { "under way when the capture began, " } else { "" };
-            Cell::words(MISSING, format!("{upload}{begun}not finished in this capture"))
+            let start = if file.under_way { "started before the capture, " } else { "" };
+            Cell::words(MISSING, format!("{upload}{start}not finished in this capture"))
         }
     }
 }
@@ -128,7 +128,7 @@ fn costs(files: &[&FileTransfer], out: &mut dyn Write) -> io::Result<()> {
     for file in files.iter().filter(|file| file.client_turn.count > 0) {
         writeln!(
             out,
-            "  {QUIET}{}: {} turns; server {} (median {}), client {} (median {}){}{QUIET:#}",
+            "  {QUIET}{}: {} turns; server typically {} (median {}), client typically {} (median {}){}{QUIET:#}",
             file_name(&file.file),
             count(file.client_turn.count),
             usual(file.server_turn.usual_ns),
@@ -141,7 +141,7 @@ fn costs(files: &[&FileTransfer], out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// What a transfer's time went to: names and titles, in the order of [`parts`].
+/// Names and titles of the parts of the time of a transfer, in the order of [`parts`].
 const PARTS: [(&str, &str); 8] = [
     ("setup_ns", "set-up"),
     ("blocks_ns", "blocks"),
@@ -149,11 +149,11 @@ const PARTS: [(&str, &str); 8] = [
     ("client_ns", "client turns"),
     ("server_pauses_ns", "server pauses"),
     ("client_pauses_ns", "client pauses"),
-    ("timeouts_ns", "time-outs"),
+    ("timeouts_ns", "timeouts"),
     ("remainder_ns", "rest"),
 ];
 
-/// One of the parts with its share; nothing where there is none of it.
+/// One of the parts with its share; empty if it is zero.
 fn part(file: &FileTransfer, costs: &Costs, at: usize) -> Cell<'static> {
     let total = file.duration_ns.unwrap_or(0);
     let all = parts(costs);
@@ -185,7 +185,7 @@ fn usual(ns: Option<i64>) -> String {
 
 fn gap(file: &FileTransfer) -> String {
     match file.gap.median_ns {
-        Some(gap) => format!(", {} from block to block", duration(gap)),
+        Some(gap) => format!(", {} between blocks", duration(gap)),
         None => String::new(),
     }
 }

@@ -1,53 +1,54 @@
-//! What the ends of processes show, where the providers of a shutdown were not recorded.
+//! Process exits: a substitute where the shutdown providers were not recorded.
 
 use onoff_transitions::shutdown::{ProcessExit, ShutdownReport};
 
 use crate::text::quantity::{count, duration};
 use crate::text::style::{DOUBT, QUIET};
-use crate::text::usage::process_name;
+use crate::text::usage::ProcessNames;
 use onoff_sections::section::{Cell, Section};
 use onoff_sections::table::Value;
 
 pub(super) fn section<'a>(report: &'a ShutdownReport, top: usize, named: &[String]) -> Option<Section<'a>> {
     let exits = &report.details.exits;
     let (last, length) = exits.processes.last().zip(exits.duration_ns)?;
+    let names = ProcessNames::of(exits.processes.iter().map(|exit| (exit.image.as_str(), Some(exit.pid))));
     let note = format!(
-        "{} ended in {}; last to go: {}; {} still running at the recording's end",
+        "{} exited within {}; last: {}; {} still running at the end of the recording",
         count(exits.processes.len() as u64),
         duration(length),
-        process_name(&last.image, Some(last.pid)),
+        names.name(&last.image, Some(last.pid)),
         count(exits.still_running),
     );
     let mut rows: Vec<&ProcessExit> = exits.processes.iter().collect();
     rows.sort_by_key(|exit| (std::cmp::Reverse(exit.since_previous_ns), exit.end_ns));
-    // Where applications and services speak for themselves, this adds little.
-    let is_all_there_is = report.details.sessions.is_empty();
-    let section = Section::of("exits", "Ends of processes", rows)
+    // Applications and services have better sections of their own when they were recorded.
+    let is_only_evidence = report.details.sessions.is_empty();
+    let section = Section::of("exits", "Process exits", rows)
         .note(note)
-        .top(if is_all_there_is { top } else { 0 })
+        .top(if is_only_evidence { top } else { 0 })
         .name("image", "process", 40, |exit| {
-            Cell::shown(Value::text(&exit.image), process_name(&exit.image, Some(exit.pid)))
+            Cell::shown(Value::text(&exit.image), names.name(&exit.image, Some(exit.pid)))
         })
         .data("pid", |exit| Value::Id(exit.pid.into()))
         .data("session", |exit| Value::id(exit.session))
         .data("end_ns", |exit| Value::Time(exit.end_ns))
-        .quantity("since_previous_ns", "after the one before", |exit| Value::Duration(exit.since_previous_ns))
-        .quantity("since_first_ns", "after the first", |exit| Value::Duration(exit.since_first_ns))
-        .quantity("dying_ns", "took to die", |exit| Cell::duration_or_dash(exit.dying_ns))
+        .quantity("since_previous_ns", "after previous", |exit| Value::Duration(exit.since_previous_ns))
+        .quantity("since_first_ns", "after first", |exit| Value::Duration(exit.since_first_ns))
+        .quantity("dying_ns", "exit time", |exit| Cell::duration_or_dash(exit.dying_ns))
         .quantity("threads_ended", "threads", |exit| Value::Count(exit.threads_ended))
         .quantity("images_unloaded", "modules", |exit| Value::Count(exit.images_unloaded))
         .name("", "", 30, |exit| {
-            let whose = match (exit.is_service_host, exit.session) {
-                (true, _) => "host of services".to_owned(),
+            let owner = match (exit.is_service_host, exit.session) {
+                (true, _) => "service host".to_owned(),
                 (false, Some(session)) => format!("session {session}"),
                 (false, None) => String::new(),
             };
-            Cell::words(QUIET, whose)
+            Cell::words(QUIET, owner)
         })
         .done();
-    if !is_all_there_is {
+    if !is_only_evidence {
         return Some(section);
     }
-    let inferred = "Inferred: who was notified was not recorded; the longest waits between two ends come first.";
-    Some(section.line(DOUBT, inferred).touched_by(&exits.touched_by, named))
+    let inferred = "Inferred: notifications were not recorded. The longest gaps between two exits come first.";
+    Some(section.line(DOUBT, inferred).affected_by(&exits.touched_by, named))
 }

@@ -1,4 +1,4 @@
-//! Where the time of a shutdown went, for a person: the answer first, then the phases, then the worst of each kind.
+//! The text report of a Windows shutdown: headline, phases, then the slowest applications, services and kernel steps.
 
 mod exits;
 mod headline;
@@ -12,11 +12,11 @@ use onoff_evidence::recording::RecordingSummary;
 use onoff_transitions::shutdown::{NotAShutdown, ShutdownReport, WindowsShutdown};
 
 use super::phases::touched_by;
-use super::transition::{Once, no_transition};
+use super::transition::{SingleReport, no_transition};
 use super::usage;
 use onoff_sections::section::Section;
 
-impl Once for WindowsShutdown {
+impl SingleReport for WindowsShutdown {
     fn headline(report: &ShutdownReport, recording: &RecordingSummary, out: &mut dyn Write) -> io::Result<()> {
         headline::write(report, recording, out)
     }
@@ -35,7 +35,7 @@ impl Once for WindowsShutdown {
     }
 }
 
-/// Why there is no report, in one line.
+/// The one-line message for a recording without a shutdown.
 #[must_use]
 pub fn no_shutdown(answer: &NotAShutdown) -> String {
     no_transition(answer, &answer.recorder)

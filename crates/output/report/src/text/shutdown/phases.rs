@@ -1,4 +1,4 @@
-//! The phases of a shutdown, and what was between them.
+//! The phases of a shutdown, and the time between them.
 
 use onoff_trace::duration::ExactTime;
 use onoff_transitions::Variant;
@@ -13,31 +13,31 @@ use onoff_sections::section::{Line, Section};
 
 pub(super) fn section(report: &ShutdownReport) -> Section<'_> {
     let start = report.details.starts.time_ns.unwrap_or(0);
-    let note = format!("times count from the start of the shutdown, {} of the recording", ExactTime(start));
+    let note = format!("times are relative to the start of the shutdown, {} into the recording", ExactTime(start));
     let is_partial = matches!(report.variant, Variant::FastStartup | Variant::Logoff);
     let mut rows: Vec<(i64, PhaseRow)> = report
         .phases
         .iter()
         .map(|phase| {
             let row = PhaseRow::of(phase);
-            // That a logoff has no kernel phase is no fault of the recording.
+            // A logoff has no kernel phase: nothing is missing from the recording.
             let absent = is_partial && phase.start_ns.is_none();
             let note = if absent { (QUIET, printable(&phase.ends.rule.to_string()).into_owned()) } else { row.note };
             (phase.start_ns.unwrap_or(i64::MAX), PhaseRow { note, ..row })
         })
         .collect();
-    let between = |row: &ShutdownInterval| (row.start_ns, PhaseRow::between(row.start_ns, row.end_ns, works(row)));
+    let between = |row: &ShutdownInterval| (row.start_ns, PhaseRow::between(row.start_ns, row.end_ns, work_names(row)));
     rows.extend(report.details.intervals.iter().map(between));
     rows.sort_by_key(|row| row.0);
     let rows = rows.into_iter().map(|(_, row)| row).collect();
-    PhaseTable { origin_ns: start, whole_ns: Some(report.total_at_least_ns), away: None, rows }
+    PhaseTable { origin_ns: start, whole_ns: Some(report.total_at_least_ns), asleep: None, rows }
         .section(note)
         .lines(difference(report))
-        .touched_by(&phases::touched_by(&report.phases), &[])
+        .affected_by(&phases::touched_by(&report.phases), &[])
 }
 
-/// What was under way between two phases.
-fn works(interval: &ShutdownInterval) -> String {
+/// The work between two phases.
+fn work_names(interval: &ShutdownInterval) -> String {
     let names: Vec<String> = interval
         .work
         .iter()
@@ -47,7 +47,7 @@ fn works(interval: &ShutdownInterval) -> String {
     names.join(", ")
 }
 
-/// The kernel's part as xperf's readers work it out, where it was not measured.
+/// The kernel time by subtraction, as usually computed from xperf output, where it was not measured.
 fn difference(report: &ShutdownReport) -> Option<Line> {
     let difference = &report.details.difference;
     let measured = difference.ended && report.phases.iter().all(|phase| phase.duration_ns.is_some());
@@ -56,7 +56,7 @@ fn difference(report: &ShutdownReport) -> Option<Line> {
     }
     let bound = if difference.ended { "" } else { "at least " };
     let text = format!(
-        "The kernel's part by subtraction, as xperf's readers work it out: {} - {} of all sessions = {bound}{}.",
+        "Kernel time by subtraction, as usually computed from xperf output: {} total - {} sessions = {bound}{}.",
         duration(difference.shutdown_ns),
         duration(difference.sessions_ns),
         duration(difference.kernel_ns),

@@ -1,4 +1,4 @@
-//! Applications and services, the slowest first.
+//! Applications and services of a shutdown, slowest first.
 
 use onoff_evidence::Certainty;
 use onoff_transitions::shutdown::{ApplicationEnd, ProgramKind, SessionEnd, ShutdownReport};
@@ -7,53 +7,54 @@ use onoff_usage::units::{ServiceNotification, TimeOut, TimeOutKind, Unit};
 use crate::text::printable::printable;
 use crate::text::quantity::{counted, duration, duration_or_dash};
 use crate::text::style::{QUIET, WORST};
-use crate::text::usage::process_name;
+use crate::text::usage::ProcessNames;
 use onoff_sections::section::{Cell, Section};
 use onoff_sections::table::Value;
 
-/// A section each session.
+/// One section per session.
 pub(super) fn applications<'a>(report: &'a ShutdownReport, top: usize, named: &[String]) -> Vec<Section<'a>> {
     let sessions = report.details.sessions.iter();
     let mut sections: Vec<Section<'_>> = sessions.map(|session| of_session(report, session, top)).collect();
     if let Some(last) = sections.pop() {
-        sections.push(last.touched_by(&report.details.sessions_touched_by, named));
+        sections.push(last.affected_by(&report.details.sessions_touched_by, named));
     }
     sections
 }
 
 fn of_session<'a>(report: &'a ShutdownReport, session: &'a SessionEnd, top: usize) -> Section<'a> {
     let name = match session.session {
-        Some(0) => "Session 0 (the system's)".to_owned(),
+        Some(0) => "Session 0 (system)".to_owned(),
         Some(number) => format!("Session {number}"),
-        None => "A session of unknown number".to_owned(),
+        None => "Session with unknown number".to_owned(),
     };
     let length = match (session.duration_ns, session.other_ns) {
         (Some(length), Some(other)) => format!("{} ({} between requests); ", duration(length), duration(other)),
-        _ => "it did not end in the recording; ".to_owned(),
+        _ => "did not end in the recording; ".to_owned(),
     };
     let note = format!("{length}slowest of {}", counted(session.applications.len() as u64, "application"));
     let mut applications: Vec<&ApplicationEnd> = session.applications.iter().collect();
     applications.sort_by_key(|row| (std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)), row.start_ns));
     let origin_ns = report.details.starts.time_ns.unwrap_or(0);
+    let names = ProcessNames::of(session.applications.iter().map(|row| (row.name.as_str(), row.pid)));
     Section::of("applications", name, applications)
         .note(note)
         .top(top)
         .data("session", |_| Value::id(session.session))
-        .name("image", "application", 40, |row| Cell::shown(Value::text(&row.name), process_name(&row.name, row.pid)))
+        .name("image", "application", 40, |row| Cell::shown(Value::text(&row.name), names.name(&row.name, row.pid)))
         .data("pid", |row| Value::id(row.pid))
-        .quantity("duration_ns", "took", |row| took(row.duration_ns, !row.details.time_outs.is_empty()))
+        .quantity("duration_ns", "duration", |row| took(row.duration_ns, !row.details.time_outs.is_empty()))
         .time("start_ns", "notified", |row| Cell::since(row.start_ns, origin_ns))
-        .time("process_end_ns", "process ends", |row| Cell::since_or_dash(row.details.process_end_ns, origin_ns))
+        .time("process_end_ns", "process end", |row| Cell::since_or_dash(row.details.process_end_ns, origin_ns))
         .id("level", "level", |row| Value::id(row.details.level))
         .id("flags", "flags", |row| Value::of(row.details.flags, |flags| Value::Text(format!("{flags:#x}").into())))
         .name("remarks", "", 90, |row| Value::Text(remarks(row).into()).styled(QUIET))
         .done()
 }
 
-/// How long it took; it stands out where a time-out ran out.
-fn took(ns: Option<i64>, ran_out: bool) -> Cell<'static> {
+/// A duration, highlighted if a timeout expired.
+fn took(ns: Option<i64>, timed_out: bool) -> Cell<'static> {
     match ns {
-        Some(_) if ran_out => Cell::took(ns).styled(WORST),
+        Some(_) if timed_out => Cell::took(ns).styled(WORST),
         _ => Cell::took(ns),
     }
 }
@@ -72,11 +73,11 @@ fn remarks(row: &ApplicationEnd) -> String {
 
 fn time_out(row: &TimeOut) -> String {
     let what = match row.kind {
-        TimeOutKind::Window => "window's time-out",
-        TimeOutKind::Console => "console's time-out",
-        TimeOutKind::Application => "time-out",
-        TimeOutKind::Forced => "forced, time-out",
-        TimeOutKind::Service => "service's time-out",
+        TimeOutKind::Window => "window timeout",
+        TimeOutKind::Console => "console timeout",
+        TimeOutKind::Application => "timeout",
+        TimeOutKind::Forced => "forced, timeout",
+        TimeOutKind::Service => "service timeout",
     };
     let limit = duration_or_dash(row.limit_ns);
     match row.certainty {
@@ -94,33 +95,34 @@ pub(super) fn services<'a>(report: &'a ShutdownReport, top: usize, named: &[Stri
     let unresponsive = services.iter().filter(|row| row.time_out.is_some()).count();
     let mut note = format!("slowest of {}", counted(services.len() as u64, "service"));
     if let Some(length) = report.details.pre_shutdown.duration_ns {
-        note += &format!("; before all others {}", duration(length));
+        note += &format!("; preshutdown {}", duration(length));
     }
     if let Some(length) = report.details.service_shutdown.duration_ns {
-        note += &format!("; then side by side {}", duration(length));
+        note += &format!("; then in parallel {}", duration(length));
     }
-    // What did not stop comes before all that did.
+    // Services that did not stop come first.
     services.sort_by_key(|row| {
         (row.time_out.is_none(), std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)), row.start_ns)
     });
     let origin_ns = report.details.starts.time_ns.unwrap_or(0);
+    let names = ProcessNames::of(report.units.iter().map(|row| (row.image.as_str(), row.pid)));
     let section = Section::of("services", "Services", services)
         .note(note)
         .top(top.max(unresponsive))
         .name("name", "service", 32, |row| Value::text(&row.name))
-        .quantity("duration_ns", "took", |row| match row.duration_ns {
+        .quantity("duration_ns", "duration", |row| match row.duration_ns {
             None => Cell::words(WORST, "did not stop"),
             ns => took(ns, row.time_out.is_some()),
         })
         .time("start_ns", "notified", |row| Cell::since(row.start_ns, origin_ns))
-        .quantity("answered_ns", "answered in", |row| {
+        .quantity("answered_ns", "responded after", |row| {
             Cell::duration_or_dash(row.checkpoint_ns.map(|pending| pending.saturating_sub(row.start_ns)))
         })
         .name("", "", 12, |row| {
             let first = row.notification == ServiceNotification::PreShutdown;
-            Cell::words(QUIET, if first { "before all" } else { "" })
+            Cell::words(QUIET, if first { "preshutdown" } else { "" })
         })
-        .name("image", "host", 40, |row| Cell::shown(Value::text(&row.image), process_name(&row.image, row.pid)))
+        .name("image", "host", 40, |row| Cell::shown(Value::text(&row.image), names.name(&row.image, row.pid)))
         .data("pid", |row| Value::id(row.pid))
         .data("time_out_ns", |row| Value::of(row.time_out.as_ref().and_then(|limit| limit.limit_ns), Value::Duration))
         .name("", "", 90, |row| {
@@ -128,17 +130,17 @@ pub(super) fn services<'a>(report: &'a ShutdownReport, top: usize, named: &[Stri
             Cell::words(QUIET, row.time_out.as_ref().map_or_else(String::new, remark))
         })
         .done();
-    let section = section.line_if(QUIET, (unresponsive > 0).then(|| out_of_time(report, unresponsive as u64)));
-    Some(section.touched_by(&report.details.units_touched_by, named))
+    let section = section.line_if(QUIET, (unresponsive > 0).then(|| timed_out(report, unresponsive as u64)));
+    Some(section.affected_by(&report.details.units_touched_by, named))
 }
 
-/// How many services let their time run out, and how much that was.
-fn out_of_time(report: &ShutdownReport, services: u64) -> String {
+/// How many services exceeded the timeout, and what it was.
+fn timed_out(report: &ShutdownReport, services: u64) -> String {
     let limit = &report.details.service_time_out;
     let length = match limit.limit_ns {
-        Some(ns) => format!("the time-out is {} ({})", duration(ns), limit.rule),
-        None => format!("the time-out is not known: {}", limit.rule),
+        Some(ns) => format!("the timeout is {} ({})", duration(ns), limit.rule),
+        None => format!("the timeout is unknown: {}", limit.rule),
     };
     let services = counted(services, "service");
-    format!("{services} did not stop in time; {}. '--service-timeout' sets another.", printable(&length))
+    format!("{services} did not stop in time; {}. Use '--service-timeout' to set another.", printable(&length))
 }

@@ -1,4 +1,4 @@
-//! Logoff work, the kernel's steps, and explicit flushes.
+//! Logoff work, kernel steps, and explicit flushes.
 
 use onoff_evidence::activity::Work;
 use onoff_trace::{ActivityKind, shutdown_step};
@@ -6,11 +6,11 @@ use onoff_transitions::shutdown::ShutdownReport;
 
 use crate::text::quantity::count;
 use crate::text::style::QUIET;
-use crate::text::usage::process_name;
+use crate::text::usage::ProcessNames;
 use onoff_sections::section::{Cell, Section};
 use onoff_sections::table::Value;
 
-/// A step's name in words.
+/// A step in words.
 pub(super) fn words(name: &str) -> String {
     match name {
         shutdown_step::IO_SYSTEM => "drivers notified".to_owned(),
@@ -36,17 +36,17 @@ pub(super) fn logoff(report: &ShutdownReport, top: usize) -> Option<Section<'_>>
         _ => work.name.clone(),
     };
     let detail = |work: &Work| match work.kind {
-        ActivityKind::NotificationSubscriber => format!("of notification {}", work.detail),
+        ActivityKind::NotificationSubscriber => format!("notification {}", work.detail),
         _ => work.detail.clone(),
     };
     let origin_ns = details.starts.time_ns.unwrap_or(0);
-    Section::of("logoff", "Logoff and policy", rows)
+    Section::of("logoff", "Logoff and Group Policy", rows)
         .name("what", "what", 24, |row| Value::text(row.0))
         .name("name", "name", 60, |row| Cell::shown(Value::text(&row.1.name), name(row.1)))
-        .quantity("duration_ns", "took", |row| Cell::took(row.1.duration_ns))
-        .time("start_ns", "begins", |row| Cell::since(row.1.start_ns, origin_ns))
+        .quantity("duration_ns", "duration", |row| Cell::took(row.1.duration_ns))
+        .time("start_ns", "start", |row| Cell::since(row.1.start_ns, origin_ns))
         .name("detail", "", 60, |row| Cell::shown(Value::text(&row.1.detail), detail(row.1)).styled(QUIET))
-        .if_any()
+        .done_if_any()
 }
 
 pub(super) fn kernel(report: &ShutdownReport, top: usize) -> Option<Section<'_>> {
@@ -60,15 +60,15 @@ pub(super) fn kernel(report: &ShutdownReport, top: usize) -> Option<Section<'_>>
     });
     let rows: Vec<_> = steps.chain(devices).collect();
     let origin_ns = report.details.starts.time_ns.unwrap_or(0);
-    Section::of("kernel", "The kernel", rows)
+    Section::of("kernel", "Kernel", rows)
         .data("kind", |row| Value::text(row.0))
         .name("name", "step", 60, |row| row.1.clone())
-        .quantity("duration_ns", "took", |row| Cell::took(row.3))
-        .time("start_ns", "begins", |row| Cell::since(row.2, origin_ns))
-        .if_any()
+        .quantity("duration_ns", "duration", |row| Cell::took(row.3))
+        .time("start_ns", "start", |row| Cell::since(row.2, origin_ns))
+        .done_if_any()
 }
 
-/// Who had the disks' caches flushed: what is flushed while the computer shuts down could have been written before.
+/// Explicit flushes of the disk caches by process: the data could have been written before the shutdown.
 pub(super) fn flushes(report: &ShutdownReport, top: usize) -> Option<Section<'_>> {
     let disks = report.phases.iter().flat_map(|phase| phase.disk.iter().map(move |disk| (phase.name, disk)));
     let mut rows: Vec<_> = disks
@@ -79,18 +79,17 @@ pub(super) fn flushes(report: &ShutdownReport, top: usize) -> Option<Section<'_>
     let flushes = rows.iter().fold(0_u64, |sum, (.., flush)| sum.saturating_add(flush.operations));
     rows.sort_by_key(|(.., flush)| std::cmp::Reverse(flush.service_ns));
     let note = match flushes {
-        1 => "1 explicit flush of a disk's cache".to_owned(),
-        _ => format!("{} explicit flushes of the disks' caches", count(flushes)),
+        1 => "1 explicit flush of a disk cache".to_owned(),
+        _ => format!("{} explicit flushes of disk caches", count(flushes)),
     };
+    let names = ProcessNames::of(rows.iter().map(|&(_, process, _)| (process.image.as_str(), process.pid)));
     Section::of("flushes", "Flushes", rows)
         .note(note)
         .top(top)
-        .name("image", "process", 40, |row| {
-            Cell::shown(Value::text(&row.1.image), process_name(&row.1.image, row.1.pid))
-        })
+        .name("image", "process", 40, |row| Cell::shown(Value::text(&row.1.image), names.name(&row.1.image, row.1.pid)))
         .data("pid", |row| Value::id(row.1.pid))
         .quantity("flushes", "flushes", |row| Value::Count(row.2.operations))
-        .quantity("service_ns", "took", |row| Value::Duration(row.2.service_ns))
+        .quantity("service_ns", "duration", |row| Value::Duration(row.2.service_ns))
         .name("phase", "phase", 16, |row| Value::text(row.0.as_str()))
-        .if_any()
+        .done_if_any()
 }

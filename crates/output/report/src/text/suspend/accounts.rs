@@ -1,4 +1,4 @@
-//! What the events measure and what the kernel counted, and the parts of a resume from a memory image.
+//! Cross-check of the events against the kernel's own times, and the parts of a resume from a memory image.
 
 use onoff_transitions::Variant;
 use onoff_transitions::suspend::{PowerTotal, PowerTransition};
@@ -8,14 +8,14 @@ use crate::text::style::{DOUBT, QUIET};
 use onoff_sections::section::{Cell, Section};
 use onoff_sections::table::Value;
 
-/// A difference from which on the two accounts disagree, ns: the kernel counts milliseconds.
+/// Differences below this are rounding, ns: the kernel counts milliseconds.
 const NOTABLE_NS: i64 = 2_000_000;
 
 pub(super) fn sections(transition: &PowerTransition) -> Vec<Section<'_>> {
     let mut sections: Vec<Section<'_>> = accounts(transition).into_iter().chain(resume_parts(transition)).collect();
     let (image, firmware) = (image(transition), firmware(transition));
     if image.is_some() || firmware.is_some() {
-        let last = sections.pop().unwrap_or_else(|| Section::of_lines("accounts", "The system's own account"));
+        let last = sections.pop().unwrap_or_else(|| Section::of_lines("accounts", "Kernel times"));
         sections.push(last.line_if(QUIET, image).line_if(QUIET, firmware));
     }
     sections
@@ -26,20 +26,20 @@ fn accounts(transition: &PowerTransition) -> Option<Section<'_>> {
     if totals.iter().all(|(_, total)| total.kernel_ns.is_none()) {
         return None;
     }
-    Section::of("accounts", "Two accounts", totals)
-        .note("the events, and what the kernel itself counted")
+    Section::of("accounts", "Cross-check", totals)
+        .note("events against the kernel's own times")
         .name("half", "half", 10, |row| Value::text(row.0))
         .quantity("measured_ns", "events", |row| Cell::duration_or_dash(row.1.measured.duration_ns))
         .quantity("kernel_ns", "kernel", |row| Cell::duration_or_dash(row.1.kernel_ns))
-        .quantity("difference_ns", "more", |row| difference(row.1))
+        .quantity("difference_ns", "difference", |row| difference(row.1))
         .name("rule", "", 110, |row| Value::Text(row.1.measured.rule.to_string().into()).styled(QUIET))
-        .if_any()
+        .done_if_any()
 }
 
 fn difference(total: &PowerTotal) -> Cell<'static> {
     let value = Value::of(total.difference_ns, Value::Duration);
     match total.difference_ns {
-        Some(ns) if ns.abs() < NOTABLE_NS => Cell::shown(value, "same"),
+        Some(ns) if ns.abs() < NOTABLE_NS => Cell::shown(value, "none"),
         _ => value.into(),
     }
 }
@@ -47,10 +47,10 @@ fn difference(total: &PowerTotal) -> Cell<'static> {
 fn image(transition: &PowerTransition) -> Option<String> {
     let mut parts = Vec::new();
     if let Some(bytes) = transition.details.hibernate_file_bytes.filter(|&bytes| bytes > 0) {
-        parts.push(format!("its file has {}", size(bytes.unsigned_abs())));
+        parts.push(format!("file size {}", size(bytes.unsigned_abs())));
     }
     if let Some(pages) = transition.details.hibernate_pages.filter(|&pages| pages > 0) {
-        parts.push(format!("{} pages were written", count(pages.unsigned_abs())));
+        parts.push(format!("{} pages written", count(pages.unsigned_abs())));
     }
     (!parts.is_empty()).then(|| format!("Memory image: {}.", parts.join(", ")))
 }
@@ -60,20 +60,20 @@ fn resume_parts(transition: &PowerTransition) -> Option<Section<'_>> {
     let rows = [
         ("firmware", parts.firmware_ns, ""),
         ("boot manager", parts.boot_manager_ns, ""),
-        ("resume loader", parts.loader_ns, "with its share of reading"),
-        ("  reading by the loader", parts.loader_read_ns, ""),
-        ("  waiting for a person", parts.user_input_ns.filter(|&ns| ns > 0), ""),
-        ("reading by the kernel", parts.kernel_read_ns, ""),
+        ("resume loader", parts.loader_ns, "including its reads"),
+        ("  reads by the loader", parts.loader_read_ns, ""),
+        ("  waiting for a user", parts.user_input_ns.filter(|&ns| ns > 0), ""),
+        ("reads by the kernel", parts.kernel_read_ns, ""),
         ("devices", parts.devices_ns, ""),
-        ("sum", parts.total_ns, "what fleet tools call the time of a fast boot"),
-        ("main path by the system's own account", parts.main_path_ns, ""),
+        ("sum", parts.total_ns, "reported as fast boot time by fleet tools"),
+        ("main path by kernel times", parts.main_path_ns, ""),
     ];
     let no_sum = parts.total_ns.is_none() && transition.variant == Variant::FastStartup;
     let section =
         Section::of("resume_parts", "From power-on to resumed", rows.into_iter().filter(|row| row.1.is_some()))
-            .note("the kernel's account of a resume from a memory image")
+            .note("the kernel's own times of a resume from a memory image")
             .name("part", "part", 44, |row| Cell::shown(Value::text(row.0.trim_start()), row.0))
-            .quantity("duration_ns", "took", |row| Value::of(row.1, Value::Duration))
+            .quantity("duration_ns", "duration", |row| Value::of(row.1, Value::Duration))
             .name("", "", 60, |row| Cell::words(QUIET, row.2))
             .done();
     Some(section.line_if(DOUBT, no_sum.then_some("No sum: a part was not recorded.")))
@@ -84,10 +84,10 @@ fn firmware(transition: &PowerTransition) -> Option<String> {
     let parts: Vec<String> = [
         ("suspend", firmware.suspend_ns),
         ("resume", firmware.resume_ns),
-        ("resume on average", firmware.average_resume_ns),
+        ("average resume", firmware.average_resume_ns),
     ]
     .into_iter()
     .filter_map(|(name, ns)| Some(format!("{name} {}", duration(ns?))))
     .collect();
-    (!parts.is_empty()).then(|| format!("Firmware's own account: {}.", parts.join(", ")))
+    (!parts.is_empty()).then(|| format!("Firmware's own times: {}.", parts.join(", ")))
 }

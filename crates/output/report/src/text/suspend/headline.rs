@@ -1,4 +1,4 @@
-//! How long it took and what most of it went to, in a few sentences.
+//! The headline of a sleep: how long each half took and where most of the time went.
 
 use onoff_transitions::Variant;
 use onoff_transitions::{Phase, PhaseName};
@@ -10,9 +10,9 @@ use onoff_transitions::suspend::{PowerDevice, PowerNotification, PowerTotal, Pow
 use crate::text::printable::printable;
 use crate::text::quantity::{capitalized, duration, duration_or_dash, percent, share};
 use crate::text::style::{HEADLINE, WORST, styled};
-use crate::text::why::account::culprit;
+use crate::text::why::account::culprit_of;
 
-/// From this share of its phase on, one application, service or device is worth a sentence, percent.
+/// Minimum share of its phase, in percent, for an application, service or device to be named.
 const NOTABLE_SHARE: f64 = 10.0;
 
 pub(super) fn write(transition: &PowerTransition, out: &mut dyn Write) -> io::Result<()> {
@@ -49,14 +49,14 @@ fn answer(transition: &PowerTransition) -> String {
     let details = &transition.details;
     let mut sentence = format!(
         "{kind}: {}, {}",
-        half(&details.suspend, down, ["the way down is not in the recording", "writing"]),
-        half(&details.resume, up, ["the way up is not in the recording", "reading"]),
+        half(&details.suspend, down, ["suspend not recorded", "writing"]),
+        half(&details.resume, up, ["resume not recorded", "reading"]),
     );
     if transition.person_ns > 0 {
-        sentence += &format!(", and {} waiting for someone to log on", duration(transition.person_ns));
+        sentence += &format!(", plus {} waiting for a user to log on", duration(transition.person_ns));
     }
     if let Some(settling) = transition.settled() {
-        sentence += &format!(", then {} of further work until it settled", duration(settling.busy_ns));
+        sentence += &format!(", then {} until idle", duration(settling.busy_ns));
     }
     if transition.details.status.is_some_and(|status| status != 0) {
         sentence += "; it failed";
@@ -64,18 +64,18 @@ fn answer(transition: &PowerTransition) -> String {
     sentence + "."
 }
 
-/// A half: how long, at least how long and why no more is known, or by whose account.
+/// The duration of one half: exact, a lower bound with the reason, or the kernel's own time.
 fn half(total: &PowerTotal, what: &str, [absent, image]: [&str; 2]) -> String {
     match (total.whole_ns, total.by_kernel_ns()) {
         (Some(ns), _) => format!("{} {what}", duration(ns)),
         (None, _) if total.at_least_ns > 0 => {
             let why = match total.unrecorded_ns {
-                None => format!(" (how long {image} the memory image took is not recorded)"),
+                None => format!(" ({image} the memory image was not recorded)"),
                 Some(_) => String::new(),
             };
             format!("at least {} {what}{why}", duration(total.at_least_ns))
         }
-        (None, Some(ns)) => format!("{} {what} by the kernel's account", duration(ns)),
+        (None, Some(ns)) => format!("{} {what} (kernel's own time)", duration(ns)),
         (None, None) => absent.to_owned(),
     }
 }
@@ -86,20 +86,20 @@ fn standby(transition: &PowerTransition) -> String {
     let mut sentence = match figures.total_ns.or(on_axis) {
         Some(ns) => format!("Modern standby: {}", duration(ns)),
         None if transition.details.asleep.measured.start_ns.is_some() => {
-            "Modern standby was entered; the exit is not in the recording".to_owned()
+            "Modern standby: entered; the exit was not recorded".to_owned()
         }
-        None => "Modern standby was left; the entry is not in the recording".to_owned(),
+        None => "Modern standby: exited; the entry was not recorded".to_owned(),
     };
     if let (Some(total), Some(deepest)) = (figures.total_ns, figures.deepest_ns) {
         sentence += &format!(", {} of it in the deepest idle state", percent(share(deepest, total)));
     }
     if let Some(exit) = figures.exit_ns {
-        sentence += &format!(", {} to leave it", duration(exit));
+        sentence += &format!(", {} to exit", duration(exit));
     }
     sentence + "."
 }
 
-/// The phase that took longest, of those that do not overlap others.
+/// The longest phase that does not overlap another.
 pub(super) fn longest_phase(transition: &PowerTransition) -> Option<&Phase> {
     transition
         .phases
@@ -114,11 +114,11 @@ fn longest(transition: &PowerTransition) -> Option<String> {
     let length = phase.took_ns()?;
     let mut sentence = format!("{} took {}", phase.name.as_str(), duration(length));
     if let Some(first) = transition.first_culprit() {
-        // That somebody let a time-out pass is more than how long it took.
-        if let Some(cause) = cause(transition, phase).filter(|cause| cause.contains("time-out")) {
+        // An expired timeout says more than a duration.
+        if let Some(cause) = cause(transition, phase).filter(|cause| cause.contains("did not respond")) {
             sentence += &format!(": {cause}");
         }
-        return Some(format!("{sentence}. {}", culprit(first)));
+        return Some(format!("{sentence}. {}", culprit_of(first, phase.name.as_str())));
     }
     match cause(transition, phase) {
         Some(cause) => sentence += &format!(": {cause}."),
@@ -127,14 +127,14 @@ fn longest(transition: &PowerTransition) -> Option<String> {
     Some(sentence)
 }
 
-/// What a phase's time went to, as a clause; `None` where nothing stands out.
+/// Where the time of a phase went, as a clause; `None` if nothing stands out.
 pub(super) fn cause(transition: &PowerTransition, phase: &Phase) -> Option<String> {
     let length = phase.duration_ns?;
     let notable = |ns: i64| share(ns, length) >= NOTABLE_SHARE;
-    if let Some((row, ns)) = slowest_told(transition, phase).filter(|&(_, ns)| notable(ns)) {
-        let name = told_name(row);
+    if let Some((row, ns)) = slowest_notified(transition, phase).filter(|&(_, ns)| notable(ns)) {
+        let name = notified_name(row);
         return Some(match &row.details.time_out {
-            Some(limit) => format!("{name} did not answer for {} (its time-out)", duration_or_dash(limit.limit_ns)),
+            Some(limit) => format!("{name} did not respond within {}", duration_or_dash(limit.limit_ns)),
             None => format!("{name} took {}", duration(ns)),
         });
     }
@@ -142,7 +142,7 @@ pub(super) fn cause(transition: &PowerTransition, phase: &Phase) -> Option<Strin
         let mut clause = format!("{} took {}", device_name(device), duration(ns));
         match device.details.alone_ns {
             Some(alone) if notable(alone) => {
-                clause += &format!(", {} of it with no other device under way", duration(alone));
+                clause += &format!(", {} of it while no other device was busy", duration(alone));
             }
             _ => {}
         }
@@ -151,12 +151,12 @@ pub(super) fn cause(transition: &PowerTransition, phase: &Phase) -> Option<Strin
     if phase.name == PhaseName::SuspendApps
         && let Some(beyond) = phase.work.beyond_ns.filter(|&ns| notable(ns))
     {
-        return Some(format!("usually the display fading out: {} not spent in any application", duration(beyond)));
+        return Some(format!("{} outside any application (usually the display fading out)", duration(beyond)));
     }
     None
 }
 
-fn slowest_told<'a>(transition: &'a PowerTransition, phase: &Phase) -> Option<(&'a PowerNotification, i64)> {
+fn slowest_notified<'a>(transition: &'a PowerTransition, phase: &Phase) -> Option<(&'a PowerNotification, i64)> {
     transition
         .details
         .notifications
@@ -166,7 +166,7 @@ fn slowest_told<'a>(transition: &'a PowerTransition, phase: &Phase) -> Option<(&
         .max_by_key(|&(_, ns)| ns)
 }
 
-/// The device that cost its phase most: alone, or else as a whole.
+/// The device with the most time alone, or else with the longest request.
 fn slowest_device<'a>(transition: &'a PowerTransition, phase: &Phase) -> Option<(&'a PowerDevice, i64)> {
     transition
         .details
@@ -177,8 +177,8 @@ fn slowest_device<'a>(transition: &'a PowerTransition, phase: &Phase) -> Option<
         .max_by_key(|&(row, ns)| (row.details.alone_ns, ns))
 }
 
-/// An application's or a service's name.
-pub(super) fn told_name(row: &PowerNotification) -> String {
+/// The name of an application or service.
+pub(super) fn notified_name(row: &PowerNotification) -> String {
     match (row.name.as_str(), row.pid) {
         ("", Some(pid)) => format!("process {pid}"),
         ("", None) => "unnamed".to_owned(),
@@ -186,7 +186,7 @@ pub(super) fn told_name(row: &PowerNotification) -> String {
     }
 }
 
-/// A device's name, with its driver.
+/// The driver with the name of the device.
 pub(super) fn device_name(device: &PowerDevice) -> String {
     let name = printable(device.name());
     if device.driver.is_empty() || device.driver == name {
@@ -196,21 +196,28 @@ pub(super) fn device_name(device: &PowerDevice) -> String {
     }
 }
 
+/// The name of a power state without its meaning: `S3`.
+pub(super) fn state_code(state: i64) -> String {
+    let name = onoff_transitions::suspend::state_name(state);
+    name.split(" (").next().unwrap_or(&name).to_owned()
+}
+
 fn between(transition: &PowerTransition) -> Option<String> {
     let asleep = &transition.details.asleep;
+    let state = transition.details.woke_from_state.map(state_code);
     let mut parts = Vec::new();
     if let Some(ns) = asleep.wall_ns.filter(|&ns| ns > 0) {
         let about = match asleep.wall_certainty {
             Certainty::Measured => "",
             _ => "about ",
         };
-        parts.push(format!("it was away for {about}{}", duration(ns)));
+        let state = state.map_or_else(String::new, |state| format!(" in {state}"));
+        parts.push(format!("asleep for {about}{}{state}", duration(ns)));
+    } else if let Some(state) = state {
+        parts.push(format!("asleep in {state}"));
     }
     if !transition.details.wake_source.is_empty() {
         parts.push(format!("woken by {}", printable(&transition.details.wake_source)));
-    }
-    if let Some(state) = transition.details.woke_from_state {
-        parts.push(format!("from {}", onoff_transitions::suspend::state_name(state)));
     }
     (!parts.is_empty()).then(|| capitalized(&parts.join(", ")) + ".")
 }

@@ -1,16 +1,16 @@
-//! The applications, services, devices and drivers that took longest.
+//! The slowest applications, services, devices and drivers.
 
 use onoff_trace::NotificationKind;
 use onoff_transitions::PhaseName;
 use onoff_transitions::suspend::{PowerDevice, PowerNotification, PowerTransition};
 
-use super::headline::{device_name, told_name};
+use super::headline::{device_name, notified_name};
 use crate::text::quantity::{count, duration, duration_or_dash};
 use crate::text::style::{DOUBT, QUIET, WORST};
 use onoff_sections::section::{Cell, Section};
 use onoff_sections::table::Value;
 
-/// Applications and services that were notified.
+/// Notified applications and services.
 pub(super) fn notified(transition: &PowerTransition, top: usize) -> Vec<Section<'_>> {
     let is_service = |row: &PowerNotification| {
         matches!(
@@ -23,12 +23,12 @@ pub(super) fn notified(transition: &PowerTransition, top: usize) -> Vec<Section<
         .filter_map(|(name, title, services)| {
             let rows = transition.details.notifications.iter();
             let rows: Vec<_> = rows.filter(|row| is_service(row) == services && row.details.has_end).collect();
-            (!rows.is_empty()).then(|| of_notified(name, title, rows, top))
+            (!rows.is_empty()).then(|| notified_section(name, title, rows, top))
         })
         .collect()
 }
 
-fn of_notified<'a>(
+fn notified_section<'a>(
     name: &'static str,
     title: &'static str,
     mut rows: Vec<&'a PowerNotification>,
@@ -44,18 +44,18 @@ fn of_notified<'a>(
     Section::of(name, title, rows)
         .note(note)
         .top(top)
-        .name("name", "name", 50, |row| Cell::shown(Value::text(&row.name), told_name(row)))
+        .name("name", "name", 50, |row| Cell::shown(Value::text(&row.name), notified_name(row)))
         .id("pid", "pid", |row| Value::id(row.pid))
         .name("phase", "phase", 18, |row| Value::text(row.details.phase.as_str()))
         .data("kind", |row| Value::text(row.details.kind.as_str()))
-        .quantity("duration_ns", "took", |row| Cell::took(row.duration_ns).styled(style(row)))
-        .time("start_ns", "begins", |row| Cell::since(row.start_ns, 0))
+        .quantity("duration_ns", "duration", |row| Cell::took(row.duration_ns).styled(style(row)))
+        .time("start_ns", "start", |row| Cell::since(row.start_ns, 0))
         .data("time_out_ns", |row| {
             Value::of(row.details.time_out.as_ref().and_then(|limit| limit.limit_ns), Value::Duration)
         })
         .name("", "", 80, |row| {
             let limit = row.details.time_out.as_ref().map(|limit| duration_or_dash(limit.limit_ns));
-            let note = limit.map(|limit| format!("did not answer within its time-out of {limit}"));
+            let note = limit.map(|limit| format!("did not respond within {limit}"));
             Cell::words(style(row), note.unwrap_or_default())
         })
         .done()
@@ -65,18 +65,18 @@ pub(super) fn devices(transition: &PowerTransition, top: usize) -> Option<Sectio
     let mut rows: Vec<&PowerDevice> =
         transition.details.devices.iter().filter(|row| row.details.phase.is_some()).collect();
     rows.sort_by_key(|row| std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)));
-    let note = format!("slowest of {} requests; alone: with no other device under way", count(rows.len() as u64));
+    let note = format!("slowest of {} requests; alone: no other device was busy", count(rows.len() as u64));
     Section::of("devices", "Devices", rows)
         .note(note)
         .top(top)
         .name("driver", "driver (device)", 60, |row| Cell::shown(Value::text(&row.driver), device_name(row)))
         .data("device", |row| Value::text(row.name()))
         .name("phase", "phase", 18, |row| Value::text(row.details.phase.map_or("", PhaseName::as_str)))
-        .quantity("duration_ns", "took", |row| Cell::took(row.duration_ns))
+        .quantity("duration_ns", "duration", |row| Cell::took(row.duration_ns))
         .quantity("alone_ns", "alone", |row| Cell::duration_or_dash(row.details.alone_ns))
-        .time("start_ns", "begins", |row| Cell::since(row.start_ns, 0))
+        .time("start_ns", "start", |row| Cell::since(row.start_ns, 0))
         .name("", "", 80, |row| Cell::words(QUIET, device_note(row)))
-        .if_any()
+        .done_if_any()
 }
 
 fn device_note(row: &PowerDevice) -> String {
@@ -85,9 +85,9 @@ fn device_note(row: &PowerDevice) -> String {
         parts.push("ended the phase".to_owned());
     }
     if let Some(nested) = row.details.nested.iter().filter_map(|nested| nested.duration_ns).max() {
-        parts.push(format!("its own state took {}", duration(nested)));
+        parts.push(format!("device power transition {}", duration(nested)));
     }
-    // The driver that held it longest tells more than the function driver.
+    // The slowest driver of the stack says more than the function driver.
     let inside = row.details.nested.iter().flat_map(|nested| &nested.details.drivers);
     let slowest = row
         .details
@@ -97,7 +97,7 @@ fn device_note(row: &PowerDevice) -> String {
         .filter_map(|part| Some((part.duration_ns?, part)))
         .max_by_key(|&(ns, _)| ns);
     if let Some((ns, part)) = slowest.filter(|(_, part)| part.driver != row.driver) {
-        parts.push(format!("{} held it {}", part.driver, duration(ns)));
+        parts.push(format!("{} {}", part.driver, duration(ns)));
     }
     if !row.details.failed_driver.is_empty() {
         parts.push(format!("{} failed it", row.details.failed_driver));
@@ -108,16 +108,16 @@ fn device_note(row: &PowerDevice) -> String {
 pub(super) fn drivers(transition: &PowerTransition, top: usize) -> Option<Section<'_>> {
     let drivers = &transition.details.drivers;
     let note = match drivers.first()?.own_part {
-        true => "each driver's own part of requests, added up",
-        false => "requests to the devices of each function driver, added up",
+        true => "time in each driver, summed over requests",
+        false => "requests to the devices of each function driver, summed",
     };
     Section::of("drivers", "Drivers", drivers)
         .note(note)
         .top(top)
         .name("driver", "driver", 44, |row| Value::text(&row.driver))
         .name("phase", "phase", 18, |row| Value::text(row.phase.as_str()))
-        .quantity("total_ns", "took", |row| Value::Duration(row.total_ns))
+        .quantity("total_ns", "duration", |row| Value::Duration(row.total_ns))
         .quantity("longest_ns", "longest", |row| Value::Duration(row.longest_ns))
         .quantity("requests", "requests", |row| Value::Count(row.requests))
-        .if_any()
+        .done_if_any()
 }

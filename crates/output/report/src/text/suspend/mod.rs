@@ -1,4 +1,4 @@
-//! Where the time of sleeping and waking went, for a person.
+//! The text report of Windows power transitions.
 
 mod accounts;
 mod headline;
@@ -10,11 +10,11 @@ use std::io::{self, Write};
 
 use onoff_transitions::suspend::{PowerTransition, WindowsSuspend};
 
-use super::transition::Sleep;
+use super::transition::SleepReport;
 use onoff_sections::section::Section;
 
-impl Sleep for WindowsSuspend {
-    const CALLED: (&str, &str) = ("Transition", "power transition");
+impl SleepReport for WindowsSuspend {
+    const NAMES: (&str, &str) = ("Transition", "power transition");
 
     fn headline(transition: &PowerTransition, out: &mut dyn Write) -> io::Result<()> {
         headline::write(transition, out)

@@ -1,4 +1,4 @@
-//! Several transitions as a list.
+//! The list of several power transitions.
 
 use onoff_transitions::suspend::PowerTransition;
 
@@ -13,17 +13,17 @@ pub(super) fn section(transitions: &[PowerTransition]) -> Section<'_> {
     Section::of("sleeps", "", transitions)
         .id("number", "no", |sleep| Value::Id(sleep.number.into()))
         .name("variant", "kind", 20, |sleep| Cell::shown(Value::text(sleep.variant.as_str()), kind_name(sleep.variant)))
-        .time("start_ns", "begins", |sleep| Cell::since(sleep.start_or_zero_ns(), 0))
+        .time("start_ns", "start", |sleep| Cell::since(sleep.start_or_zero_ns(), 0))
         .quantity("suspend_ns", "suspend", |sleep| {
             first(sleep.details.suspend.whole_ns, sleep.details.suspend.by_kernel_ns())
         })
-        .quantity("away_ns", "away", |sleep| {
+        .quantity("away_ns", "asleep", |sleep| {
             first(sleep.details.asleep.wall_ns, sleep.details.asleep.measured.duration_ns)
         })
         .quantity("resume_ns", "resume", |sleep| {
             first(sleep.details.resume.whole_ns, sleep.details.resume.by_kernel_ns())
         })
-        .quantity("work_ns", "then work", |sleep| {
+        .quantity("work_ns", "until idle", |sleep| {
             Cell::duration_or_dash(sleep.settled().map(|settling| settling.busy_ns))
         })
         .name("", "longest", 90, |sleep| Cell::words(QUIET, longest(sleep)))

@@ -1,9 +1,10 @@
-//! The phases of a power transition on one axis from which the sleep is taken out.
+//! The phases of a power transition on one axis that leaves out the sleep.
 
 use onoff_evidence::Certainty;
 use onoff_transitions::suspend::{PowerTransition, STOOD_STILL_NS};
-use onoff_transitions::{Phase, PhaseName};
+use onoff_transitions::{Phase, PhaseName, Variant};
 
+use super::headline::state_code;
 use crate::text::phases::{self, PhaseRow, PhaseTable};
 use crate::text::printable::printable;
 use crate::text::quantity::{count, duration, duration_or_dash};
@@ -16,8 +17,8 @@ pub(super) fn section(transition: &PowerTransition) -> Option<Section<'_>> {
     }
     let asleep = &transition.details.asleep;
     let rows = transition.phases.iter().map(|phase| row(transition, phase)).collect();
-    let away = asleep.measured.start_ns.zip(asleep.measured.end_ns);
-    let section = PhaseTable { origin_ns: 0, whole_ns: transition.total_ns, away, rows }
+    let interval = asleep.measured.start_ns.zip(asleep.measured.end_ns);
+    let section = PhaseTable { origin_ns: 0, whole_ns: transition.total_ns, asleep: interval, rows }
         .section("")
         .lines(slept(transition))
         .lines(phases::settling(work_after(transition).as_str(), transition.settling.as_ref()))
@@ -25,7 +26,7 @@ pub(super) fn section(transition: &PowerTransition) -> Option<Section<'_>> {
     Some(section)
 }
 
-/// What the work after a resume is called, and after a fast startup's desktop.
+/// The phase of the work after a resume, or after the desktop of a fast startup.
 fn work_after(transition: &PowerTransition) -> PhaseName {
     match transition.phase(PhaseName::PostBoot) {
         Some(_) => PhaseName::PostBoot,
@@ -48,18 +49,18 @@ fn row(transition: &PowerTransition, phase: &Phase) -> PhaseRow {
     }
 }
 
-/// How much of the sleep the recording's clock missed.
+/// How much of the sleep the clock of the recording missed.
 fn missed(transition: &PowerTransition) -> String {
     match transition.details.asleep.clock_missed_ns {
         Some(missed) if missed.abs() >= STOOD_STILL_NS => {
-            format!("the recording's clock missed {} of it", duration(missed))
+            format!("the trace clock missed {} of it", duration(missed))
         }
-        Some(_) => "the recording's clock went on".to_owned(),
-        None => "by the recording's clock, which may have stood still".to_owned(),
+        Some(_) => "the trace clock kept running".to_owned(),
+        None => "by the trace clock, which may have stopped".to_owned(),
     }
 }
 
-/// How the length of the sleep is known.
+/// The source of the sleep duration.
 fn slept(transition: &PowerTransition) -> Option<Line> {
     let asleep = &transition.details.asleep;
     transition.phases.iter().find(|phase| phase.name == PhaseName::Asleep)?;
@@ -68,31 +69,34 @@ fn slept(transition: &PowerTransition) -> Option<Line> {
         (Some(wall), Some(missed)) if missed.abs() >= STOOD_STILL_NS => (
             QUIET,
             format!(
-                "Asleep took {} by {}; the recording's clock counted {counted} of it.",
+                "Asleep for {} by {}; the trace clock counted {counted} of it.",
                 duration(wall),
                 printable(&asleep.wall_rule.to_string())
             ),
         ),
         (Some(_), Some(_)) => return None,
-        _ => (DOUBT, format!("Asleep took {counted} by the recording's clock; real times were not recorded.")),
+        _ => (DOUBT, format!("Asleep for {counted} by the trace clock; wall-clock times were not recorded.")),
     };
     Some(Line { style, text })
 }
 
-/// What kind it was and why, and whether attempts were repeated.
+/// The kind of the transition with its evidence, and whether attempts were repeated.
 fn kind(transition: &PowerTransition) -> Vec<Line> {
     let style = match transition.details.variant_certainty {
         Certainty::Measured => QUIET,
         _ => DOUBT,
     };
     let what = transition.variant.as_str().replace('_', " ");
+    let state = transition.details.woke_from_state.filter(|_| transition.variant == Variant::Sleep);
+    let state = state.map_or_else(String::new, |state| format!(" ({})", state_code(state)));
     let evidence = match &transition.details.evidence[..] {
         [] => String::new(),
         evidence => {
             format!(": {}", printable(&evidence.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")))
         }
     };
-    let text = format!("Kind: {what}, because {}{evidence}.", printable(&transition.details.variant_rule.to_string()));
+    let rule = transition.details.variant_rule.to_string();
+    let text = format!("Kind: {what}{state}. Evidence: {}{evidence}.", printable(&rule));
     let mut lines = vec![Line { style, text }];
     let mut names: Vec<_> = transition.phases.iter().map(|phase| phase.name).collect();
     names.sort();

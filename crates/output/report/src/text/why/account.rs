@@ -1,4 +1,4 @@
-//! Whose the time was: the first line of an answer, and the table of subjects.
+//! The attribution of time to subjects: the headline of `why`, and the table of subjects.
 
 use std::io::{self, Write};
 
@@ -15,21 +15,31 @@ use crate::text::style::{HEADLINE, QUIET, WORST};
 use onoff_sections::section::{self, Cell, Section};
 use onoff_sections::table::Value;
 
-/// The first line: who, and how long. `what` is what it held up. Of a phase, the culprit that every other verb names: parts of
-/// the system that every transition consists of come after.
+/// Writes the headline: which subject blocked `what`, and for how long. For a phase it is the same culprit that other commands
+/// name, which skips parts of the system that every transition has.
 pub(super) fn write_headline(stretch: &WhyStretch, what: &str, out: &mut dyn Write) -> io::Result<()> {
     if stretch.kind == StretchKind::Phase {
         let phase = AccountedPhase { transition: "", phase: stretch.name.clone(), account: stretch.account.clone() };
         if let Some(first) = culprits([&phase]).first() {
-            let (who, did) = (culprit_held(first, what), culprit_did(first));
-            return writeln!(out, "{HEADLINE}{who}{HEADLINE:#}: {did}");
+            let (claim, details) = (culprit_claim(first, &shown(&stretch.name)), culprit_details(first));
+            return writeln!(out, "{HEADLINE}{claim}{HEADLINE:#}: {details}");
         }
     }
-    let Some((who, did)) = sentence(&stretch.account, what) else { return Ok(()) };
-    writeln!(out, "{HEADLINE}{who}{HEADLINE:#}{did}")
+    if stretch.kind == StretchKind::Service && stretch.action == "wait" {
+        let first = stretch.account.entries.iter().find(|entry| entry.kind != AccountSubjectKind::Idle);
+        if let Some(first) = first.filter(|entry| entry.kind != AccountSubjectKind::NotKnown) {
+            let service = printable(&stretch.name);
+            let (cost, whole) = (duration(first.ns), duration(stretch.account.duration_ns));
+            let cost = if cost == whole { "all".to_owned() } else { cost };
+            let claim = format!("{service} waited {whole} to start, {cost} of it for {}", subject(first));
+            return writeln!(out, "{HEADLINE}{claim}{HEADLINE:#}: {}{}", actions(first), inferred(first));
+        }
+    }
+    let Some((claim, details)) = sentence(&stretch.account, what) else { return Ok(()) };
+    writeln!(out, "{HEADLINE}{claim}{HEADLINE:#}{details}")
 }
 
-/// Who held up `what`, and what it did; `None` when nobody did, as the computer was idle.
+/// Which subject blocked `what`, and its details; `None` if the computer was idle.
 #[must_use]
 pub fn sentence(account: &PhaseAccount, what: &str) -> Option<(String, String)> {
     let first = account.entries.iter().find(|entry| entry.kind != AccountSubjectKind::Idle)?;
@@ -37,73 +47,92 @@ pub fn sentence(account: &PhaseAccount, what: &str) -> Option<(String, String)> 
     let what = in_sentence(what);
     if first.kind == AccountSubjectKind::NotKnown {
         let reason = printable(&first.name);
-        return Some((format!("Not known: {cost} of {whole} of {what}, because {reason}"), String::new()));
+        return Some((format!("{cost} of {whole} of {what} is unattributed: {reason}"), String::new()));
     }
     let name = subject(first);
-    let verb = verb(account.measure, first.kind);
+    let verb = verb(account.measure);
     let inferred = inferred(first);
-    let asked = requests(first);
+    let requests = requests(first);
     let length = of_whole(&cost, &whole);
-    Some((format!("{name} {verb} {what} for {length}{asked}"), format!(": {}{inferred}", actions(first))))
+    Some((format!("{name} {verb} {what} for {length}{requests}"), format!(": {}{inferred}", actions(first))))
 }
 
-/// Who made a transition slow, in a sentence: the same that [`sentence`] says of its phase.
+/// The subject that made a transition slow, in a sentence.
 #[must_use]
 pub fn culprit(culprit: &Culprit) -> String {
-    let held = culprit_held(culprit, &shown(&culprit.phase));
+    culprit_sentence(culprit, culprit_claim(culprit, &shown(&culprit.phase)))
+}
+
+/// The same after a sentence about `phase`, which it does not name again.
+pub(in crate::text) fn culprit_of(culprit: &Culprit, phase: &str) -> String {
+    if culprit.phase != phase || culprit.is_cut {
+        return self::culprit(culprit);
+    }
+    let entry = &culprit.entry;
+    let (cost, whole) = (duration(entry.ns), duration(culprit.phase_ns));
+    let length = if cost == whole { "all of that time".to_owned() } else { cost };
+    let claim = match entry.kind {
+        AccountSubjectKind::Processors => format!("{CPU_CONTENTION} blocked it for {length}"),
+        _ => format!("{} {} it for {length}{}", subject(entry), verb(culprit.measure), requests(entry)),
+    };
+    culprit_sentence(culprit, claim)
+}
+
+/// The subject of time in which no CPU was free.
+const CPU_CONTENTION: &str = "CPU contention";
+
+fn culprit_sentence(culprit: &Culprit, claim: String) -> String {
     match culprit.measure {
-        // That it kept the computer busy is said.
-        AccountMeasure::BusySlices => format!("{held}{}.", inferred(&culprit.entry)),
-        _ => format!("{held}: {}.", culprit_did(culprit)),
+        // The claim already says that the subject kept the computer busy.
+        AccountMeasure::BusySlices => format!("{claim}{}.", inferred(&culprit.entry)),
+        _ => format!("{claim}: {}.", culprit_details(culprit)),
     }
 }
 
-fn culprit_held(culprit: &Culprit, what: &str) -> String {
+fn culprit_claim(culprit: &Culprit, what: &str) -> String {
     let entry = &culprit.entry;
     if entry.kind == AccountSubjectKind::Processors {
         let length = of_whole(&duration(entry.ns), &duration(culprit.phase_ns));
-        return format!("The processors held up {what} for {length}");
+        return format!("{CPU_CONTENTION} blocked {what} for {length}");
     }
-    let verb = verb(culprit.measure, entry.kind);
-    let asked = requests(entry);
+    let verb = verb(culprit.measure);
+    let requests = requests(entry);
     let mut length = of_whole(&duration(entry.ns), &duration(culprit.phase_ns));
     if culprit.is_cut {
-        length += " that the recording holds";
+        length += " recorded";
     }
-    format!("{} {verb} {what} for {length}{asked}", subject(entry))
+    format!("{} {verb} {what} for {length}{requests}", subject(entry))
 }
 
-/// `3.00 s of 9.00 s`, and of all of it only once.
+/// `3.00 s of 9.00 s`, or `9.00 s, all of it`.
 fn of_whole(part: &str, whole: &str) -> String {
     if part == whole { format!("{part}, all of it") } else { format!("{part} of {whole}") }
 }
 
-/// In how many requests a driver blocked, and that it pended none of them.
+/// In how many requests a driver blocked, and how many of them it did not pend.
 fn requests(entry: &AccountEntry) -> String {
     let Some(requests) = entry.requests else { return String::new() };
     let all = counted(requests.count, "request");
     match (requests.count, requests.not_pended) {
-        (_, 0) => format!(", in {all}"),
-        (1, _) => format!(", in {all} that was not pended"),
-        (count, none) if count == none => format!(", in {all} that were not pended"),
-        (_, none) => format!(", in {all}, {} of them not pended", count(none)),
+        (_, 0) => format!(" in {all}"),
+        (count, not_pended) if count == not_pended => format!(" in {all} it did not pend"),
+        (_, not_pended) => format!(" in {all}, {} of them not pended", count(not_pended)),
     }
 }
 
-fn culprit_did(culprit: &Culprit) -> String {
+fn culprit_details(culprit: &Culprit) -> String {
     if culprit.entry.kind == AccountSubjectKind::Processors {
         let names: Vec<_> = culprit.members.iter().map(|name| printable(name)).collect();
-        return format!("none was free; {} had them most", names.join(", "));
+        return format!("no CPU was free; top processes: {}", names.join(", "));
     }
     format!("{}{}", actions(&culprit.entry), inferred(&culprit.entry))
 }
 
-/// What somebody did to a phase.
-const fn verb(measure: AccountMeasure, kind: AccountSubjectKind) -> &'static str {
-    match (measure, kind) {
-        (AccountMeasure::BusySlices, _) => "kept the computer busy in",
-        (_, AccountSubjectKind::Driver) => "blocked",
-        _ => "held up",
+/// What a subject did to a phase.
+const fn verb(measure: AccountMeasure) -> &'static str {
+    match measure {
+        AccountMeasure::BusySlices => "kept the computer busy in",
+        _ => "blocked",
     }
 }
 
@@ -111,32 +140,32 @@ fn inferred(entry: &AccountEntry) -> &'static str {
     if entry.certainty == onoff_evidence::Certainty::Measured { "" } else { " (inferred)" }
 }
 
-/// The subjects, the largest of them.
-pub(super) fn write_entries(account: &PhaseAccount, most: usize, out: &mut dyn Write) -> io::Result<()> {
+/// Writes the table of the `max` largest subjects.
+pub(super) fn write_entries(account: &PhaseAccount, max: usize, out: &mut dyn Write) -> io::Result<()> {
     if account.entries.is_empty() {
         return Ok(());
     }
-    let (shown, left) = account.entries.split_at(most.min(account.entries.len()));
+    let (shown, left) = account.entries.split_at(max.min(account.entries.len()));
     let rest_ns: i64 = left.iter().map(|entry| entry.ns).sum();
     let rest = Some(Row::Rest { entries: left.len(), ns: rest_ns }).filter(|_| rest_ns > 0);
     let section = Section::of("account", "", shown.iter().map(Row::Entry).chain(rest))
         .quantity("ns", "time", |row| Value::Duration(row.ns()))
         .quantity("percent", "share", |row| Value::of(row.entry(), |entry| Value::Percent(entry.percent)))
         .name("kind", "kind", 12, |row| Value::of(row.entry(), |entry| Value::text(kind(entry.kind))))
-        .name("name", "who", 60, |row| match row {
+        .name("name", "subject", 60, |row| match row {
             Row::Entry(entry) => {
                 let style = if Some(*entry) == account.first() { WORST } else { Style::new() };
                 Cell::shown(Value::text(&entry.name), subject(entry)).styled(style)
             }
             Row::Rest { entries, .. } => Cell::words(QUIET, format!("{} more", count(*entries as u64))),
         })
-        .name("", "what it did", ACTIONS_WIDTH, |row| {
+        .name("", "details", ACTIONS_WIDTH, |row| {
             Value::of(row.entry(), |entry| Value::Text(actions_within(entry, ACTIONS_WIDTH).into()))
         });
     section::text::write(&section.done(), out)
 }
 
-/// A row of the subjects: one of them, or the sum of those that are left out.
+/// A row of the table: a subject, or the sum of those not shown.
 enum Row<'a> {
     Entry(&'a AccountEntry),
     Rest { entries: usize, ns: i64 },
@@ -158,12 +187,12 @@ impl<'a> Row<'a> {
     }
 }
 
-/// What a subject is called: a process has its id.
+/// The display name of a subject; a process has its id.
 #[must_use]
 pub fn subject(entry: &AccountEntry) -> String {
     match (entry.kind, entry.pid) {
         (AccountSubjectKind::Process, Some(pid)) => format!("{} ({pid})", printable(&entry.name)),
-        (AccountSubjectKind::Person, _) => "a person".to_owned(),
+        (AccountSubjectKind::Person, _) => "the user".to_owned(),
         _ => printable(&entry.name).into_owned(),
     }
 }
@@ -175,7 +204,7 @@ fn reader(reader: &FileReader) -> String {
     }
 }
 
-/// What kind of subject it is.
+/// The display name of a kind of subject.
 #[must_use]
 pub const fn kind(kind: AccountSubjectKind) -> &'static str {
     match kind {
@@ -189,18 +218,18 @@ pub const fn kind(kind: AccountSubjectKind) -> &'static str {
         AccountSubjectKind::Subscriber => "subscriber",
         AccountSubjectKind::Firmware => "firmware",
         AccountSubjectKind::Kernel => "kernel",
-        AccountSubjectKind::Processors => "processors",
+        AccountSubjectKind::Processors => "CPU",
         AccountSubjectKind::Disk => "disk",
-        AccountSubjectKind::Person => "person",
+        AccountSubjectKind::Person => "user",
         AccountSubjectKind::Idle => "idle",
-        AccountSubjectKind::NotKnown => "not known",
+        AccountSubjectKind::NotKnown => "unknown",
     }
 }
 
-/// Characters of a table's cell of actions.
+/// Width of the column of actions, in characters.
 const ACTIONS_WIDTH: usize = 70;
 
-/// The same, as far as it goes in so many characters: phrases are whole.
+/// As many whole phrases of [`actions`] as fit into `width` characters.
 fn actions_within(entry: &AccountEntry, width: usize) -> String {
     let mut text = String::new();
     for part in actions(entry).split(", ") {
@@ -214,25 +243,46 @@ fn actions_within(entry: &AccountEntry, width: usize) -> String {
     text
 }
 
-/// What an entry did, as phrases with their times, the longest first; those below a hundredth of it are left out.
+/// The activities of an entry with their times, longest first, without those below 1 % of it.
 #[must_use]
 pub fn actions(entry: &AccountEntry) -> String {
     if !entry.read_by.is_empty() {
-        let its = entry.read_by.iter().filter(|one| one.ns.saturating_mul(100) >= entry.ns);
+        let notable = entry.read_by.iter().filter(|one| one.ns.saturating_mul(100) >= entry.ns);
         let readers: Vec<String> =
-            its.map(|one| format!("{} waited for it {}", reader(one), duration(one.ns))).collect();
+            notable.map(|one| format!("{} waited {} for it", reader(one), duration(one.ns))).collect();
         return readers.join(", ");
     }
     let shown: Vec<String> = entry
         .did
         .iter()
         .filter(|one| one.did != Did::Nothing && one.ns.saturating_mul(100) >= entry.ns)
-        .map(|one| format!("{} {}", one.did.phrase_of(entry.kind), duration(one.ns)))
+        .map(|one| format!("{} {}", duration(one.ns), activity(one.did, entry.kind)))
         .collect();
     shown.join(", ")
 }
 
-/// `The start of …` within a sentence.
+/// What a subject did, as a phrase after a duration: `waiting for a timer`. Without commas, which separate activities.
+const fn activity(did: Did, kind: AccountSubjectKind) -> &'static str {
+    match did {
+        Did::Ran => "running",
+        Did::WaitedForDisk => "waiting for a disk",
+        Did::WaitedForTimer => "waiting for a timer",
+        Did::WaitedForDevice => "waiting for a device",
+        Did::WaitedForProcessor => "waiting for a CPU",
+        Did::HeldProcessors => "occupying all CPUs",
+        Did::HeldDisk => "occupying the disk",
+        Did::Interrupted => "in interrupts and DPCs",
+        Did::HeldRequest => match kind {
+            AccountSubjectKind::Service | AccountSubjectKind::Unit => "starting or stopping",
+            _ => "working on a request",
+        },
+        Did::Waited => "waiting (reason not recorded)",
+        Did::KeptBusy => "keeping the computer busy",
+        Did::Nothing => "",
+    }
+}
+
+/// `The start of …` in lower case, for use within a sentence.
 fn in_sentence(what: &str) -> String {
     ["The ", "A "]
         .iter()

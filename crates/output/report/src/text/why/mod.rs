@@ -1,4 +1,4 @@
-//! Why something took as long as it did, for a person: what the time was, then the chain from the end back.
+//! The text report of `why`: the attribution of the time, then the critical path, backwards.
 
 pub mod account;
 mod sentence;
@@ -20,10 +20,10 @@ use onoff_sections::section::{self, Cell, Section};
 use onoff_sections::table::Value;
 use sentence::{chain, done, thread};
 
-/// PDB files that are not there and are named.
+/// Maximum number of missing PDB files named.
 const SHOWN_FILES: usize = 6;
 
-/// A step of a chain as a sentence.
+/// A step of a critical path as a sentence.
 #[must_use]
 pub fn step(step: &PathStep) -> String {
     done(step)
@@ -32,11 +32,11 @@ pub fn step(step: &PathStep) -> String {
 /// How much to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WhyTextOptions {
-    /// Rows of the list of what the time was.
+    /// Rows of the tables of subjects and states.
     pub shares: usize,
-    /// Steps of each chain: the longest.
+    /// Steps per critical path, longest first.
     pub steps: usize,
-    /// Frames of each call stack.
+    /// Frames per call stack.
     pub frames: usize,
 }
 
@@ -49,7 +49,7 @@ impl Default for WhyTextOptions {
 /// Writes the report.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write(report: &WhyReport, options: &WhyTextOptions, out: &mut dyn Write) -> io::Result<()> {
     for (at, stretch) in report.stretches.iter().enumerate() {
         if at > 0 {
@@ -60,18 +60,18 @@ pub fn write(report: &WhyReport, options: &WhyTextOptions, out: &mut dyn Write) 
     let shown = report.stretches.len() as u64;
     writeln!(out)?;
     if report.found > shown {
-        writeln!(out, "{QUIET}{} more are left out; --top shows more of them.{QUIET:#}", count(report.found - shown))?;
+        writeln!(out, "{QUIET}{} more not shown; use --top to show more.{QUIET:#}", count(report.found - shown))?;
     }
     if report.waits_for_work > 0 {
         writeln!(
             out,
-            "{QUIET}{} for work ({}) left out: nobody asked those threads for anything; --idle counts them.{QUIET:#}",
+            "{QUIET}{} for work ({}) not shown: those threads were idle. Use --idle to include them.{QUIET:#}",
             counted(report.waits_for_work, "wait"),
             duration(report.waits_for_work_ns),
         )?;
     }
     for &records in &report.missing {
-        writeln!(out, "{DOUBT}Not recorded: {}.{DOUBT:#}", lacked(records))?;
+        writeln!(out, "{DOUBT}Not recorded: {}.{DOUBT:#}", missing_records(records))?;
     }
     if !report.without_switches.is_empty() {
         let names: Vec<String> = report
@@ -84,7 +84,7 @@ pub fn write(report: &WhyReport, options: &WhyTextOptions, out: &mut dyn Write) 
             .collect();
         let names = names.join(", ");
         let names = printable(&names);
-        writeln!(out, "{DOUBT}Not recorded: context switches in {names}: no chain is known there.{DOUBT:#}")?;
+        writeln!(out, "{DOUBT}Not recorded: context switches in {names}; no critical path there.{DOUBT:#}")?;
     }
     for missing in report.symbols_missing.iter().take(SHOWN_FILES) {
         writeln!(out, "{QUIET}No function names: {}.{QUIET:#}", printable(missing))?;
@@ -92,7 +92,7 @@ pub fn write(report: &WhyReport, options: &WhyTextOptions, out: &mut dyn Write) 
     let more = report.symbols_missing.len().saturating_sub(SHOWN_FILES);
     if more > 0 {
         let more = counted(more as u64, "PDB file");
-        writeln!(out, "{QUIET}No function names: {more} more, which JSON lists.{QUIET:#}")?;
+        writeln!(out, "{QUIET}No function names: {more} more (see JSON).{QUIET:#}")?;
     }
     losses::write(&report.losses, out)
 }
@@ -103,7 +103,7 @@ fn write_stretch(stretch: &WhyStretch, options: &WhyTextOptions, out: &mut dyn W
     let ends = (clock(stretch.start_ns), clock(stretch.end_ns));
     let took = match stretch.account.is_cut {
         true => format!(
-            "{what} had lasted {}, from {} to {}, when the recording ended: it had not settled",
+            "{what} took at least {}, from {} to {}: the recording ended before the computer was idle",
             duration(stretch.duration_ns),
             ends.0,
             ends.1
@@ -111,41 +111,43 @@ fn write_stretch(stretch: &WhyStretch, options: &WhyTextOptions, out: &mut dyn W
         false => format!("{what} took {}, from {} to {}", duration(stretch.duration_ns), ends.0, ends.1),
     };
     if stretch.end_ns <= 0 && stretch.duration_ns > 0 {
-        // Before the kernel's clock nobody recorded who ran.
-        return writeln!(out, "{took}; what it did is not in the recording.");
+        // Context switches are recorded only after the kernel clock starts.
+        return writeln!(out, "{took}; details are not in the recording.");
     }
     account::write_headline(stretch, &what, out)?;
     writeln!(out, "{took}")?;
     if stretch.kind == StretchKind::Phase && has_no_path(&stretch.name) {
-        // Nobody is waited for there: who kept the computer busy is all there is to say.
+        // Nothing waits there: the attribution of busy time is all there is.
         account::write_entries(&stretch.account, options.shares, out)?;
         return losses::write_touching(&path.touched_by, out);
     }
-    if let Some((share, step)) = worst(stretch) {
+    if let Some((share, step)) = largest_share(stretch) {
         let (ns, chain) = (duration(share.ns), chain(step));
-        writeln!(out, "  {WORST}{ns}{WORST:#} of it: {chain}")?;
+        writeln!(out, "  {WORST}{ns}{WORST:#}: {chain}")?;
     }
     if stretch.kind != StretchKind::Wait {
-        writeln!(
-            out,
-            "  {QUIET}ends with {}: {} ({}){QUIET:#}",
-            thread(&path.end_thread),
-            printable(&path.end_rule.to_string()),
-            path.end_certainty.as_str(),
-        )?;
+        let rule = path.end_rule.to_string();
+        let rule = printable(&rule);
+        let certainty = path.end_certainty.as_str();
+        let ended_by = match (path.end_thread.tid, rule.strip_prefix("the thread that ")) {
+            (0, _) => format!("end unknown: {}", rule.strip_prefix("no rule: ").unwrap_or(&rule)),
+            (_, Some(action)) => format!("ended by {}, which {action} ({certainty})", thread(&path.end_thread)),
+            (_, None) => format!("ended by {}: {rule} ({certainty})", thread(&path.end_thread)),
+        };
+        writeln!(out, "  {QUIET}{ended_by}{QUIET:#}")?;
     }
     account::write_entries(&stretch.account, options.shares, out)?;
     write_shares(stretch, options, out)?;
     write_services(stretch, options, out)?;
     write_steps(stretch, options, out)?;
     if path.missing_ns > 0 {
-        writeln!(out, "  {DOUBT}Not explained: {}.{DOUBT:#}", duration(path.missing_ns))?;
+        writeln!(out, "  {DOUBT}Unattributed: {}.{DOUBT:#}", duration(path.missing_ns))?;
     }
     losses::write_touching(&path.touched_by, out)
 }
 
-/// What most of the time was, and the longest step of that.
-fn worst(stretch: &WhyStretch) -> Option<(&PathShare, &PathStep)> {
+/// The largest share of the time, and its longest step.
+fn largest_share(stretch: &WhyStretch) -> Option<(&PathShare, &PathStep)> {
     let share = stretch.path.shares.first()?;
     let is_of = |step: &&PathStep| {
         let name = match share.pid {
@@ -166,9 +168,9 @@ fn title(stretch: &WhyStretch) -> String {
         (Some(of), _) if stretch.action.is_empty() => format!("A wait of {}", thread(of)),
         (Some(of), _) => format!("A wait of {} ({})", thread(of), stretch.action),
         (None, StretchKind::Service) if stretch.action == "wait" => {
-            format!("The wait before the start of the service {}", printable(&stretch.name))
+            format!("The wait of service {} to start", printable(&stretch.name))
         }
-        (None, StretchKind::Service) => format!("The {} of the service {}", stretch.action, printable(&stretch.name)),
+        (None, StretchKind::Service) => format!("The {} of service {}", stretch.action, printable(&stretch.name)),
         (None, StretchKind::Device) => {
             format!("{} of {}", stretch.action, printable(&stretch.name))
         }
@@ -184,15 +186,15 @@ fn write_shares(stretch: &WhyStretch, options: &WhyTextOptions, out: &mut dyn Wr
     let section = Section::of("shares", "", shown.iter().map(|share| (share.ns, Some(share))).chain(rest))
         .quantity("ns", "time", |row| Value::Duration(row.0))
         .quantity("percent", "share", |row| Value::of(row.1, |share| Value::Percent(share.percent)))
-        .name("kind", "was", 24, |row| match row.1 {
-            Some(share) => Value::text(was(share.kind)).into(),
+        .name("kind", "state", 24, |row| match row.1 {
+            Some(share) => Value::text(state(share.kind)).into(),
             None => Cell::words(QUIET, format!("{} more", left.len())),
         })
-        .name("name", "of", 70, |row| Value::of(row.1, |share| Value::Text(whose(share).into())));
+        .name("name", "thread", 70, |row| Value::of(row.1, |share| Value::Text(share_name(share).into())));
     section::text::write(&section.done(), out)
 }
 
-/// The services that were waited for, the longest of them, last first.
+/// Writes the longest waits for services, last first.
 fn write_services(stretch: &WhyStretch, options: &WhyTextOptions, out: &mut dyn Write) -> io::Result<()> {
     let services = &stretch.path.services;
     let mut longest: Vec<i64> = services.iter().map(|row| row.ns).collect();
@@ -202,7 +204,7 @@ fn write_services(stretch: &WhyStretch, options: &WhyTextOptions, out: &mut dyn 
     if shown.is_empty() {
         return Ok(());
     }
-    writeln!(out, "  {QUIET}Services waited for, the last first:{QUIET:#}")?;
+    writeln!(out, "  {QUIET}Services waited for, last first:{QUIET:#}")?;
     let sum_ns = |rows: &mut dyn Iterator<Item = i64>| rows.fold(0, i64::saturating_add);
     let all_ns = sum_ns(&mut services.iter().map(|row| row.ns));
     let rest_ns = all_ns.saturating_sub(sum_ns(&mut shown.iter().map(|row| row.ns)));
@@ -210,8 +212,8 @@ fn write_services(stretch: &WhyStretch, options: &WhyTextOptions, out: &mut dyn 
     let rest = Some((rest_ns, None)).filter(|_| left > 0);
     let section = Section::of("services", "", shown.iter().map(|row| (row.ns, Some(&row.service))).chain(rest))
         .quantity("ns", "time", |row| Value::Duration(row.0))
-        .time("", "from", |row| Cell::words(Style::new(), row.1.map(|it| clock(it.start_ns)).unwrap_or_default()))
-        .time("", "to", |row| {
+        .time("", "start", |row| Cell::words(Style::new(), row.1.map(|it| clock(it.start_ns)).unwrap_or_default()))
+        .time("", "ready", |row| {
             let ready = row.1.map(|it| it.ready_ns.map_or_else(|| "-".to_owned(), clock));
             Cell::words(Style::new(), ready.unwrap_or_default())
         })
@@ -223,23 +225,23 @@ fn write_services(stretch: &WhyStretch, options: &WhyTextOptions, out: &mut dyn 
     section::text::write(&section.done(), out)
 }
 
-/// What time of a kind was, in a word or two.
+/// The state of a thread in a step.
 #[must_use]
-pub(crate) const fn was(kind: StepKind) -> &'static str {
+pub(crate) const fn state(kind: StepKind) -> &'static str {
     match kind {
         StepKind::Cpu => "running",
-        StepKind::Ready => "waiting for a processor",
+        StepKind::Ready => "waiting for a CPU",
         StepKind::Disk => "waiting for a disk",
         StepKind::Timer => "waiting for a timer",
         StepKind::Device => "waiting for a device",
         StepKind::ServiceDependency => "waiting for a service",
-        StepKind::Other => "not known",
+        StepKind::Other => "unknown",
     }
 }
 
-fn whose(share: &PathShare) -> String {
+fn share_name(share: &PathShare) -> String {
     match (share.kind, share.name.is_empty(), share.pid) {
-        (StepKind::Device, true, _) => "a driver that no module holds".to_owned(),
+        (StepKind::Device, true, _) => "a driver outside any module".to_owned(),
         (_, true, None) => "an unknown process".to_owned(),
         (_, true, Some(pid)) => format!("process {pid}"),
         (_, false, Some(pid)) => format!("{} ({pid})", share.name),
@@ -247,16 +249,16 @@ fn whose(share: &PathShare) -> String {
     }
 }
 
-/// A group whose longest step is more than this part of it is no group: it is that step, and others that matter less. Half.
-const ONE_STEP: i64 = 2;
-/// Steps that ran or were ready are summed from so many on: fewer are the chain itself.
-const MANY_STEPS: u64 = 10;
-/// Lines shorter than this part of the whole are left to the sum: a ten-thousandth.
-const MIN_PATH_SHARE: i64 = 10_000;
-/// Other steps that are alike are summed from so many on.
-const SEVERAL_STEPS: u64 = 3;
+/// Steps are grouped only if the longest takes at most the inverse of this of the sum: half.
+const MAX_STEP_DIVISOR: i64 = 2;
+/// Minimum number of running or ready steps to be grouped.
+const MIN_GROUPED_RUNS: u64 = 10;
+/// Minimum number of other steps to be grouped.
+const MIN_GROUPED_WAITS: u64 = 3;
+/// Lines shorter than the inverse of this of the path are only part of the sum: a ten-thousandth.
+const MIN_SHARE_DIVISOR: i64 = 10_000;
 
-/// A line of the chain: its end, its time, and either one step or several that are alike.
+/// A line of the critical path: one step, or a group of similar ones.
 enum Line<'a> {
     One(&'a PathStep),
     Many(&'a StepGroup),
@@ -285,13 +287,13 @@ impl Line<'_> {
     }
 }
 
-/// Whether steps are told as one: they are many, and none of them is most of the time.
-fn is_told_as_one(group: &StepGroup) -> bool {
-    let least = match group.kind {
-        StepKind::Cpu | StepKind::Ready => MANY_STEPS,
-        _ => SEVERAL_STEPS,
+/// True if the steps share one line: there are many, and none of them takes most of the time.
+fn is_one_line(group: &StepGroup) -> bool {
+    let min_count = match group.kind {
+        StepKind::Cpu | StepKind::Ready => MIN_GROUPED_RUNS,
+        _ => MIN_GROUPED_WAITS,
     };
-    group.count >= least && group.longest_ns.saturating_mul(ONE_STEP) <= group.ns
+    group.count >= min_count && group.longest_ns.saturating_mul(MAX_STEP_DIVISOR) <= group.ns
 }
 
 fn is_of(group: &StepGroup, step: &PathStep) -> bool {
@@ -304,34 +306,33 @@ fn is_of(group: &StepGroup, step: &PathStep) -> bool {
         && (group.device == step.device || matches!(group.kind, StepKind::Cpu | StepKind::Ready))
 }
 
-/// The longest steps, from the end back; those of one kind to one thing are one line.
+/// Writes the longest steps, backwards, with similar ones in one line.
 fn write_steps(stretch: &WhyStretch, options: &WhyTextOptions, out: &mut dyn Write) -> io::Result<()> {
     let path = &stretch.path;
-    let groups: Vec<&StepGroup> = path.groups.iter().filter(|group| is_told_as_one(group)).collect();
+    let groups: Vec<&StepGroup> = path.groups.iter().filter(|group| is_one_line(group)).collect();
     let alone = path.steps.iter().filter(|step| !groups.iter().any(|group| is_of(group, step)));
     let mut lines: Vec<Line<'_>> = alone.map(Line::One).chain(groups.iter().map(|group| Line::Many(group))).collect();
     let all = path.steps_left_out + path.steps.len() as u64;
     lines.sort_by_key(|line| std::cmp::Reverse(line.ns()));
     lines.truncate(options.steps);
-    // What no clock of a person shows is no part of an answer.
-    let least_ns = path.duration_ns / MIN_PATH_SHARE;
-    lines.retain(|line| line.ns() >= least_ns);
+    let min_ns = path.duration_ns / MIN_SHARE_DIVISOR;
+    lines.retain(|line| line.ns() >= min_ns);
     lines.sort_by_key(|line| std::cmp::Reverse(line.end_ns()));
     if lines.is_empty() {
         return Ok(());
     }
-    writeln!(out, "  {QUIET}From the end back:{QUIET:#}")?;
+    writeln!(out, "  {QUIET}Critical path, backwards:{QUIET:#}")?;
     let width = |text: &str| text.chars().count();
     let rows: Vec<(String, String, &Line<'_>)> =
         lines.iter().map(|line| (clock(line.end_ns()), duration(line.ns()), line)).collect();
     let widest_time = rows.iter().map(|row| width(&row.0)).max().unwrap_or(0);
     let widest_length = rows.iter().map(|row| width(&row.1)).max().unwrap_or(0);
     for (time, length, line) in &rows {
-        let said = match line {
+        let sentence = match line {
             Line::One(step) => done(step),
             Line::Many(group) => sentence::group(group),
         };
-        writeln!(out, "    {time:>widest_time$}  {length:>widest_length$}  {said}")?;
+        writeln!(out, "    {time:>widest_time$}  {length:>widest_length$}  {sentence}")?;
         let Line::One(step) = line else { continue };
         let indent = widest_time + widest_length + 10;
         for frame in step.stack.iter().take(options.frames) {
@@ -347,7 +348,7 @@ fn write_steps(stretch: &WhyStretch, options: &WhyTextOptions, out: &mut dyn Wri
     if others > 0 {
         writeln!(
             out,
-            "    {QUIET}and {}, {} together{QUIET:#}",
+            "    {QUIET}and {}, {} in total{QUIET:#}",
             counted(others, "shorter step"),
             duration(path.duration_ns.saturating_sub(shown_ns)),
         )?;
@@ -355,24 +356,22 @@ fn write_steps(stretch: &WhyStretch, options: &WhyTextOptions, out: &mut dyn Wri
     Ok(())
 }
 
-/// A time since the recording began, to the µs: chains are about short times.
+/// A time since the start of the recording, in µs: the steps of a path can be short.
 fn clock(ns: i64) -> String {
     let sign = if ns < 0 { "-" } else { "" };
     let micros = ns.unsigned_abs() / 1000;
     format!("{sign}{}.{:06} s", micros / 1_000_000, micros % 1_000_000)
 }
 
-/// Records that were not there, and what chains are without them.
-fn lacked(records: MissingRecords) -> &'static str {
+/// Records that are missing, and the consequence for critical paths.
+fn missing_records(records: MissingRecords) -> &'static str {
     match records {
-        MissingRecords::ContextSwitches => "context switches: without them no chain is known",
+        MissingRecords::ContextSwitches => "context switches; critical paths need them",
         MissingRecords::ReadyThreads => {
-            "ready-thread events: without them chains end at the first wait that is neither sleep nor disk"
+            "ready-thread events; without them, paths end at the first wait that is neither a timer nor a disk"
         }
-        MissingRecords::Interrupts => {
-            "interrupts and deferred procedure calls: without them timers and devices are hard to tell apart"
-        }
-        MissingRecords::DiskRequests => "disk requests: without them waits for files look like any other",
+        MissingRecords::Interrupts => "interrupts and DPCs; without them, timers and devices are hard to tell apart",
+        MissingRecords::DiskRequests => "disk requests; without them, waits for files look like any other wait",
         other => other.as_str(),
     }
 }

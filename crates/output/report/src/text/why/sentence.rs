@@ -1,4 +1,4 @@
-//! Steps of a chain as sentences.
+//! Steps of a critical path as sentences.
 
 use std::fmt::Write;
 
@@ -7,11 +7,11 @@ use onoff_evidence::Certainty;
 
 use crate::text::printable::printable;
 
-/// A thread and its process, e.g. `thread 44 of System (4)`.
+/// A thread with its process: `thread 44 of System (4)`.
 pub(super) fn thread(thread: &PathThread) -> String {
-    // The idle threads wait for nobody.
+    // Id 0 belongs to the idle threads.
     if thread.tid == 0 {
-        return "nobody known".to_owned();
+        return "an unknown thread".to_owned();
     }
     let mut text = match thread.name.as_str() {
         "" => format!("thread {}", thread.tid),
@@ -28,15 +28,15 @@ pub(super) fn thread(thread: &PathThread) -> String {
     text
 }
 
-/// A ready thread that got a processor sooner waited for nobody, ns: 50 µs. To switch takes a few of them.
+/// A ready thread that waits less than this waits for the context switch only, ns: 50 µs.
 const SHORT_READY_NS: i64 = 50_000;
 
-/// What a ready thread waited for, by how long it did.
+/// What a ready thread waited for.
 const fn ready(ns: i64) -> &'static str {
-    if ns < SHORT_READY_NS { "was switched to" } else { "was ready, but no processor was free" }
+    if ns < SHORT_READY_NS { "was being switched in" } else { "was ready, but no CPU was free" }
 }
 
-/// Steps that are alike, as a sentence.
+/// A group of similar steps as a sentence.
 pub(super) fn group(group: &StepGroup) -> String {
     let who = thread(&group.thread);
     let detail = printable(&group.detail);
@@ -44,52 +44,58 @@ pub(super) fn group(group: &StepGroup) -> String {
         (StepKind::Cpu, true) => "ran".to_owned(),
         (StepKind::Cpu, false) => return format!("×{} {detail}", group.count),
         (StepKind::Ready, _) => ready(group.longest_ns).to_owned(),
-        (StepKind::Disk, true) => "waited for disk requests, file not known".to_owned(),
+        (StepKind::Disk, true) => "waited for disk requests (unknown file)".to_owned(),
         (StepKind::Disk, false) => format!("waited for disk requests to {detail}"),
         (StepKind::Timer, true) => "waited for a timer".to_owned(),
         (StepKind::Timer, false) => format!("waited for a timer of {detail}"),
-        (StepKind::Device, true) => "waited for a device, driver not known".to_owned(),
-        (StepKind::Device, false) => format!("waited for deferred procedure calls of {detail}"),
-        (StepKind::ServiceDependency, _) => format!("waited for the service {}", printable(&group.service)),
+        (StepKind::Device, true) => "waited for a device (unknown driver)".to_owned(),
+        (StepKind::Device, false) => format!("waited for DPCs of {detail}"),
+        (StepKind::ServiceDependency, _) => format!("waited for service {}", printable(&group.service)),
         (StepKind::Other, _) => format!("waited: {detail}"),
     };
     let mut text = format!("×{} {who} {did}", group.count);
     if !group.device.is_empty() {
-        let _ = write!(text, ", at requests to {}", printable(&group.device));
+        let _ = write!(text, ", in requests to {}", printable(&group.device));
     }
     text
 }
 
-/// What the thread of a step waited for, or did.
-fn ended_by(step: &PathStep) -> String {
+/// What the thread of a step waited for; for a running or ready thread, its state.
+fn target(step: &PathStep) -> String {
     let detail = printable(&step.detail);
     match (step.kind, detail.is_empty()) {
-        (StepKind::Cpu, _) => "running".to_owned(),
+        (StepKind::Cpu, _) => "was running".to_owned(),
         (StepKind::ServiceDependency, _) => match &step.service {
-            Some(service) => format!("the {} of the service {}", service.change.as_str(), printable(&service.name)),
+            Some(service) => format!("the {} of service {}", service.change.as_str(), printable(&service.name)),
             None => detail.into_owned(),
         },
-        (StepKind::Ready, _) if step.duration_ns < SHORT_READY_NS => "switched to".to_owned(),
-        (StepKind::Ready, _) => "no processor was free".to_owned(),
-        (StepKind::Disk, true) => "a disk request, file not known".to_owned(),
+        (StepKind::Ready, _) => ready(step.duration_ns).to_owned(),
+        (StepKind::Disk, true) => "a disk request (unknown file)".to_owned(),
         (StepKind::Disk, false) => format!("a disk request to {detail}"),
         (StepKind::Timer, true) => "a timer".to_owned(),
         (StepKind::Timer, false) => format!("a timer of {detail}"),
-        (StepKind::Device, true) => "a device, driver not known".to_owned(),
-        (StepKind::Device, false) => format!("a deferred procedure call of {detail}"),
+        (StepKind::Device, true) => "a device (unknown driver)".to_owned(),
+        (StepKind::Device, false) => format!("a DPC of {detail}"),
         (StepKind::Other, _) => detail.into_owned(),
     }
 }
 
-/// Who waited for whom at a step, e.g. `thread 44 → 64 → 16 → 20 of System (4) → a timer`.
+/// The chain of waiting threads at a step: `thread 44 → 64 → 16 → 20 of System (4) waited for a timer`.
 pub(super) fn chain(step: &PathStep) -> String {
     let waiters: Vec<String> = step.waiters.iter().rev().map(|tid| format!("{tid} → ")).collect();
     if step.thread.tid == 0 {
-        return ended_by(step);
+        return target(step);
     }
     let last = thread(&step.thread);
     let last = last.strip_prefix("thread ").unwrap_or(&last);
-    format!("thread {}{last} → {}", waiters.concat(), ended_by(step))
+    let state = match step.kind {
+        StepKind::Cpu | StepKind::Ready => format!(" {}", target(step)),
+        StepKind::Disk | StepKind::Timer | StepKind::Device | StepKind::ServiceDependency => {
+            format!(" waited for {}", target(step))
+        }
+        StepKind::Other => format!(": {}", target(step)),
+    };
+    format!("thread {}{last}{state}", waiters.concat())
 }
 
 /// A step as a sentence.
@@ -100,19 +106,19 @@ pub(super) fn done(step: &PathStep) -> String {
         StepKind::Cpu => printable(&step.detail).into_owned(),
         StepKind::Ready => format!("{who} {}", ready(step.duration_ns)),
         StepKind::ServiceDependency => {
-            format!("{who}: {}; {}", ended_by(step), printable(&step.detail))
+            format!("{who} waited for {}; {}", target(step), printable(&step.detail))
         }
         StepKind::Disk | StepKind::Timer | StepKind::Device => {
-            format!("{who} waited for {}", ended_by(step))
+            format!("{who} waited for {}", target(step))
         }
-        StepKind::Other => format!("{who}: {}", ended_by(step)),
+        StepKind::Other => format!("{who}: {}", target(step)),
     };
     if let Some(tid) = step.readies_tid {
-        let verb = if step.kind == StepKind::Cpu { " and made" } else { ", then made" };
-        let _ = write!(text, "{verb} {tid} ready");
+        let verb = if step.kind == StepKind::Cpu { " and readied" } else { ", then readied" };
+        let _ = write!(text, "{verb} thread {tid}");
     }
     if !step.device.is_empty() {
-        let _ = write!(text, ", at a request to {}", printable(&step.device));
+        let _ = write!(text, ", in a request to {}", printable(&step.device));
     }
     if step.certainty == Certainty::Inferred {
         text.push_str(" (inferred)");

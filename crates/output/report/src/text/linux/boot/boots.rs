@@ -1,4 +1,4 @@
-//! The boots that a journal holds.
+//! The list of the boots in a journal.
 
 use std::io::{self, Write};
 
@@ -11,7 +11,7 @@ use crate::text::style::QUIET;
 use onoff_sections::section::{self, Cell, Heading, Section};
 use onoff_sections::table::Value;
 
-/// The boot's machine: its name, else its id; `-` where neither is known.
+/// The host name of a boot, or else the machine id; `-` if neither is known.
 fn machine(boot: &RecordedBoot) -> &str {
     match (boot.host.as_str(), boot.machine.as_str()) {
         ("", "") => "-",
@@ -20,7 +20,7 @@ fn machine(boot: &RecordedBoot) -> &str {
     }
 }
 
-/// Whether the boots are of several machines: by their ids, or by their names where no boot has an id.
+/// True if the boots are from several machines, by machine id, or by host name if no boot has an id.
 fn of_several_machines(boots: &[RecordedBoot]) -> bool {
     let differ = |identity: fn(&RecordedBoot) -> &str| {
         let mut known = boots.iter().map(identity).filter(|identity| !identity.is_empty());
@@ -30,27 +30,28 @@ fn of_several_machines(boots: &[RecordedBoot]) -> bool {
     differ(|boot| &boot.machine) || boots.iter().all(|boot| boot.machine.is_empty()) && differ(|boot| &boot.host)
 }
 
-/// Of a recording of several machines: whose boot is read.
-pub(super) fn whose(boots: &[RecordedBoot]) -> Option<String> {
+/// For a recording of several machines: a sentence naming the machine of the boot that is read.
+pub(super) fn machine_note(boots: &[RecordedBoot]) -> Option<String> {
     let read = boots.iter().find(|boot| boot.read)?;
     of_several_machines(boots).then(|| {
-        format!("A boot of {}; the recording has boots of other computers too: --list-boots.", printable(machine(read)))
+        format!(
+            "This boot is of {}; the recording also has boots of other computers (see --list-boots).",
+            printable(machine(read))
+        )
     })
 }
 
-/// Writes the boots, one a line; the star is at the one that is read by default. Boots of several machines have a column
-/// with the machine.
+/// Writes the boots, one per line, with a star at the one that is read by default and with a column for the machine if there
+/// are several.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write(list: &BootList, out: &mut dyn Write) -> io::Result<()> {
     section::text::write(&section(list), out)
 }
 
-/// The boots.
 #[must_use]
 pub fn section(list: &BootList) -> Section<'_> {
-    // One machine needs no name.
     let several = of_several_machines(&list.boots);
     let moment = |unix_ns| Cell::shown(Value::of(unix_ns, Value::Time), second_or_dash(unix_ns));
     Section::of("boots", "", &list.boots)
@@ -65,10 +66,10 @@ pub fn section(list: &BootList) -> Section<'_> {
         .quantity("entries", "entries", |boot| Value::Count(boot.entries))
         .name("", "", 60, |boot| {
             let state = match (boot.started, boot.stopped) {
-                (true, true) => "start and stop",
-                (true, false) => "start; not stopped in order, or still running",
-                (false, true) => "stop; its start is not there",
-                (false, false) => "neither start nor stop",
+                (true, true) => "start and shutdown recorded",
+                (true, false) => "no orderly shutdown, or still running",
+                (false, true) => "start not recorded",
+                (false, false) => "neither start nor shutdown recorded",
             };
             Cell::words(QUIET, state)
         })

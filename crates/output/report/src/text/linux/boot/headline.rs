@@ -1,4 +1,4 @@
-//! How long the boot took and who was waited for most, in a few sentences.
+//! The headline of a Linux boot: how long it took and what it waited for most.
 
 use onoff_transitions::PhaseName;
 use std::io::{self, Write};
@@ -17,7 +17,7 @@ use crate::text::quantity::{capitalized, duration, percent, share};
 use crate::text::style::{HEADLINE, QUIET, WORST, styled};
 use crate::text::why::account::culprit;
 
-/// From this share of the way on, a step is worth a sentence, percent.
+/// Minimum share of the critical path, in percent, for a step to be named.
 const NOTABLE_SHARE: f64 = 5.0;
 
 pub(super) fn write(report: &LinuxBootReport, recording: &RecordingSummary, out: &mut dyn Write) -> io::Result<()> {
@@ -28,14 +28,14 @@ pub(super) fn write(report: &LinuxBootReport, recording: &RecordingSummary, out:
     if let Some(sentence) = still_starting(report) {
         writeln!(out, "{}", styled(WORST, sentence))?;
     } else {
-        // Whose the time was comes first; the longest step of the way is what 'systemd-analyze' knows.
-        let whose = report.first_culprit().map(culprit);
-        for sentence in whose.into_iter().chain(longest(report).or_else(|| slowest(report))) {
+        // The culprit comes first; 'systemd-analyze' knows the longest step, too.
+        let culprit = report.first_culprit().map(culprit);
+        for sentence in culprit.into_iter().chain(longest(report).or_else(|| slowest(report))) {
             writeln!(out, "{}", styled(WORST, sentence))?;
         }
     }
-    if let Some(whose) = boots::whose(&report.details.boots) {
-        writeln!(out, "{whose}")?;
+    if let Some(note) = boots::machine_note(&report.details.boots) {
+        writeln!(out, "{note}")?;
     }
     fix_first::write(report, out)?;
     let about = machine(recording, None);
@@ -48,27 +48,27 @@ pub(super) fn write(report: &LinuxBootReport, recording: &RecordingSummary, out:
 fn answer(report: &LinuxBootReport) -> String {
     match (report.details.startup_ns, report.total_certainty) {
         (Some(startup), Certainty::Measured) => {
-            format!("The boot took {} until everything was started.", duration(startup))
+            format!("The boot took {} until all units had started.", duration(startup))
         }
-        (Some(startup), _) => format!("The boot took {}, as far as can be inferred.", duration(startup)),
+        (Some(startup), _) => format!("The boot took {} (inferred).", duration(startup)),
         (None, _) if !report.details.still_starting.is_empty() => {
-            format!("The boot was not finished when the recording ended, after {}.", duration(report.total_at_least_ns))
+            format!("The boot had not finished when the recording ended after {}.", duration(report.total_at_least_ns))
         }
-        (None, _) if report.total_at_least_ns <= 0 => "The recording does not say how long the boot took.".to_owned(),
+        (None, _) if report.total_at_least_ns <= 0 => "The duration of the boot is not in the recording.".to_owned(),
         (None, _) if report.phases.iter().any(|phase| phase.name == PhaseName::Kernel && phase.start_ns.is_none()) => {
             format!(
-                "The boot took at least {}: the recording does not say when the kernel started.",
+                "The boot took at least {}: the start of the kernel is not in the recording.",
                 duration(report.total_at_least_ns)
             )
         }
         (None, _) => format!(
-            "The boot took at least {}: the recording does not say when it was over.",
+            "The boot took at least {}: the end of the boot is not in the recording.",
             duration(report.total_at_least_ns)
         ),
     }
 }
 
-/// The parts as `systemd-analyze time` gives them, and what came after.
+/// The parts as in `systemd-analyze time`, and what came after.
 fn parts(report: &LinuxBootReport) -> Option<String> {
     let parts: Vec<String> = report
         .phases
@@ -83,7 +83,7 @@ fn parts(report: &LinuxBootReport) -> Option<String> {
         }
         sentence += &printable(&target.unit);
         sentence += &match target.in_user_space_ns {
-            Some(ns) => format!(" was reached {} into user space", duration(ns)),
+            Some(ns) => format!(" was reached after {} of user space", duration(ns)),
             None => format!(" was reached at {}", duration(target.reached_ns)),
         };
     }
@@ -93,25 +93,23 @@ fn parts(report: &LinuxBootReport) -> Option<String> {
     sentence.push('.');
     if report.total_ns.is_some() {
         sentence += &match report.work_after_ns().unwrap_or(0) {
-            0 => " Then it was idle.".to_owned(),
-            busy => format!(" Then {} of further work until it settled.", duration(busy)),
+            0 => " Then idle.".to_owned(),
+            busy => format!(" Then {} until idle.", duration(busy)),
         };
     }
     Some(sentence)
 }
 
-/// What a boot that did not finish was waiting for.
+/// What an unfinished boot was waiting for.
 fn still_starting(report: &LinuxBootReport) -> Option<String> {
     let (first, others) = report.details.still_starting.split_first()?;
     let mut sentence = format!("Still starting: {}, for {}", printable(&first.unit), duration(first.for_ns));
     if let Some(limit) = first.limit_ns {
-        sentence += &format!(" (time limit {})", duration(limit));
+        sentence += &format!(" (timeout {})", duration(limit));
     }
-    if let Some((held, more)) = first.holds_up.split_first() {
-        sentence += &format!("; {} waits for it", printable(held));
-        if !more.is_empty() {
-            sentence += &format!(", and {} more", more.len());
-        }
+    if let Some((blocked, more)) = first.holds_up.split_first() {
+        let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+        sentence += &format!("; blocks {}{more}", printable(blocked));
     }
     if let Some(second) = others.first() {
         sentence += &format!("; then {}, for {}", printable(&second.unit), duration(second.for_ns));
@@ -123,21 +121,21 @@ fn still_starting(report: &LinuxBootReport) -> Option<String> {
     Some(sentence)
 }
 
-/// The step that was waited for longest.
+/// The longest step of the critical path.
 fn longest(report: &LinuxBootReport) -> Option<String> {
     let path = &report.details.critical_path;
     let step = path.steps.iter().max_by_key(|step| step.duration_ns)?;
-    let way = path.units_ns.saturating_add(path.gaps_ns);
-    if share(step.duration_ns, way) < NOTABLE_SHARE {
+    let path_ns = path.units_ns.saturating_add(path.gaps_ns);
+    if share(step.duration_ns, path_ns) < NOTABLE_SHARE {
         return None;
     }
     let target = report.details.default_target.as_ref()?;
     let mut sentence = format!(
-        "Longest on the way to {}: {}, {} ({} of the way)",
+        "Longest on the critical path to {}: {}, {} ({})",
         printable(&target.unit),
         printable(&step.unit),
         duration(step.duration_ns),
-        percent(share(step.duration_ns, way))
+        percent(share(step.duration_ns, path_ns))
     );
     if let Some(unit) = unit_of(report, step) {
         if !unit.command.is_empty() {
@@ -145,15 +143,15 @@ fn longest(report: &LinuxBootReport) -> Option<String> {
         }
         sentence += &match (unit.held_up.first(), unit.held_up_in_turn) {
             (None, _) => String::new(),
-            (Some(first), 0 | 1) => format!("; it held up {}", printable(first)),
-            (Some(first), units) => format!("; it held up {} and in turn {} more", printable(first), units - 1),
+            (Some(first), 0 | 1) => format!("; it blocked {}", printable(first)),
+            (Some(first), units) => format!("; it blocked {} and {} more in turn", printable(first), units - 1),
         };
     }
     sentence.push('.');
     Some(sentence)
 }
 
-/// Without dependencies: the unit that took longest, whether anybody waited for it or not.
+/// Without dependencies: the unit that took longest, whether or not anything waited for it.
 fn slowest(report: &LinuxBootReport) -> Option<String> {
     if !report.details.critical_path.steps.is_empty() {
         return None;
@@ -165,7 +163,7 @@ fn slowest(report: &LinuxBootReport) -> Option<String> {
         .filter_map(|unit| Some((unit.duration_ns?, unit)))
         .max_by_key(|&(took, _)| took)?;
     Some(format!(
-        "Slowest unit: {}, {}; whether anybody waited for it the recording does not say.",
+        "Slowest unit: {}, {}; whether anything waited for it was not recorded.",
         printable(&unit.name),
         duration(took)
     ))

@@ -1,4 +1,4 @@
-//! The boots of one journal, one after the other: what changed when, and whose time explains it.
+//! The history of the boots in one journal: what changed when, and which units explain it.
 
 use std::io::{self, Write};
 
@@ -12,13 +12,13 @@ use crate::text::style::{HEADLINE, QUIET, WORST, styled};
 use onoff_sections::section::{self, Cell, Heading, Section};
 use onoff_sections::table::Value;
 
-/// Updates that a change's text names.
+/// Maximum number of updates named per change.
 const MAX_UPDATES_NAMED: usize = 6;
 
-/// Writes what changed among the boots, then the boots.
+/// Writes the changes between boots, then the boots.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write(history: &BootHistory, top: usize, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}", styled(HEADLINE, printable(&headline(history))))?;
     for change in &history.changes {
@@ -30,7 +30,7 @@ pub fn write(history: &BootHistory, top: usize, out: &mut dyn Write) -> io::Resu
     section::text::write(&boots(history, top), out)
 }
 
-/// The day of a time, as `2026-05-12`.
+/// The date of a time: `2026-05-12`.
 fn day(unix_ns: Option<i64>) -> Option<String> {
     let text = CivilTime::from_unix_ns(unix_ns?).to_string();
     Some(text.split('T').next().unwrap_or_default().to_owned())
@@ -50,17 +50,17 @@ fn headline(history: &BootHistory) -> String {
         1 => format!("One finished boot{of}"),
         more => format!("The last {}{of}", counted(more as u64, "finished boot")),
     };
-    // What differs most leads, the last of it where several are alike.
-    let most = history.changes.iter().max_by_key(|change| (change.difference_ns.abs(), change.first_after));
-    let Some(change) = most else {
-        return match compared(history) >= FEW {
-            true => format!("{boots}: no part of the start changed by more than chance explains."),
-            false => format!("{boots}: too few to tell a change from chance; {FEW} are enough for a clear one."),
+    // The largest change comes first; of equal ones the latest.
+    let largest = history.changes.iter().max_by_key(|change| (change.difference_ns.abs(), change.first_after));
+    let Some(change) = largest else {
+        return match compared(history) >= MIN_BOOTS {
+            true => format!("{boots}: no part of the boot changed significantly."),
+            false => format!("{boots}: too few to separate a change from noise; at least {MIN_BOOTS} are needed."),
         };
     };
     let updated = change.updates.iter().rev().find_map(|update| day(update.unix_ns));
     let since = match (updated, day(change.first_after_unix_ns)) {
-        (Some(day), _) => format!("since the update of {day}"),
+        (Some(day), _) => format!("since the update on {day}"),
         (None, Some(day)) => format!("since {day}"),
         (None, None) => format!("since boot {}", change.first_after),
     };
@@ -70,16 +70,16 @@ fn headline(history: &BootHistory) -> String {
         Some(name) => format!(": {name}"),
         None => String::new(),
     };
-    format!("{boots}: {since} {} takes {}{by}.", part(&change.phase), more_or_less(change.difference_ns))
+    format!("{boots}: {since}, {} takes {}{by}.", part(&change.phase), more_or_less(change.difference_ns))
 }
 
-/// So few boots show a change of one half against the other: of ten orders of five and five, one in 252 is as clear.
-const FEW: usize = 12;
+/// Minimum number of boots to find a change between two halves: with 5 and 5, one of 252 orders is as clear by chance.
+const MIN_BOOTS: usize = 12;
 
 fn part(phase: &str) -> String {
     match PhaseName::of(phase) {
         Some(name) => name.shown(),
-        None => "the start".to_owned(),
+        None => "the boot".to_owned(),
     }
 }
 
@@ -91,7 +91,7 @@ fn more_or_less(ns: i64) -> String {
 fn write_change(change: &BootChange, history: &BootHistory, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)?;
     let title = format!(
-        "From boot {} on, {} takes {}: {}, was {}.",
+        "Since boot {}, {} takes {}: {}, was {}.",
         change.first_after,
         part(&change.phase),
         more_or_less(change.difference_ns),
@@ -100,7 +100,7 @@ fn write_change(change: &BootChange, history: &BootHistory, out: &mut dyn Write)
     );
     writeln!(out, "{}", styled(WORST, printable(&title)))?;
     let mut lines = vec![format!(
-        "{} before it, {} since; 95 % interval of the difference {} to {}; p = {:.4} (of {} random orders of these boots, such a share show a change as clear).",
+        "{} before, {} since; 95 % confidence interval of the difference {} to {}; p = {:.4} (permutation test, {} random orders of these boots).",
         counted(change.boots_before, "boot"),
         counted(change.boots_after, "boot"),
         duration(change.low_ns),
@@ -111,7 +111,7 @@ fn write_change(change: &BootChange, history: &BootHistory, out: &mut dyn Write)
     lines.extend(change.units.iter().map(|unit| unit_line(unit, change)));
     if !change.units.iter().any(|unit| unit.explains) {
         lines.push(format!(
-            "No unit's own time explains it; see 'onoff compare' of boot {} and boot {}.",
+            "No single unit explains it; use 'onoff compare' on boot {} and boot {}.",
             change.last_before, change.first_after
         ));
     }
@@ -130,22 +130,22 @@ fn unit_line(unit: &ChangedUnit, change: &BootChange) -> String {
     };
     match unit.explains {
         true => format!(
-            "{took}: that explains it. The rest of {} changed by {}.",
+            "{took}, which explains it. The rest of {} changed by {}.",
             part(&change.phase),
             duration(unit.left_ns.saturating_abs())
         ),
-        false => format!("{took}; {} of the change is left without it.", duration(unit.left_ns.saturating_abs())),
+        false => format!("{took}; {} of the change remains without it.", duration(unit.left_ns.saturating_abs())),
     }
 }
 
-/// What was changed before, the versions that run first.
+/// The updates before a change, running versions first.
 fn update_lines(change: &BootChange) -> Vec<String> {
     let mut lines = Vec::new();
     let version = |update: &SystemUpdate, what: &str| format!("{what} {} → {}", update.was, update.is);
     for update in &change.updates {
         match update.kind {
-            UpdateKind::Kernel => lines.push(version(update, "Changed meanwhile: kernel")),
-            UpdateKind::ServiceManager => lines.push(version(update, "Changed meanwhile: systemd")),
+            UpdateKind::Kernel => lines.push(version(update, "Changed in between: kernel")),
+            UpdateKind::ServiceManager => lines.push(version(update, "Changed in between: systemd")),
             _ => {}
         }
     }
@@ -164,24 +164,24 @@ fn update_lines(change: &BootChange) -> Vec<String> {
         let more = (packages.len().saturating_sub(MAX_UPDATES_NAMED) as u64).saturating_add(change.updates_left_out);
         let named = packages.iter().take(MAX_UPDATES_NAMED).cloned().collect::<Vec<_>>().join(", ");
         let more = if more > 0 { format!(", and {more} more") } else { String::new() };
-        lines.push(format!("Packages changed meanwhile: {named}{more}."));
+        lines.push(format!("Packages changed in between: {named}{more}."));
     }
     for update in &change.updates {
         let when = day(update.unix_ns).map_or_else(String::new, |day| format!(" on {day}"));
         match update.kind {
-            UpdateKind::Command => lines.push(format!("Run meanwhile{when}: {}.", update.name)),
-            UpdateKind::AutomaticUpgrade => lines.push(format!("Ran meanwhile{when}: {}.", update.name)),
+            UpdateKind::Command => lines.push(format!("Command run in between{when}: {}.", update.name)),
+            UpdateKind::AutomaticUpgrade => lines.push(format!("Automatic upgrade in between{when}: {}.", update.name)),
             _ => {}
         }
     }
     if lines.is_empty() {
-        lines.push("The journal names no update between the two boots; a package manager's log may.".to_owned());
+        lines.push("No update between the two boots in the journal; check the log of the package manager.".to_owned());
     }
     lines.truncate(MAX_UPDATES_NAMED);
     lines
 }
 
-/// The parts of a start, each with its column.
+/// The parts of a boot, each with its column.
 const PARTS: [(&str, &str, PhaseName); 5] = [
     ("firmware_ns", "firmware", PhaseName::Firmware),
     ("loader_ns", "loader", PhaseName::Loader),
@@ -194,15 +194,15 @@ fn notes(history: &BootHistory) -> Vec<String> {
     let mut notes = Vec::new();
     let unfinished = (history.boots.len() - compared(history)) as u64;
     if unfinished > 0 {
-        notes.push(format!("{} without a finished start: not compared.", counted(unfinished, "boot")));
+        notes.push(format!("Not compared: {} that did not finish.", counted(unfinished, "boot")));
     }
     if history.of_other_machines > 0 {
-        notes.push(format!("{} of other computers: left out.", counted(history.of_other_machines, "boot")));
+        notes.push(format!("Not compared: {} of other computers.", counted(history.of_other_machines, "boot")));
     }
     notes
 }
 
-/// The boots, each with its parts.
+/// The table of the boots with their parts.
 #[must_use]
 pub fn boots(history: &BootHistory, top: usize) -> Section<'_> {
     let skipped = history.boots.len().saturating_sub(top);
@@ -214,7 +214,7 @@ pub fn boots(history: &BootHistory, top: usize) -> Section<'_> {
             Cell::shown(Value::of(boot.first_unix_ns, Value::Time), second_or_dash(boot.first_unix_ns))
         })
         .name("kernel", "kernel", 32, |boot| Value::text(&boot.kernel))
-        .quantity("startup_ns", "start", |boot| length(boot.startup_ns));
+        .quantity("startup_ns", "total", |boot| length(boot.startup_ns));
     for (name, title, phase) in PARTS {
         let of_phase = move |boot: &HistoricBoot| {
             boot.phases.iter().find(|one| one.phase == phase.as_str()).map(|one| one.duration_ns)
@@ -230,9 +230,9 @@ pub fn boots(history: &BootHistory, top: usize) -> Section<'_> {
                 QUIET,
                 match (starts, boot.startup_ns) {
                     (Some(change), _) => {
-                        format!("{} takes {} from here on", part(&change.phase), more_or_less(change.difference_ns))
+                        format!("since this boot, {} takes {}", part(&change.phase), more_or_less(change.difference_ns))
                     }
-                    (None, None) => "start not finished".to_owned(),
+                    (None, None) => "did not finish".to_owned(),
                     (None, Some(_)) => String::new(),
                 },
             )

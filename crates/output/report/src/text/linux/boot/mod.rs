@@ -1,5 +1,4 @@
-//! Where the time of a Linux boot went, for a person: the answer first, then the phases, the way to the default target, and
-//! the worst of each kind.
+//! The text report of a Linux boot: headline, phases, critical path, then the slowest units, drivers and functions.
 
 mod boots;
 mod headline;
@@ -18,12 +17,12 @@ use crate::text::linux::call_graphs;
 use crate::text::phases::touched_by;
 use crate::text::quantity::{count, duration};
 use crate::text::style::{DOUBT, QUIET};
-use crate::text::transition::Once;
+use crate::text::transition::SingleReport;
 use crate::text::{boot_axis, device_work, printable::printable, unit_starts, usage};
 use onoff_sections::section::{Cell, Section};
 use onoff_sections::table::Value;
 
-impl Once for LinuxBoot {
+impl SingleReport for LinuxBoot {
     fn headline(report: &LinuxBootReport, recording: &RecordingSummary, out: &mut dyn Write) -> io::Result<()> {
         headline::write(report, recording, out)
     }
@@ -31,11 +30,11 @@ impl Once for LinuxBoot {
     fn sections(report: &LinuxBootReport, top: usize) -> Vec<Section<'_>> {
         let named = touched_by(&report.phases);
         let mut sections = vec![phases::section(report)];
-        // The table of phases has no rows for what the firmware measured itself.
+        // The table of phases has no rows for firmware stages.
         sections.extend(report.details.axis.as_ref().map(boot_axis::section));
         sections.extend(path::section(report));
         let units = unit_starts::section(report, "", top);
-        sections.extend(units.map(|section| section.touched_by(&report.details.units_touched_by, &named)));
+        sections.extend(units.map(|section| section.affected_by(&report.details.units_touched_by, &named)));
         sections.extend(other_units(report, top));
         sections.extend(drivers(report, top, &named));
         sections.extend(call_graphs::section(&report.details.call_graphs, top));
@@ -44,36 +43,38 @@ impl Once for LinuxBoot {
     }
 }
 
-/// Units of users' service managers, and containers; `None` where there are none.
+/// Units of user service managers and containers; `None` if there are none.
 fn other_units(report: &LinuxBootReport, top: usize) -> Option<Section<'_>> {
     let mut units: Vec<&OtherUnit> = report.details.other_units.iter().collect();
     units.sort_by_key(|unit| std::cmp::Reverse(unit.duration_ns.unwrap_or(i64::MAX)));
-    let note = format!("slowest of {}; the system's start does not wait for them", count(units.len() as u64));
-    Section::of("other_units", "Units of users and containers", units)
+    let note = format!("slowest of {}; the boot does not wait for them", count(units.len() as u64));
+    Section::of("other_units", "User and container units", units)
         .note(note)
         .top(top)
         .name("name", "unit", 44, |unit| Value::text(&unit.name))
-        .name("of", "of", 28, |unit| Value::text(&unit.of))
-        .quantity("duration_ns", "took", |unit| match unit.failed {
+        .name("of", "owner", 28, |unit| Value::text(&unit.of))
+        .quantity("duration_ns", "duration", |unit| match unit.failed {
             true => Cell::words(DOUBT, "failed"),
             false => Cell::took(unit.duration_ns),
         })
-        .time("start_ns", "begins", |unit| Cell::since(unit.start_ns, 0))
+        .time("start_ns", "start", |unit| Cell::since(unit.start_ns, 0))
         .data("end_ns", |unit| Value::of(unit.end_ns, Value::Time))
-        .if_any()
+        .done_if_any()
 }
 
-/// The kernel's initialization functions, modules and probes that took longest.
+/// The slowest initcalls, modules and driver probes.
 fn drivers<'a>(report: &'a LinuxBootReport, top: usize, named: &[String]) -> Option<Section<'a>> {
-    // What has no end is listed last: the trace has only the start of many.
+    // Operations without an end come last: the trace has only the start of many.
     let (ended, others): (Vec<_>, Vec<_>) = report.details.devices.iter().partition(|device| device.end_ns.is_some());
     let devices = ended.into_iter().chain(others).collect();
-    let section = device_work::section("Kernel functions, modules and drivers", devices, "", top)?;
+    let section = device_work::section("Initcalls, modules and drivers", devices, "", top)?;
     let sums = report.details.drivers.iter().filter(|driver| driver.operations > 1 && driver.duration_ns > 0);
     let sums: Vec<String> = sums
         .take(3)
-        .map(|driver| format!("{} {} in {}", driver.name, duration(driver.duration_ns), count(driver.operations)))
+        .map(|driver| {
+            format!("{} {} in {} operations", driver.name, duration(driver.duration_ns), count(driver.operations))
+        })
         .collect();
-    let sums = (!sums.is_empty()).then(|| format!("Most in several operations: {}.", printable(&sums.join(", "))));
-    Some(section.line_if(QUIET, sums).touched_by(&report.details.devices_touched_by, named))
+    let sums = (!sums.is_empty()).then(|| format!("Largest sums: {}.", printable(&sums.join(", "))));
+    Some(section.line_if(QUIET, sums).affected_by(&report.details.devices_touched_by, named))
 }

@@ -1,4 +1,4 @@
-//! The way to the default target: who was waited for, step by step.
+//! The critical path to the default target.
 
 use anstyle::Style;
 use onoff_transitions::linux::boot::{LinuxBootReport, UnitPathStep};
@@ -7,17 +7,17 @@ use onoff_usage::units::WaitKind;
 
 use crate::text::quantity::{counted, duration, percent};
 use crate::text::style::{DOUBT, QUIET, WORST};
-use crate::text::usage::process_name;
+use crate::text::usage::ProcessNames;
 use onoff_sections::section::{Cell, Section};
 use onoff_sections::table::Value;
 
-/// Steps shorter than this that came at once are only passed through, ns: 10 ms.
+/// Shorter steps without a notable gap are not shown, ns: 10 ms.
 const NOTABLE_NS: i64 = 10_000_000;
 
-/// A gap of this length or more is told who worked in it, ns: 100 ms.
+/// Minimum length of a gap that is highlighted, ns: 100 ms.
 const NOTABLE_GAP_NS: i64 = 100_000_000;
 
-/// Names beside each step.
+/// Number of process names per step.
 const NAMES: usize = 2;
 
 pub(super) fn section(report: &LinuxBootReport) -> Option<Section<'_>> {
@@ -28,58 +28,53 @@ pub(super) fn section(report: &LinuxBootReport) -> Option<Section<'_>> {
     let is_brief = |step: &UnitPathStep| step.duration_ns < NOTABLE_NS && step.released_by.gap_ns < NOTABLE_GAP_NS;
     let is_shown = |(at, step): &(usize, &UnitPathStep)| *at == 0 || *at == last || !is_brief(step);
     let steps: Vec<&UnitPathStep> = path.steps.iter().enumerate().filter(is_shown).map(|(_, step)| step).collect();
-    let passed = path.steps.len() - steps.len();
-    let passed = (passed > 0).then(|| {
-        let units = counted(passed as u64, "unit");
-        format!("Left out: {units} in between, of less than {} each.", duration(NOTABLE_NS))
+    let hidden = path.steps.len() - steps.len();
+    let hidden = (hidden > 0).then(|| {
+        format!("Not shown: {} of less than {} ms each.", counted(hidden as u64, "unit"), NOTABLE_NS / 1_000_000)
     });
     let style = |step: &UnitPathStep| match step.duration_ns > 0 && Some(step.duration_ns) == longest {
         true => WORST,
         false => Style::new(),
     };
     let gap_style = |gap_ns| if gap_ns >= NOTABLE_GAP_NS { DOUBT } else { Style::new() };
-    let section = Section::of("path", format!("The way to {}", target.unit), steps)
-        .note(format!(
-            "who was waited for: {} in units, {} between them",
-            duration(path.units_ns),
-            duration(path.gaps_ns)
-        ))
+    let section = Section::of("path", format!("Critical path to {}", target.unit), steps)
+        .note(format!("{} in units, {} between them", duration(path.units_ns), duration(path.gaps_ns)))
         .name("unit", "unit", 44, |step| Value::text(&step.unit).styled(style(step)))
-        .time("start_ns", "begins", |step| Cell::since(step.start_ns, 0))
-        .quantity("gap_ns", "waited", |step| {
+        .time("start_ns", "start", |step| Cell::since(step.start_ns, 0))
+        .quantity("gap_ns", "gap before", |step| {
             Value::Duration(step.released_by.gap_ns).styled(gap_style(step.released_by.gap_ns))
         })
-        .quantity("duration_ns", "took", |step| Value::Duration(step.duration_ns).styled(style(step)))
+        .quantity("duration_ns", "duration", |step| Value::Duration(step.duration_ns).styled(style(step)))
         .name("released_by", "released by", 44, |step| {
             Cell::shown(Value::text(&step.released_by.name), released_by(step)).styled(QUIET)
         })
-        .name("", "processors", 100, |step| Cell::words(QUIET, processors(step)))
+        .name("", "CPU", 100, |step| Cell::words(QUIET, cpu(step)))
         .done();
-    Some(section.line_if(QUIET, passed))
+    Some(section.line_if(QUIET, hidden))
 }
 
 fn released_by(step: &UnitPathStep) -> String {
     match step.released_by.kind {
-        WaitKind::Manager => "the service manager".to_owned(),
+        WaitKind::Manager => "systemd".to_owned(),
         WaitKind::DeviceScan => format!("{} (scan)", step.released_by.name),
         _ => step.released_by.name.clone(),
     }
 }
 
-/// Who worked meanwhile: in the gap where that was longer than the step.
-fn processors(step: &UnitPathStep) -> String {
+/// CPU usage during the step, or during the gap before it if that was longer.
+fn cpu(step: &UnitPathStep) -> String {
     let gap = step.released_by.gap_ns > step.duration_ns;
     let (busy, busiest) =
         if gap { (step.gap_busy_percent, &step.gap_busiest) } else { (step.busy_percent, &step.busiest) };
     let Some(busy) = busy else { return String::new() };
-    let when = if gap { " while it waited" } else { "" };
+    let when = if gap { " in the gap" } else { "" };
+    let process_names = ProcessNames::of(busiest.iter().map(|one| (one.image.as_str(), one.pid)));
+    let name = |process: &ProcessCpu| {
+        format!("{} {}", process_names.name(&process.image, process.pid), duration(process.cpu_ns))
+    };
     let names: Vec<String> = busiest.iter().take(NAMES).map(name).collect();
     if names.is_empty() {
         return format!("{} busy{when}", percent(busy));
     }
     format!("{} busy{when}: {}", percent(busy), names.join(", "))
-}
-
-fn name(process: &ProcessCpu) -> String {
-    format!("{} {}", process_name(&process.image, process.pid), duration(process.cpu_ns))
 }

@@ -1,4 +1,4 @@
-//! The phases on one axis, and what set their ends.
+//! The phases of a Linux boot on one axis.
 
 use onoff_transitions::PhaseName;
 use onoff_transitions::linux::boot::LinuxBootReport;
@@ -9,11 +9,11 @@ use crate::text::quantity::duration;
 use crate::text::style::{DOUBT, QUIET};
 use onoff_sections::section::{Line, Section};
 
-/// Accounts of firmware and loader that differ by more than this disagree, ns: 100 ms.
+/// Firmware and loader times from two sources that differ by more than this disagree, ns: 100 ms.
 const NOTABLE_DIFFERENCE_NS: u64 = 100_000_000;
 
 pub(super) fn section(report: &LinuxBootReport) -> Section<'_> {
-    // Nobody misses an initial file system that there was not.
+    // A boot without an initramfs gets no row for it.
     let is_shown = |name| !matches!(name, PhaseName::Initrd | PhaseName::TraceTail);
     let shown = report.phases.iter().filter(|phase| is_shown(phase.name) || phase.start_ns.is_some());
     let rows = shown
@@ -25,21 +25,21 @@ pub(super) fn section(report: &LinuxBootReport) -> Section<'_> {
             _ => PhaseRow::of(phase),
         })
         .collect();
-    let looked_at = report.settling.as_ref().filter(|settling| !settling.slices.is_empty());
+    let settling = report.settling.as_ref().filter(|settling| !settling.slices.is_empty());
     PhaseTable { whole_ns: report.total_ns.or(report.details.startup_ns), rows, ..PhaseTable::default() }
         .section("")
-        .line_if(QUIET, initial_file_system(report))
+        .line_if(QUIET, initramfs(report))
         .line_if(QUIET, manager(report))
         .lines(firmware(report))
-        .lines(phases::settling("PostBoot", looked_at))
-        .touched_by(&phases::touched_by(&report.phases), &[])
+        .lines(phases::settling("PostBoot", settling))
+        .affected_by(&phases::touched_by(&report.phases), &[])
 }
 
-fn initial_file_system(report: &LinuxBootReport) -> Option<String> {
+fn initramfs(report: &LinuxBootReport) -> Option<String> {
     let span = report.details.initial_file_system.as_ref()?;
     let (start, took) = span.start_ns.zip(span.duration_ns)?;
     Some(format!(
-        "The last {} of the kernel's phase, from {} on, ran the initial file system, which has no service manager.",
+        "The last {} of the kernel phase (from {}) were the initramfs, which runs without systemd.",
         duration(took),
         duration(start)
     ))
@@ -48,24 +48,21 @@ fn initial_file_system(report: &LinuxBootReport) -> Option<String> {
 fn manager(report: &LinuxBootReport) -> Option<String> {
     let manager = &report.details.manager;
     let whole = manager.whole.duration_ns?;
-    let parts: Vec<String> = [("generators", &manager.generators), ("reading units", &manager.units_load)]
+    let parts: Vec<String> = [("generators", &manager.generators), ("loading units", &manager.units_load)]
         .into_iter()
         .filter_map(|(name, span)| Some(format!("{name} {}", duration(span.duration_ns?))))
         .collect();
     let parts = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
-    Some(format!(
-        "User space began with {} of the service manager's work{parts} before the first unit.",
-        duration(whole)
-    ))
+    Some(format!("systemd needed {} before the first unit{parts}.", duration(whole)))
 }
 
-/// How the firmware's own table agrees with the service manager's account; its stages are on the axis.
+/// How well the firmware table agrees with the times that systemd reports; the stages of the table are on the axis.
 fn firmware(report: &LinuxBootReport) -> Vec<Line> {
     let Some(table) = &report.details.firmware_table else { return Vec::new() };
     let difference = report.details.firmware_table_difference_ns.map(|difference| {
         let agree = difference.unsigned_abs() <= NOTABLE_DIFFERENCE_NS;
         let text = format!(
-            "The firmware's table ({}) ends {} {} the service manager's firmware and loader: they {}.",
+            "The firmware table ({}) ends {} {} the firmware and loader times from systemd: they {}.",
             printable(&table.from),
             duration(difference.saturating_abs()),
             if difference < 0 { "before" } else { "after" },

@@ -1,4 +1,4 @@
-//! How long the shutdown took and where most of it went, in a few sentences.
+//! The headline of a Linux shutdown: how long it took and where most of the time went.
 
 use onoff_transitions::PhaseName;
 use onoff_transitions::Variant;
@@ -20,11 +20,10 @@ pub(super) fn write(report: &LinuxShutdownReport, out: &mut dyn Write) -> io::Re
         writeln!(out, "{}", styled(WORST, culprit(first)))?;
     }
     if let Some(longest) = &report.details.longest {
-        writeln!(out, "{}", styled(WORST, told(longest)))?;
+        writeln!(out, "{}", styled(WORST, describe(longest)))?;
     }
     if !report.details.killed.is_empty() {
-        let text =
-            format!("{} ended by force after its time was up.", counted(report.details.killed.len() as u64, "process"));
+        let text = format!("{} killed after the timeout.", counted(report.details.killed.len() as u64, "process"));
         writeln!(out, "{}", styled(DOUBT, text))?;
     }
     if let Some(sentence) = parts(report) {
@@ -43,15 +42,15 @@ fn answer(report: &LinuxShutdownReport) -> String {
     };
     match (report.total_ns, report.total_certainty) {
         (Some(total), Certainty::Measured) => format!("{what} took {}.", duration(total)),
-        (Some(total), _) => format!("{what} took {}, its begin inferred.", duration(total)),
+        (Some(total), _) => format!("{what} took {} (start inferred).", duration(total)),
         (None, _) => format!(
-            "{what} took at least {}: the recording ends before the machine stops.",
+            "{what} took at least {}: the recording ends before the machine stopped.",
             duration(report.total_at_least_ns)
         ),
     }
 }
 
-fn told(longest: &LongestStop) -> String {
+fn describe(longest: &LongestStop) -> String {
     let name = if longest.is_unit { printable(&longest.name).into_owned() } else { longest.name.replace('_', " ") };
     let mut text = format!("Longest: {name}, {}", duration(longest.duration_ns));
     if longest.because != Reason::None {

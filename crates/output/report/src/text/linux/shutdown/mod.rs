@@ -1,4 +1,4 @@
-//! Where the time of a shutdown of Linux went: the answer first, then the phases, then units and processes.
+//! The text report of a Linux shutdown: headline, phases, units and processes.
 
 mod headline;
 mod phases;
@@ -12,11 +12,11 @@ use onoff_transitions::linux::shutdown::{LinuxShutdown, LinuxShutdownReport};
 use crate::text::fix_first;
 use crate::text::machine::machine;
 use crate::text::style::QUIET;
-use crate::text::transition::Once;
+use crate::text::transition::SingleReport;
 use crate::text::usage;
 use onoff_sections::section::Section;
 
-impl Once for LinuxShutdown {
+impl SingleReport for LinuxShutdown {
     fn headline(report: &LinuxShutdownReport, recording: &RecordingSummary, out: &mut dyn Write) -> io::Result<()> {
         headline::write(report, out)?;
         fix_first::write(report, out)?;
@@ -31,7 +31,7 @@ impl Once for LinuxShutdown {
         sections.extend(units::processes(report, top));
         sections.extend(usage::sections(&report.phases, &report.touched_by));
         if let Some(last) = sections.pop() {
-            sections.push(last.touched_by(&report.touched_by, &[]));
+            sections.push(last.affected_by(&report.touched_by, &[]));
         }
         sections
     }

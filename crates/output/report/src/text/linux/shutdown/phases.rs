@@ -1,4 +1,4 @@
-//! The phases of a shutdown of Linux.
+//! The phases of a Linux shutdown.
 
 use onoff_trace::duration::ExactTime;
 use onoff_transitions::PhaseName;
@@ -7,7 +7,7 @@ use onoff_transitions::linux::shutdown::LinuxShutdownReport;
 use crate::text::phases::{self, PhaseRow, PhaseTable};
 use onoff_sections::section::Section;
 
-/// A phase in words, for a sentence.
+/// The name of a phase within a sentence.
 pub(super) fn words(name: PhaseName) -> String {
     match name {
         PhaseName::Sync => "sync".to_owned(),
@@ -19,7 +19,7 @@ pub(super) fn words(name: PhaseName) -> String {
 
 pub(super) fn section(report: &LinuxShutdownReport) -> Section<'_> {
     let origin_ns = report.details.starts.time_ns.unwrap_or(0);
-    let note = format!("times count from the start of the shutdown, {} of the recording", ExactTime(origin_ns));
+    let note = format!("times are relative to the start of the shutdown, {} into the recording", ExactTime(origin_ns));
     let rows = report.phases.iter().map(PhaseRow::of).collect();
-    PhaseTable { origin_ns, whole_ns: Some(report.total_at_least_ns), away: None, rows }.section(note)
+    PhaseTable { origin_ns, whole_ns: Some(report.total_at_least_ns), asleep: None, rows }.section(note)
 }

@@ -1,19 +1,20 @@
-//! Units that took long to stop, who waited for whom, and processes.
+//! Slow units of a Linux shutdown, the critical path, and processes.
 
 use onoff_evidence::Certainty;
 use onoff_transitions::linux::shutdown::{LinuxShutdownReport, ProcessStop};
 use onoff_usage::units::{Unit, UnitProcess};
 
 use crate::text::printable::printable;
-use crate::text::quantity::{count, counted, duration};
+use crate::text::quantity::{counted, duration};
 use crate::text::style::{DOUBT, MISSING, QUIET};
+use crate::text::usage::ProcessNames;
 use onoff_sections::section::{Cell, Heading, Section};
 use onoff_sections::table::Value;
 
-/// Processes named with a unit.
+/// Number of processes named per unit.
 const PROCESSES: usize = 3;
 
-/// What times count from, ns.
+/// The time that others are relative to, ns.
 fn origin_ns(report: &LinuxShutdownReport) -> i64 {
     report.details.starts.time_ns.unwrap_or(0)
 }
@@ -32,13 +33,13 @@ pub(super) fn units(report: &LinuxShutdownReport, top: usize) -> Option<Section<
         .name("name", "unit", 48, |row| Value::text(&row.1.name))
         .id("order", "no", |row| Value::Id(row.0).styled(QUIET))
         .time("start_ns", "requested", |row| Cell::since(row.1.start_ns, origin_ns))
-        .quantity("duration_ns", "took", |row| Cell::duration_or_dash(row.1.duration_ns))
-        .quantity("limit_ns", "time-out", |row| Value::of(row.1.limit_ns, Value::Duration).styled(QUIET))
+        .quantity("duration_ns", "duration", |row| Cell::duration_or_dash(row.1.duration_ns))
+        .quantity("limit_ns", "timeout", |row| Value::of(row.1.limit_ns, Value::Duration).styled(QUIET))
         .name("", "", 24, |(_, unit)| match (unit.time_out.is_some(), unit.end_ns) {
-            (true, _) => Cell::words(MISSING, "time was up"),
+            (true, _) => Cell::words(MISSING, "timed out"),
             (_, None) => Cell::words(MISSING, "did not stop"),
             _ if !unit.result.is_empty() => Cell::words(DOUBT, unit.result.clone()),
-            _ if unit.on_path => Cell::words(QUIET, "waited for"),
+            _ if unit.on_path => Cell::words(QUIET, "on path"),
             _ => Value::Nothing.into(),
         })
         .data("result", |row| Value::text(&row.1.result))
@@ -58,6 +59,7 @@ fn processes_of(unit: &Unit) -> String {
     };
     let mut processes: Vec<&UnitProcess> = unit.processes.iter().collect();
     processes.sort_by_key(|process| std::cmp::Reverse(length(process)));
+    let process_names = ProcessNames::of(unit.processes.iter().map(|one| (one.image.as_str(), Some(one.pid))));
     let names: Vec<String> = processes
         .into_iter()
         .take(PROCESSES)
@@ -67,13 +69,13 @@ fn processes_of(unit: &Unit) -> String {
                 _ => " (inferred)",
             };
             let took = length(process).map_or_else(String::new, |ns| format!(" {}", duration(ns)));
-            format!("{} ({}){took}{doubt}", printable(&process.image), process.pid)
+            format!("{}{took}{doubt}", process_names.name(&process.image, Some(process.pid)))
         })
         .collect();
     names.join(", ")
 }
 
-/// Who waited for whom, back from the end of stopping.
+/// The critical path of stopping, backwards.
 pub(super) fn path(report: &LinuxShutdownReport, top: usize) -> Option<Section<'_>> {
     let path = &report.details.path;
     let mut steps: Vec<(usize, _)> =
@@ -83,9 +85,9 @@ pub(super) fn path(report: &LinuxShutdownReport, top: usize) -> Option<Section<'
     }
     let declared = path.iter().any(|step| step.certainty == Certainty::Measured);
     let note = if declared {
-        "from the end of stopping back; steps that took most"
+        "backwards; longest steps"
     } else {
-        "from the end of stopping back, inferred from the order of stops; steps that took most"
+        "backwards, inferred from the order of stops; longest steps"
     };
     steps.sort_by_key(|(_, step)| std::cmp::Reverse(step.duration_ns.saturating_add(step.gap_ns)));
     steps.truncate(top);
@@ -93,18 +95,18 @@ pub(super) fn path(report: &LinuxShutdownReport, top: usize) -> Option<Section<'
     let then = |at: usize, certainty: Certainty| {
         let next = match at.checked_sub(1).and_then(|before| path.get(before)) {
             Some(next) => format!("then {}", printable(&next.name)),
-            None => "then units are stopped".to_owned(),
+            None => "then all units are stopped".to_owned(),
         };
         let doubt = if certainty == Certainty::Inferred && declared { " (inferred)" } else { "" };
         next + doubt
     };
     let origin_ns = origin_ns(report);
-    let section = Section::of("path", "Who waited for whom", steps)
+    let section = Section::of("path", "Critical path", steps)
         .note(note)
         .name("name", "unit", 56, |row| Value::text(&row.1.name))
-        .time("end_ns", "stopped after", |row| Cell::since(row.1.end_ns, origin_ns))
-        .column(Heading::quantity("duration_ns", "took").sparse(), |row| Value::Duration(row.1.duration_ns))
-        .quantity("gap_ns", "until the next was requested", |row| Value::Duration(row.1.gap_ns))
+        .time("end_ns", "stopped at", |row| Cell::since(row.1.end_ns, origin_ns))
+        .column(Heading::quantity("duration_ns", "duration").sparse(), |row| Value::Duration(row.1.duration_ns))
+        .quantity("gap_ns", "gap to next", |row| Value::Duration(row.1.gap_ns))
         .name("", "", 60, |row| Cell::words(QUIET, then(row.0, row.1.certainty)))
         .done();
     Some(section)
@@ -112,42 +114,41 @@ pub(super) fn path(report: &LinuxShutdownReport, top: usize) -> Option<Section<'
 
 pub(super) fn killed(report: &LinuxShutdownReport) -> Option<Section<'_>> {
     let origin_ns = origin_ns(report);
-    Section::of("killed", "Ended by force", &report.details.killed)
-        .note("after their time was up")
+    Section::of("killed", "Killed processes", &report.details.killed)
+        .note("after the timeout")
         .name("image", "process", 30, |process| {
             let name = if process.image.is_empty() { &process.name } else { &process.image };
             Cell::shown(Value::text(&process.image), name.as_str())
         })
         .id("pid", "pid", |process| Value::id(process.pid))
-        .time("time_ns", "after", |process| Cell::since(process.time_ns, origin_ns))
+        .time("time_ns", "time", |process| Cell::since(process.time_ns, origin_ns))
         .name("unit", "unit", 48, |process| Value::text(&process.name))
-        .if_any()
+        .done_if_any()
 }
 
 pub(super) fn processes(report: &LinuxShutdownReport, top: usize) -> Option<Section<'_>> {
     let processes = &report.details.processes;
-    let number = match processes.len() {
-        0 => return None,
-        1 => "1 process".to_owned(),
-        many => format!("{} processes", count(many as u64)),
-    };
+    if processes.is_empty() {
+        return None;
+    }
+    let number = counted(processes.len() as u64, "process");
     let origin_ns = origin_ns(report);
     Section::of("processes", "Processes", processes)
-        .note(format!("{number} requested to end by a signal; longest first"))
+        .note(format!("{number} signaled to exit; longest first"))
         .top(top)
         .name("image", "process", 30, |process| Value::text(&process.image))
         .id("pid", "pid", |process| Value::Id(process.pid.into()))
         .name("signal", "signal", 10, |process| Value::Text(signal(process).into()).styled(QUIET))
-        .time("asked_ns", "requested", |process| Cell::since(process.asked_ns, origin_ns))
-        .quantity("duration_ns", "took", |process| Cell::duration_or_dash(process.duration_ns))
+        .time("asked_ns", "signaled", |process| Cell::since(process.asked_ns, origin_ns))
+        .quantity("duration_ns", "duration", |process| Cell::duration_or_dash(process.duration_ns))
         .data("killed", |process| Value::Flag(process.killed))
         .name("", "", 20, |process| match (process.killed, process.end_ns) {
-            (true, _) => Cell::words(MISSING, "ended by force"),
+            (true, _) => Cell::words(MISSING, "killed"),
             (_, None) => Cell::words(DOUBT, "end not recorded"),
             _ => Value::Nothing.into(),
         })
         .name("unit", "unit", 48, |process| Value::text(&process.unit))
-        .if_any()
+        .done_if_any()
 }
 
 fn signal(process: &ProcessStop) -> String {

@@ -1,4 +1,4 @@
-//! Devices, the paths of the phases that waited for them, and tasks that were frozen.
+//! Devices, critical paths of the device phases, and frozen tasks.
 
 use onoff_transitions::linux::suspend::LinuxSleep;
 use onoff_transitions::{CallbackReason, Phase, PhaseName};
@@ -9,14 +9,14 @@ use crate::text::style::{MISSING, QUIET};
 use onoff_sections::section::{Cell, Heading, Section};
 use onoff_sections::table::Value;
 
-/// Phases whose path is shown: those that took longest.
+/// Number of phases whose critical path is shown, longest first.
 const PATHS: usize = 3;
 
 pub(super) fn devices(sleep: &LinuxSleep, top: usize) -> Option<Section<'_>> {
     let devices = &sleep.details.devices;
     let callbacks = devices.iter().fold(0_u64, |sum, device| sum.saturating_add(device.callbacks));
     let note = format!(
-        "{}, {}; longest first, all phases together",
+        "{}, {}; longest first, summed over all phases",
         counted(devices.len() as u64, "device"),
         counted(callbacks, "callback")
     );
@@ -25,15 +25,15 @@ pub(super) fn devices(sleep: &LinuxSleep, top: usize) -> Option<Section<'_>> {
         .top(top)
         .name("device", "device", 40, |row| Value::text(&row.device))
         .name("driver", "driver", 24, |row| Value::text(&row.driver))
-        .name("parent", "under", 24, |row| Value::text(&row.parent).styled(QUIET))
-        .column(Heading::quantity("suspend_ns", "down").sparse(), |row| Value::Duration(row.suspend_ns))
-        .column(Heading::quantity("resume_ns", "up").sparse(), |row| Value::Duration(row.resume_ns))
-        .quantity("total_ns", "both", |row| Value::Duration(row.total_ns))
-        .column(Heading::quantity("on_path_ns", "waited for").sparse(), |row| Value::Duration(row.on_path_ns))
+        .name("parent", "parent", 24, |row| Value::text(&row.parent).styled(QUIET))
+        .column(Heading::quantity("suspend_ns", "suspend").sparse(), |row| Value::Duration(row.suspend_ns))
+        .column(Heading::quantity("resume_ns", "resume").sparse(), |row| Value::Duration(row.resume_ns))
+        .quantity("total_ns", "total", |row| Value::Duration(row.total_ns))
+        .column(Heading::quantity("on_path_ns", "on path").sparse(), |row| Value::Duration(row.on_path_ns))
         .name("failed", "", 16, |row| {
             Cell::shown(Value::Flag(row.failed), if row.failed { "failed" } else { "" }).styled(MISSING)
         })
-        .if_any()
+        .done_if_any()
 }
 
 pub(super) fn callbacks(sleep: &LinuxSleep, top: usize) -> Option<Section<'_>> {
@@ -51,18 +51,18 @@ pub(super) fn callbacks(sleep: &LinuxSleep, top: usize) -> Option<Section<'_>> {
         .name("driver", "driver", 24, |row| Value::text(&row.driver))
         .name("callback", "callback", 34, |row| Value::text(&row.details.callback).styled(QUIET))
         .data("start_ns", |row| Value::Time(row.start_ns))
-        .quantity("duration_ns", "took", |row| Cell::duration_or_dash(row.duration_ns))
-        .column(Heading::quantity("on_path_ns", "waited for").sparse(), |row| Value::Duration(row.details.on_path_ns))
+        .quantity("duration_ns", "duration", |row| Cell::duration_or_dash(row.duration_ns))
+        .column(Heading::quantity("on_path_ns", "on path").sparse(), |row| Value::Duration(row.details.on_path_ns))
         .data("error", |row| Value::id(row.details.error))
         .name("", "", 20, |row| match (row.details.error, row.duration_ns) {
             (_, None) => Cell::words(MISSING, "did not return"),
             (Some(error), _) if error != 0 => Cell::words(MISSING, format!("error {error}")),
             _ => Value::Nothing.into(),
         })
-        .if_any()
+        .done_if_any()
 }
 
-/// What the ends of the longest phases of devices waited for.
+/// The critical paths of the longest device phases.
 pub(super) fn paths(sleep: &LinuxSleep, top: usize) -> Option<Section<'_>> {
     let mut phases: Vec<&Phase> = sleep.phases.iter().filter(|phase| phase.work.path_ns > 0).collect();
     phases.sort_by_key(|phase| std::cmp::Reverse(phase.duration_ns));
@@ -78,14 +78,14 @@ pub(super) fn paths(sleep: &LinuxSleep, top: usize) -> Option<Section<'_>> {
         steps.sort_by_key(|&(at, _)| at);
         rows.extend(steps.into_iter().map(|(_, step)| (phase.name, step)));
     }
-    let mut section = Section::of("paths", "What phases waited for", rows)
-        .note("from the end back; steps that took most")
+    let mut section = Section::of("paths", "Critical path", rows)
+        .note("backwards; longest steps")
         .name("phase", "phase", 34, |row| Cell::shown(Value::text(row.0.as_str()), phases::name(row.0)))
         .name("device", "device", 60, |row| {
             Cell::shown(Value::text(&row.1.device), device(&row.1.device, &row.1.driver))
         })
         .data("driver", |row| Value::text(&row.1.driver))
-        .quantity("duration_ns", "took", |row| Value::Duration(row.1.duration_ns))
+        .quantity("duration_ns", "duration", |row| Value::Duration(row.1.duration_ns))
         .name("", "why", 40, |row| Cell::words(QUIET, reason(row.1.because)))
         .done();
     for phase in phases {
@@ -106,25 +106,24 @@ pub(super) fn paths(sleep: &LinuxSleep, top: usize) -> Option<Section<'_>> {
 const fn reason(because: CallbackReason) -> &'static str {
     match because {
         CallbackReason::EndedLast => "ended last",
-        CallbackReason::Child => "a device under the next",
-        CallbackReason::Parent => "the next hangs on it",
-        CallbackReason::SameThread => "before the next on its thread",
+        CallbackReason::Child => "child of the next device",
+        CallbackReason::Parent => "parent of the next device",
+        CallbackReason::SameThread => "ran before the next on its thread",
     }
 }
 
 pub(super) fn tasks(sleep: &LinuxSleep, top: usize) -> Option<Section<'_>> {
     let tasks = &sleep.details.tasks;
-    let note =
-        format!("{} seen to stop; those that kept the freezing waiting first", counted(tasks.len() as u64, "task"));
+    let note = format!("{} frozen, slowest first", counted(tasks.len() as u64, "task"));
     let back = sleep.details.resume.start_ns;
-    Section::of("tasks", "Frozen", tasks.iter().rev())
+    Section::of("tasks", "Frozen tasks", tasks.iter().rev())
         .note(note)
         .top(top)
         .name("name", "task", 24, |task| Value::text(&task.name))
         .id("tid", "pid", |task| Value::Id(task.tid.into()))
-        .quantity("after_ns", "stopped after", |task| Value::Duration(task.after_ns))
-        .quantity("again_ns", "ran again after the sleep", |task| {
+        .quantity("after_ns", "frozen after", |task| Value::Duration(task.after_ns))
+        .quantity("again_ns", "thawed after resume", |task| {
             Cell::duration_or_dash(task.thawed_ns.zip(back).map(|(thawed, back)| thawed.saturating_sub(back)))
         })
-        .if_any()
+        .done_if_any()
 }

@@ -1,4 +1,4 @@
-//! How long it took and what most of it went to, in a few sentences.
+//! The headline of a Linux sleep: how long it took and where most of the time went.
 
 use onoff_transitions::Variant;
 use onoff_transitions::{Half, Phase};
@@ -14,10 +14,10 @@ use crate::text::quantity::{count, duration, share};
 use crate::text::style::{DOUBT, HEADLINE, QUIET, WORST, styled};
 use crate::text::why::account::culprit;
 
-/// From this share of its phase on, one device is worth a sentence, percent.
+/// Minimum share of its phase, in percent, for a device to be named.
 const NOTABLE_SHARE: f64 = 10.0;
 
-/// A difference from which on two accounts of the time asleep disagree, ns: the kernel counts milliseconds.
+/// Minimum difference at which two values for the time asleep disagree, ns: the kernel counts milliseconds.
 const DISAGREE_NS: u64 = 10_000_000;
 
 pub(super) fn write(sleep: &LinuxSleep, out: &mut dyn Write) -> io::Result<()> {
@@ -29,7 +29,7 @@ pub(super) fn write(sleep: &LinuxSleep, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "{}", styled(WORST, culprit(first)))?;
     }
     match (unknown(sleep), longest(sleep)) {
-        (Some(text), _) => writeln!(out, "{}", styled(DOUBT, format!("Not known: {text}.")))?,
+        (Some(text), _) => writeln!(out, "{}", styled(DOUBT, format!("Unknown: {text}.")))?,
         (None, Some(text)) => writeln!(out, "{}", styled(WORST, format!("Longest: {text}.")))?,
         (None, None) => {}
     }
@@ -42,7 +42,7 @@ pub(super) fn write(sleep: &LinuxSleep, out: &mut dyn Write) -> io::Result<()> {
     write_image(sleep, out)
 }
 
-/// The kind of sleep, as people call it.
+/// The kind of sleep in words.
 pub(super) fn kind(sleep: &LinuxSleep) -> &'static str {
     match sleep.variant {
         Variant::SuspendToIdle => "Suspend to idle (s2idle)",
@@ -55,36 +55,36 @@ pub(super) fn kind(sleep: &LinuxSleep) -> &'static str {
 
 fn answer(sleep: &LinuxSleep) -> String {
     let down = match sleep.details.suspend.duration_ns {
-        Some(ns) => format!("{} down", duration(ns)),
-        None => "the way down is not recorded".to_owned(),
+        Some(ns) => format!("{} to suspend", duration(ns)),
+        None => "suspend not recorded".to_owned(),
     };
     let up = match sleep.details.resume.duration_ns {
-        Some(ns) => format!("{} up", duration(ns)),
-        None => "the way up is not recorded".to_owned(),
+        Some(ns) => format!("{} to resume", duration(ns)),
+        None => "resume not recorded".to_owned(),
     };
     let mut sentence = match sleep.details.outcome {
         SleepOutcome::GivenUp => {
             let error = sleep.details.error.map_or_else(String::new, |error| format!(" with error {error}"));
-            format!("{}: given up{error}; {down}, {up}", kind(sleep))
+            format!("{}: aborted{error}; {down}, {up}", kind(sleep))
         }
         _ => {
             let asleep = match sleep.details.asleep.slept_ns {
                 Some(ns) => format!("{} asleep", duration(ns)),
-                None => "asleep for a time that is not recorded".to_owned(),
+                None => "time asleep not recorded".to_owned(),
             };
             format!("{}: {down}, {asleep}, {up}", kind(sleep))
         }
     };
     if let Some(settling) = sleep.settled() {
-        sentence += &format!(", then {} of further work until it settled", duration(settling.busy_ns));
+        sentence += &format!(", then {} until idle", duration(settling.busy_ns));
     }
     if sleep.details.outcome == SleepOutcome::Unfinished {
-        sentence += "; its end is not in the recording";
+        sentence += "; the end is not in the recording";
     }
     sentence + "."
 }
 
-/// The longest stretch without any record, where it is longer than every phase: then the longest phase is not what took long.
+/// The longest interval without any record, if it is longer than every phase: then the longest phase is not what took long.
 pub(super) fn unknown(sleep: &LinuxSleep) -> Option<String> {
     let gap = sleep.details.longest_gap.as_ref()?;
     let longest =
@@ -95,11 +95,11 @@ pub(super) fn unknown(sleep: &LinuxSleep) -> Option<String> {
     let after = gap.after.map_or_else(|| "the decision to sleep".to_owned(), phases::name);
     let before = gap.before.map_or_else(|| "the end of the sleep".to_owned(), phases::name);
     let halves_unknown = sleep.details.suspend.duration_ns.is_none() && sleep.details.resume.duration_ns.is_none();
-    let asleep = if halves_unknown { ", the time asleep included" } else { "" };
-    Some(format!("{} between {after} and {before}{asleep}; nothing was recorded there", duration(gap.duration_ns)))
+    let asleep = if halves_unknown { " (including the time asleep)" } else { "" };
+    Some(format!("{} between {after} and {before}{asleep}, without any record", duration(gap.duration_ns)))
 }
 
-/// The phase that took longest, and what its time went to.
+/// The longest phase and where its time went.
 pub(super) fn longest(sleep: &LinuxSleep) -> Option<String> {
     let phase = sleep
         .phases
@@ -115,7 +115,7 @@ pub(super) fn longest(sleep: &LinuxSleep) -> Option<String> {
         .iter()
         .max_by_key(|step| step.duration_ns)
         .filter(|step| share(step.duration_ns, length) >= NOTABLE_SHARE);
-    // Callbacks run beside each other: the longest need not be what the end waited for.
+    // Callbacks run in parallel: the longest need not be on the critical path.
     let longest = sleep
         .details
         .callbacks
@@ -125,10 +125,10 @@ pub(super) fn longest(sleep: &LinuxSleep) -> Option<String> {
         .max_by_key(|&(ns, _)| ns)
         .filter(|&(ns, _)| share(ns, length) >= NOTABLE_SHARE);
     match (step, longest) {
-        (Some(step), beside) => {
+        (Some(step), longest) => {
             text +=
                 &format!("; {} of it waiting for {}", duration(step.duration_ns), device(&step.device, &step.driver));
-            if let Some((ns, row)) = beside.filter(|(_, row)| row.device != step.device) {
+            if let Some((ns, row)) = longest.filter(|(_, row)| row.device != step.device) {
                 text += &format!(", longest callback {} {}", device(&row.device, &row.driver), duration(ns));
             }
         }
@@ -136,19 +136,19 @@ pub(super) fn longest(sleep: &LinuxSleep) -> Option<String> {
             text += &format!("; longest callback {} {}", device(&row.device, &row.driver), duration(ns));
         }
         _ if phase.work.items > 0 && share(phase.work.covered_ns, length) < NOTABLE_SHARE => {
-            text += &format!("; only {} of it in callbacks of devices", duration(phase.work.covered_ns));
+            text += &format!("; only {} of it in device callbacks", duration(phase.work.covered_ns));
         }
         _ => text += &busiest(phase),
     }
     Some(text)
 }
 
-/// Who used the processors most, where that is much of a phase.
+/// The process with the most CPU time, if that is a notable share of the phase.
 fn busiest(phase: &Phase) -> String {
-    let most = phase.cpu.as_ref().and_then(|cpu| cpu.by_process.first());
+    let busiest = phase.cpu.as_ref().and_then(|cpu| cpu.by_process.first());
     let length = phase.duration_ns.unwrap_or_default();
-    match most.filter(|most| share(most.cpu_ns, length) >= NOTABLE_SHARE) {
-        Some(most) => format!("; {} used a processor for {} of it", printable(&most.image), duration(most.cpu_ns)),
+    match busiest.filter(|busiest| share(busiest.cpu_ns, length) >= NOTABLE_SHARE) {
+        Some(busiest) => format!("; {} used {} of CPU", printable(&busiest.image), duration(busiest.cpu_ns)),
         None => String::new(),
     }
 }
@@ -169,12 +169,12 @@ fn around(sleep: &LinuxSleep) -> Option<String> {
     }
     if !sleep.details.asked_by.is_empty() {
         let pid = sleep.details.asked_by_pid.map_or_else(String::new, |pid| format!(" ({pid})"));
-        parts.push(format!("Asked for by {}{pid}.", printable(&sleep.details.asked_by)));
+        parts.push(format!("Requested by {}{pid}.", printable(&sleep.details.asked_by)));
     }
     if let (Some(ns), Some(kernel)) = (sleep.details.asleep.slept_ns, sleep.details.asleep.kernel_ns)
         && ns.abs_diff(kernel) >= DISAGREE_NS
     {
-        parts.push(format!("The kernel counted {} asleep.", duration(kernel)));
+        parts.push(format!("Time asleep by the kernel: {}.", duration(kernel)));
     }
     let firmware: Vec<String> =
         [("suspend", sleep.details.firmware.suspend_ns), ("resume", sleep.details.firmware.resume_ns)]
@@ -182,12 +182,12 @@ fn around(sleep: &LinuxSleep) -> Option<String> {
             .filter_map(|(name, ns)| Some(format!("{name} {}", duration(ns?))))
             .collect();
     if !firmware.is_empty() {
-        parts.push(format!("Firmware's own account: {}.", firmware.join(", ")));
+        parts.push(format!("Firmware's own times: {}.", firmware.join(", ")));
     }
     (!parts.is_empty()).then(|| parts.join(" "))
 }
 
-/// How deep a suspend to idle slept.
+/// How long the hardware was in its low-power state during a suspend to idle.
 fn low_power(sleep: &LinuxSleep) -> Option<String> {
     let power = sleep.details.low_power.as_ref()?;
     let mut sentence = match (power.hardware_ns, power.hardware_percent) {
@@ -196,15 +196,15 @@ fn low_power(sleep: &LinuxSleep) -> Option<String> {
         }
         (Some(ns), None) => format!("The hardware was in its low-power state for {}", duration(ns)),
         (None, _) => {
-            "How long the hardware was in its low-power state is not recorded ('onoff record suspend' keeps it, where the machine counts it)"
+            "The time of the hardware in its low-power state was not recorded ('onoff record suspend' records it on machines that count it)"
                 .to_owned()
         }
     };
     if power.entries > 1 {
-        sentence += &format!("; it was woken {} before the last time", times(power.entries - 1));
+        sentence += &format!("; it woke {} before the final resume", times(power.entries - 1));
     }
     for missed in &power.missed {
-        sentence += &format!("; the kernel said: {missed}");
+        sentence += &format!("; kernel message: {missed}");
     }
     Some(sentence + ".")
 }
@@ -222,15 +222,15 @@ fn batteries(sleep: &LinuxSleep) -> Option<String> {
             let watt_hours = battery.used_uwh as f64 / 1e6;
             let mean = battery.mean_mw.map_or_else(String::new, |mw| format!(", {mw:.0} mW on average"));
             match battery.used_uwh {
-                ..0 => format!("{} was charged by {:.2} Wh", battery.name, -watt_hours),
-                _ => format!("{} gave {watt_hours:.2} Wh{mean}", battery.name),
+                ..0 => format!("{} charged by {:.2} Wh", battery.name, -watt_hours),
+                _ => format!("{} used {watt_hours:.2} Wh{mean}", battery.name),
             }
         })
         .collect();
     (!batteries.is_empty()).then(|| format!("Battery: {}.", batteries.join("; ")))
 }
 
-/// When the network was back, from the machine's return on.
+/// When each network interface was back, relative to the start of the resume.
 fn network(sleep: &LinuxSleep) -> Option<String> {
     let back_ns = sleep.details.resume.start_ns?;
     let since = |at: Option<i64>| at.map(|at| duration(at.saturating_sub(back_ns)));
@@ -252,7 +252,7 @@ fn network(sleep: &LinuxSleep) -> Option<String> {
             format!("{name} {}", steps.join(", "))
         })
         .collect();
-    (!interfaces.is_empty()).then(|| format!("Network after the machine was back: {}.", interfaces.join("; ")))
+    (!interfaces.is_empty()).then(|| format!("Network, after the start of the resume: {}.", interfaces.join("; ")))
 }
 
 fn write_image(sleep: &LinuxSleep, out: &mut dyn Write) -> io::Result<()> {
@@ -261,8 +261,7 @@ fn write_image(sleep: &LinuxSleep, out: &mut dyn Write) -> io::Result<()> {
     if let Some(pages) = image.pages.filter(|&pages| pages > 0) {
         parts.push(format!("{} pages", count(pages.unsigned_abs())));
     }
-    for (what, ns) in
-        [("memory freed for it in", image.create_ns), ("written in", image.write_ns), ("read in", image.read_ns)]
+    for (what, ns) in [("memory freed in", image.create_ns), ("written in", image.write_ns), ("read in", image.read_ns)]
     {
         if let Some(ns) = ns {
             parts.push(format!("{what} {}", duration(ns)));
@@ -275,7 +274,7 @@ fn write_image(sleep: &LinuxSleep, out: &mut dyn Write) -> io::Result<()> {
         let bound = image.at_most_ns.map_or_else(String::new, |ns| format!(" ({})", duration(ns)));
         writeln!(
             out,
-            "{QUIET}How long writing and reading it took is not in the recording: {}{bound}.{QUIET:#}",
+            "{QUIET}The times to write and read it are not in the recording: {}{bound}.{QUIET:#}",
             image.rule
         )?;
     }

@@ -1,4 +1,4 @@
-//! Where the time of a sleep of Linux went, for a person.
+//! The text report of Linux sleeps.
 
 mod devices;
 mod headline;
@@ -10,12 +10,12 @@ use onoff_transitions::linux::suspend::{LinuxSleep, LinuxSuspend};
 
 use crate::text::linux::call_graphs;
 use crate::text::style::QUIET;
-use crate::text::transition::Sleep;
+use crate::text::transition::SleepReport;
 use onoff_sections::section::{Cell, Section};
 use onoff_sections::table::Value;
 
-impl Sleep for LinuxSuspend {
-    const CALLED: (&str, &str) = ("Sleep", "sleep");
+impl SleepReport for LinuxSuspend {
+    const NAMES: (&str, &str) = ("Sleep", "sleep");
 
     fn headline(sleep: &LinuxSleep, out: &mut dyn Write) -> io::Result<()> {
         headline::write(sleep, out)
@@ -27,13 +27,13 @@ impl Sleep for LinuxSuspend {
             .name("variant", "kind", 24, |sleep| {
                 Cell::shown(Value::text(sleep.variant.as_str()), headline::kind(sleep))
             })
-            .time("start_ns", "begins", |sleep| Cell::since(sleep.start_or_zero_ns(), 0))
+            .time("start_ns", "start", |sleep| Cell::since(sleep.start_or_zero_ns(), 0))
             .quantity("suspend_ns", "suspend", |sleep| Cell::duration_or_dash(sleep.details.suspend.duration_ns))
             .quantity("asleep_ns", "asleep", |sleep| Cell::duration_or_dash(sleep.details.asleep.slept_ns))
             .quantity("resume_ns", "resume", |sleep| Cell::duration_or_dash(sleep.details.resume.duration_ns))
             .name("", "longest", 90, |sleep| {
                 let longest = match headline::unknown(sleep) {
-                    Some(text) => format!("not known: {text}"),
+                    Some(text) => format!("unknown: {text}"),
                     None => headline::longest(sleep).unwrap_or_default(),
                 };
                 Cell::words(QUIET, longest)

@@ -1,4 +1,4 @@
-//! What the recording lacked, and what to record next time.
+//! What was not recorded, and how to record it next time.
 
 use std::io::{self, Write};
 
@@ -9,34 +9,34 @@ use super::style::QUIET;
 use onoff_sections::section::{self, Cell, Section};
 use onoff_sections::table::Value;
 
-/// Writes what was lacking; nothing when nothing was.
+/// Writes what was not recorded; nothing if nothing is missing.
 ///
 /// # Errors
-/// What `out` answers.
-pub fn write(lacking: &Lacking, out: &mut dyn Write) -> io::Result<()> {
-    if lacking.items.is_empty() {
+/// Errors of `out`.
+pub fn write(missing: &Lacking, out: &mut dyn Write) -> io::Result<()> {
+    if missing.items.is_empty() {
         return Ok(());
     }
-    section::text::write_all(&sections(lacking), out)?;
-    write_commands(&lacking.record, out)
+    section::text::write_all(&sections(missing), out)?;
+    write_commands(&missing.record, out)
 }
 
-/// The parts of a recording of Linux that were lacking, and the events of others; of both only those there are.
+/// The sections with missing parts of Linux recordings and with missing events, without empty ones.
 #[must_use]
-pub fn sections(lacking: &Lacking) -> Vec<Section<'_>> {
+pub fn sections(missing: &Lacking) -> Vec<Section<'_>> {
     let (parts, events): (Vec<_>, Vec<_>) =
-        lacking.items.iter().partition(|item| item.unanswered.part_of_linux().is_some());
-    let title = "What the recording lacked";
+        missing.items.iter().partition(|item| item.unanswered.part_of_linux().is_some());
+    let title = "Not recorded";
     let first = if parts.is_empty() { title } else { "" };
     let sections = [
         Section::of("lacking_parts", title, parts)
-            .name("unknown", "to know", 70, |item| Value::text(item.unanswered.question()))
-            .name("part", "needs", 60, |item| of_linux(item, |part| part.part))
-            .name("record", "record", 120, |item| of_linux(item, |part| part.record).styled(QUIET))
+            .name("unknown", "unknown", 70, |item| Value::text(item.unanswered.question()))
+            .name("part", "would need", 60, |item| of_linux(item, |part| part.part))
+            .name("record", "how to record it", 120, |item| of_linux(item, |part| part.record).styled(QUIET))
             .done(),
         Section::of("lacking_events", first, events)
-            .name("unknown", "to know", 80, |item| Value::text(item.unanswered.question()))
-            .name("provider", "record", 60, |item| match item.provider.as_str() {
+            .name("unknown", "unknown", 80, |item| Value::text(item.unanswered.question()))
+            .name("provider", "would need", 60, |item| match item.provider.as_str() {
                 "" => Cell::shown(Value::Nothing, format!("kernel flags {}", item.kernel_flags.join("+"))),
                 provider => Value::text(provider).into(),
             })
@@ -57,14 +57,14 @@ pub fn sections(lacking: &Lacking) -> Vec<Section<'_>> {
     sections.into_iter().filter(|section| !section.is_empty()).collect()
 }
 
-fn of_linux(item: &MissingEvidence, words: impl Fn(PartOfLinux) -> &'static str) -> Value<'static> {
-    Value::of(item.unanswered.part_of_linux(), |part| Value::text(words(part)))
+fn of_linux(item: &MissingEvidence, text: impl Fn(PartOfLinux) -> &'static str) -> Value<'static> {
+    Value::of(item.unanswered.part_of_linux(), |part| Value::text(text(part)))
 }
 
-/// Writes how to record what was lacking.
+/// Writes the commands that record what is missing.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write_commands(commands: &[RecordingCommand], out: &mut dyn Write) -> io::Result<()> {
     for command in commands {
         writeln!(out, "  {QUIET}With {}, {}:{QUIET:#}", command.tool, command.purpose)?;
