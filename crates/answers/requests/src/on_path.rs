@@ -32,9 +32,9 @@ impl OnPath {
                 continue;
             }
             done_ns = ends.1;
-            let walked = match waits.walked_by_units(phase) {
+            let walked = match waits.walk_units(phase) {
                 Some((walked, _)) => walked,
-                None => waits.walked(ends, &waits.end_at(ends.1)),
+                None => waits.walk_back(ends, &waits.end_at(ends.1)),
             };
             for step in &walked.steps {
                 let stretch = (step.start_ns.max(ends.0), step.end_ns.min(ends.1));

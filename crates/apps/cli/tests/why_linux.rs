@@ -200,7 +200,7 @@ fn the_kernel_ran_before_its_first_recorded_switch() {
     let phase = stretch(&report, "kernel", "boot");
     assert_eq!(number(&phase["start_ns"]), 0);
     // Thread 1 was woken at 0.9 s and came to run at 1.0 s; before it there is nobody but the kernel.
-    let kernel = share_ms(phase, "cpu", "the kernel, before its first recorded switch");
+    let kernel = share_ms(phase, "cpu", "kernel (before the first recorded context switch)");
     assert_eq!(kernel, 900);
     assert_eq!(number(&phase["path"]["missing_ns"]), 0);
 }
@@ -263,7 +263,7 @@ fn the_slow_unit_of_a_real_boot_is_named() {
 
     let report = sample_answer("boot-2", "").unwrap();
     let kernel = stretch(&report, "kernel", "boot");
-    let before = share_ms(kernel, "cpu", "the kernel, before its first recorded switch");
+    let before = share_ms(kernel, "cpu", "kernel (before the first recorded context switch)");
     assert_eq!(before, 420);
     let user_space = stretch(&report, "user_space", "boot");
     assert!(share_ms(user_space, "service_dependency", "slowearly.service") > 5_990);

@@ -37,7 +37,7 @@ pub use culprits::{
     SETTLES_WITHIN_NS, VIDEO_DRIVERS, culprits, is_of_every_transition,
 };
 
-use crate::waits::{self, EndThread, RawStep, TransitionPhase, Waits, Walked};
+use crate::waits::{self, EndThread, RawStep, TransitionPhase, Waits, WalkResult};
 use actors::Actors;
 use ledger::{Ledger, Part, Subject, Who};
 use onoff_evidence::Certainty;
@@ -107,9 +107,9 @@ impl<'w, 't> Accountant<'w, 't> {
                 }
             };
             if end.tid.is_some() {
-                let walked = self.waits.walked((from, to), end);
+                let walked = self.waits.walk_back((from, to), end);
                 let waits = self.waits;
-                let held = |step: &RawStep| waits.held_service(step);
+                let held = |step: &RawStep| waits.blocking_service(step);
                 self.divider.divide(self.waits, &mut self.actors, &walked, &held, &mut ledger);
             } else {
                 self.recorded_work((from, to), &mut ledger);
@@ -123,7 +123,7 @@ impl<'w, 't> Accountant<'w, 't> {
     /// The account of a walk that was made before; `held` says which service a step waited for.
     pub(crate) fn of_walk(
         &mut self,
-        walked: &Walked,
+        walked: &WalkResult,
         ends: (i64, i64),
         held: &dyn Fn(&RawStep) -> Option<StringId>,
     ) -> PhaseAccount {
@@ -171,14 +171,14 @@ impl<'w, 't> Accountant<'w, 't> {
         if let Some(account) = self.without_path(phase) {
             return account;
         }
-        match self.waits.walked_by_units(phase) {
+        match self.waits.walk_units(phase) {
             Some((walked, _)) => self.phase_of_walk(phase, &walked),
             None => self.path(phase.range, None),
         }
     }
 
     /// The same, of a walk that was made before.
-    pub(crate) fn phase_of_walk(&mut self, phase: &TransitionPhase, walked: &Walked) -> PhaseAccount {
+    pub(crate) fn phase_of_walk(&mut self, phase: &TransitionPhase, walked: &WalkResult) -> PhaseAccount {
         self.without_path(phase).unwrap_or_else(|| {
             if !self.waits.has_switches((phase.range.start_ns, phase.range.end_ns)) {
                 return self.path(phase.range, None);
@@ -186,7 +186,7 @@ impl<'w, 't> Accountant<'w, 't> {
             let ends = (phase.range.start_ns, phase.range.end_ns.max(phase.range.start_ns));
             {
                 let waits = self.waits;
-                self.of_walk(walked, ends, &|step| waits.held_service(step))
+                self.of_walk(walked, ends, &|step| waits.blocking_service(step))
             }
         })
     }

@@ -13,7 +13,7 @@ use super::culprits::is_name_of_every_transition;
 use super::disks::Disks;
 use super::ledger::{Ledger, Part, Subject, SubjectId, Who};
 use super::processors::{Gaps, occupied, taken_by_routines};
-use crate::waits::{RawStep, Unknown, Waits, Walked, Work, threads_of};
+use crate::waits::{RawStep, Unknown, Waits, WalkResult, Work, threads_of};
 use onoff_evidence::Certainty;
 use onoff_evidence::account_model::{AccountSubjectKind, Did, NotKnown};
 use onoff_usage::person;
@@ -38,7 +38,7 @@ pub(super) struct PathDivider<'t> {
 /// What a walk is divided with.
 struct Context<'a, 't> {
     waits: &'a Waits<'t>,
-    walked: &'a Walked,
+    walked: &'a WalkResult,
     /// The service that a step waited for.
     held: &'a dyn Fn(&RawStep) -> Option<StringId>,
 }
@@ -60,7 +60,7 @@ impl<'t> PathDivider<'t> {
         &self,
         waits: &Waits<'t>,
         actors: &mut Actors<'t>,
-        walked: &Walked,
+        walked: &WalkResult,
         held: &dyn Fn(&RawStep) -> Option<StringId>,
         ledger: &mut Ledger,
     ) {
@@ -81,7 +81,7 @@ impl<'t> PathDivider<'t> {
     }
 
     /// Where the step is cut: its ends, and every begin and end of work that its threads do.
-    fn cuts(&self, actors: &Actors<'t>, walked: &Walked, step: &RawStep, cuts: &mut Vec<i64>) {
+    fn cuts(&self, actors: &Actors<'t>, walked: &WalkResult, step: &RawStep, cuts: &mut Vec<i64>) {
         cuts.clear();
         cuts.push(step.start_ns);
         for tid in threads_of(walked, step).take(MAX_WAITERS) {
@@ -255,7 +255,7 @@ impl<'t> PathDivider<'t> {
 
     /// Whether a person was asked at that time, in the session of somebody who waits there: whatever else happened meanwhile, the person
     /// took that time, and it is in no length.
-    fn is_a_persons(&self, actors: &Actors<'t>, walked: &Walked, step: &RawStep, time_ns: i64) -> bool {
+    fn is_a_persons(&self, actors: &Actors<'t>, walked: &WalkResult, step: &RawStep, time_ns: i64) -> bool {
         let asked = self.persons.iter().take_while(|person| person.0 <= time_ns);
         let mut asked = asked.filter(|person| time_ns < person.1);
         asked.any(|&(_, _, session)| {
@@ -369,7 +369,7 @@ fn is_part_of_system(subject: &Subject) -> bool {
 fn innermost<'t>(
     actors: &mut Actors<'t>,
     waits: &Waits<'t>,
-    walked: &Walked,
+    walked: &WalkResult,
     step: &RawStep,
     time_ns: i64,
 ) -> Option<Actor> {
