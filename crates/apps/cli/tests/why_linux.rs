@@ -392,7 +392,7 @@ fn a_planted_unit_is_one_cause_in_every_verb() {
     is_one(&folder, &shutdown, ("shutdown", "stop_units", "slowstop.service"), 5_166);
     // e2scrub_reap.service took 8.17 s of the first boot, off the way, and ifup@enp0s16.service 3.88 s of the shutdown.
     let boot = culprits(&folder, &format!("boot {}", samples.join("boot-2.tar.xz").display()));
-    assert!(!boot.iter().any(|(_, name, _)| name == "e2scrub_reap.service" || name == "the processors"), "{boot:?}");
+    assert!(!boot.iter().any(|(_, name, _)| name == "e2scrub_reap.service" || name == "CPU"), "{boot:?}");
     let stop = culprits(&folder, &format!("shutdown {}", shutdown.display()));
     assert!(!stop.iter().any(|(_, name, _)| name == "ifup@enp0s16.service"), "{stop:?}");
 }
@@ -406,7 +406,7 @@ fn a_boot_that_its_processors_bound_is_said_to_be_and_one_without_switches_is_no
     for name in ["boot-1", "boot-fpdt"] {
         let path = samples.join(format!("{name}.tar.xz"));
         let (phase, first, ms) = culprits(&folder, &format!("boot {}", path.display())).swap_remove(0);
-        assert_eq!((phase.as_str(), first.as_str()), ("user_space", "the processors"), "{name}");
+        assert_eq!((phase.as_str(), first.as_str()), ("user_space", "CPU"), "{name}");
         let text = folder.answer(&format!("boot {}", path.display()));
         let said = format!("The processors held up user space for {}", onoff_trace::Duration::from_ns(ms * MS));
         assert!(text.contains(&said), "{text}");

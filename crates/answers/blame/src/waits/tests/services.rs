@@ -224,9 +224,9 @@ fn damaged_recordings_keep_durations() {
             waits_for_work: true,
             path: PathOptions::default(),
         };
-        for stretch in why(&trace, &question).map_or_else(|_| Vec::new(), |it| it.stretches) {
-            let sum: i64 = stretch.path.shares.iter().map(|share| share.ns).sum();
-            assert_eq!(sum, stretch.duration_ns);
+        for interval in why(&trace, &question).map_or_else(|_| Vec::new(), |it| it.stretches) {
+            let sum: i64 = interval.path.shares.iter().map(|share| share.ns).sum();
+            assert_eq!(sum, interval.duration_ns);
         }
     }
 }
