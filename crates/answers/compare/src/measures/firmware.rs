@@ -1,4 +1,4 @@
-//! What a firmware measured of one boot as a run: its stages, phases, drivers and devices.
+//! Converts the firmware's own measurements of a boot to a run: stages, phases, drivers and devices.
 
 use super::Origin;
 use super::collector::Collector;
@@ -6,7 +6,7 @@ use crate::run::{Category, Run, RunSubject, SetApart, SetApartReason};
 use onoff_firmware_times::FirmwareReport;
 use onoff_trace::firmware::FirmwareFaultKind;
 
-/// The measures of a firmware's boot. Drivers and devices count with their own time.
+/// Converts a firmware report. Drivers and devices count with their own time.
 #[must_use]
 pub fn of_firmware(origin: &Origin, report: &FirmwareReport) -> Run {
     let mut measures = Collector::new(RunSubject::Firmware);
@@ -32,13 +32,13 @@ pub fn of_firmware(origin: &Origin, report: &FirmwareReport) -> Run {
             false,
         );
     }
-    let disturbs = |kind| {
+    let invalidates = |kind| {
         matches!(
             kind,
             FirmwareFaultKind::KeptOverResets | FirmwareFaultKind::NotMonotonic | FirmwareFaultKind::ResetEndInTicks
         )
     };
-    let fault = report.faults.iter().find(|fault| disturbs(fault.kind));
+    let fault = report.faults.iter().find(|fault| invalidates(fault.kind));
     Run {
         name: origin.name.clone(),
         transition: RunSubject::Firmware,

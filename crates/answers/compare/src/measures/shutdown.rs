@@ -1,4 +1,4 @@
-//! A shutdown as a run.
+//! Converts a shutdown to a run.
 
 use super::collector::Collector;
 use super::{Origin, losses, variant};
@@ -6,7 +6,6 @@ use crate::RunSubject;
 use crate::run::{Category, Run};
 use onoff_transitions::shutdown::ShutdownReport;
 
-/// The measures of a shutdown.
 #[must_use]
 pub fn of_shutdown(origin: &Origin, report: &ShutdownReport) -> Run {
     let mut measures = Collector::new(RunSubject::Shutdown);
