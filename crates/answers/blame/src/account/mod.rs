@@ -6,8 +6,8 @@
 //! Entries sum to the phase to the nanosecond; unattributed time is an entry with the reason.
 //!
 //! ```
-//! use crate::account::Accountant;
-//! use crate::waits::Waits;
+//! use onoff_blame::account::Accountant;
+//! use onoff_blame::waits::Waits;
 //! use onoff_evidence::Interval;
 //! use onoff_trace::Trace;
 //!

@@ -6,7 +6,7 @@
 //! thread's stack. The shares of a path sum exactly to the interval.
 //!
 //! ```
-//! use crate::waits::{EndThread, PathOptions, StepKind, Waits};
+//! use onoff_blame::waits::{EndThread, PathOptions, StepKind, Waits};
 //! use onoff_evidence::Interval;
 //! use onoff_trace::{ContextSwitch, ContextSwitches, Trace};
 //!
