@@ -133,7 +133,7 @@ pub fn compare(was: &ImageReport, is: &ImageReport) -> ImageComparison {
             let state = match filter.is_on {
                 Some(true) => "on",
                 Some(false) => "off",
-                None => "unknown",
+                None => "not known",
             };
             (filter.kind.as_str().to_owned(), state.to_owned())
         }))
