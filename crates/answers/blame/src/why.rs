@@ -277,7 +277,7 @@ fn no_match_message(question: &WhyQuestion, report: &WhyReport) -> String {
 
 fn services(trace: &Trace, pattern: &Pattern, waits: &Waits<'_>) -> Vec<Candidate> {
     let services = units(trace);
-    let starts = ServiceStarts::of(&services);
+    let starts = ServiceStarts::new(&services);
     let waited = services
         .iter()
         .enumerate()
@@ -440,7 +440,7 @@ impl Waits<'_> {
                 found.push(Candidate {
                     kind: StretchKind::Wait,
                     name: String::new(),
-                    action: reason::of_switch(self.trace.system.kind, &out).to_owned(),
+                    action: reason::recorded_reason(self.trace.system.kind, &out).to_owned(),
                     waiting_tid: Some(tid),
                     range,
                     end: EndThread::known(tid),
@@ -498,9 +498,8 @@ impl Waits<'_> {
         let path = self.describe(&walked, blockers, ends, &candidate.end, options);
         let account = match &candidate.phase {
             Some(phase) => accountant.phase_of_walk(phase, &walked),
-            None => {
-                accountant.of_walk(&walked, ends, &|step| blockers.get(step.blocker).map(|blocker| blocker.service))
-            }
+            None => accountant
+                .walk_account(&walked, ends, &|step| blockers.get(step.blocker).map(|blocker| blocker.service)),
         };
         // What was before the kernel's clock has an account and no path.
         let is_before_kernel = candidate.phase.is_some() && candidate.range.end_ns <= 0;

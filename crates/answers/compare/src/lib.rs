@@ -76,7 +76,7 @@ pub fn compare(configurations: &[Configuration], options: &CompareOptions) -> Re
     let samples: Vec<Samples<'_>> = configurations
         .iter()
         .zip(&summaries)
-        .map(|(configuration, summary)| Samples::of(configuration, summary, options))
+        .map(|(configuration, summary)| Samples::new(configuration, summary, options))
         .collect();
     let measures = rows(&samples, options);
     let transition = baseline.runs.first().map_or(RunSubject::Boot, |run| run.transition);
@@ -199,7 +199,7 @@ struct Values {
 }
 
 impl<'a> Samples<'a> {
-    fn of(configuration: &'a Configuration, summary: &ConfigurationSummary, options: &CompareOptions) -> Self {
+    fn new(configuration: &'a Configuration, summary: &ConfigurationSummary, options: &CompareOptions) -> Self {
         let keeps_doubtful = options.include.contains(&SetApartReason::Losses);
         let mut values: HashMap<String, Values> = HashMap::new();
         let mut accounted: HashMap<&str, usize> = HashMap::new();
@@ -323,7 +323,7 @@ fn change(
     let medians = statistics::median(baseline).zip(statistics::median(candidate));
     let difference = medians.map(|(was, is)| is.saturating_sub(was));
     let percent = medians.filter(|&(was, _)| was > 0).map(|(was, is)| (is as f64 - was as f64) * 100.0 / was as f64);
-    let chance = statistics::chance(baseline, candidate);
+    let chance = statistics::rank_sum_test(baseline, candidate);
     let enough = baseline.len() >= options.least_runs && candidate.len() >= options.least_runs;
     let verdict = match (difference, noise_floor) {
         _ if baseline.is_empty() && candidate.is_empty() => Verdict::Unknown,

@@ -10,9 +10,9 @@ use super::run::{Category, Factor, MeasureUnit};
 use super::study_table::{CellUnit, StudyCell, StudyRow, StudyTable, TimeUnit};
 
 /// The rows of the table are its measures.
-const OF_MEASURES: &str = "measures";
+const ROWS_ARE_MEASURES: &str = "measures";
 /// The rows of the table are the configurations.
-const OF_CONFIGURATIONS: &str = "configurations";
+const ROWS_ARE_CONFIGURATIONS: &str = "configurations";
 
 /// Specification of a table, written by the user in a study file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -113,14 +113,16 @@ impl TableSpecification {
             rows: Vec::new(),
         };
         match self.rows.as_str() {
-            "" | OF_MEASURES => self.of_measures(comparison, &measures, &chosen, &mut table),
-            OF_CONFIGURATIONS => self.of_configurations(comparison, &measures, &chosen, &mut table).map_err(refuse)?,
-            factor => self.of_factor(factor, comparison, &measures, &chosen, &mut table).map_err(refuse)?,
+            "" | ROWS_ARE_MEASURES => self.fill_measure_rows(comparison, &measures, &chosen, &mut table),
+            ROWS_ARE_CONFIGURATIONS => {
+                self.fill_configuration_rows(comparison, &measures, &chosen, &mut table).map_err(refuse)?
+            }
+            factor => self.fill_factor_rows(factor, comparison, &measures, &chosen, &mut table).map_err(refuse)?,
         }
         Ok(table)
     }
 
-    fn of_measures(
+    fn fill_measure_rows(
         &self,
         comparison: &Comparison,
         measures: &[(String, &ComparedMeasure)],
@@ -151,7 +153,7 @@ impl TableSpecification {
         }
     }
 
-    fn of_configurations(
+    fn fill_configuration_rows(
         &self,
         comparison: &Comparison,
         measures: &[(String, &ComparedMeasure)],
@@ -180,7 +182,7 @@ impl TableSpecification {
         Ok(())
     }
 
-    fn of_factor(
+    fn fill_factor_rows(
         &self,
         factor: &str,
         comparison: &Comparison,

@@ -146,7 +146,7 @@ struct KeyParts {
 }
 
 impl KeyParts {
-    fn of(by: &[CpuGroup]) -> Self {
+    fn new(by: &[CpuGroup]) -> Self {
         let thread = by.contains(&CpuGroup::Thread);
         Self {
             process: thread || by.contains(&CpuGroup::Process),
@@ -174,12 +174,12 @@ impl KeyParts {
 #[must_use]
 pub fn list(trace: &Trace, scope: &Scope, by: &[CpuGroup]) -> CpuList {
     let by = if by.is_empty() { vec![CpuGroup::Process] } else { by.to_vec() };
-    let parts = KeyParts::of(&by);
+    let parts = KeyParts::new(&by);
     let range = scope.range;
     let mut owners = Owners::of(trace);
     // Lookups must be in time order, so the second pass needs a copy; a fresh index would number threads differently.
     let mut wait_owners = owners.clone();
-    let mut tally = Tally::of(trace, scope, parts, &owners);
+    let mut tally = Tally::new(trace, scope, parts, &owners);
     let cuts = [range.start_ns, range.end_ns];
     let source = if parts.module {
         charge_samples_of(trace, &mut owners, &cuts, |ran| tally.add_cpu(&ran))
@@ -201,7 +201,7 @@ pub fn list(trace: &Trace, scope: &Scope, by: &[CpuGroup]) -> CpuList {
     let interrupts_ns = interrupts_ns(trace, range, cpu.processors);
     // A sample shows the interrupt, not the thread it interrupted.
     let knows_interrupted = interrupts_ns.is_some() && source == CpuSource::ContextSwitches;
-    let names = NameResolver::of(trace, &owners);
+    let names = NameResolver::new(trace, &owners);
     let mut rows: Vec<CpuRow> = tally
         .sums
         .iter()
@@ -254,7 +254,7 @@ struct Tally {
 }
 
 impl Tally {
-    fn of(trace: &Trace, scope: &Scope, parts: KeyParts, owners: &Owners) -> Self {
+    fn new(trace: &Trace, scope: &Scope, parts: KeyParts, owners: &Owners) -> Self {
         let owners = owners.list().iter().map(|owner| {
             let image = file_name(trace.text(owner.image));
             let is_selected = scope.has_process(owner.pid, image);
@@ -358,7 +358,7 @@ struct NameResolver<'a> {
 }
 
 impl<'a> NameResolver<'a> {
-    fn of(trace: &'a Trace, owners: &'a Owners) -> Self {
+    fn new(trace: &'a Trace, owners: &'a Owners) -> Self {
         let services = trace.system.services.iter();
         Self {
             trace,

@@ -20,7 +20,7 @@ struct Images {
 }
 
 impl Images {
-    fn of(trace: &Trace) -> Self {
+    fn new(trace: &Trace) -> Self {
         let mut lives: HashMap<u32, Vec<(i64, StringId)>> = HashMap::new();
         for process in trace.processes.iter() {
             let start_ns = process.start_ns.unwrap_or(i64::MIN);
@@ -63,8 +63,8 @@ struct Requests<'t> {
 }
 
 impl<'t> Requests<'t> {
-    fn of(trace: &'t Trace, scope: &'t Scope) -> Self {
-        Self { trace, scope, images: Images::of(trace), fits: HashMap::new(), next_file: 0, next_disk: 0 }
+    fn new(trace: &'t Trace, scope: &'t Scope) -> Self {
+        Self { trace, scope, images: Images::new(trace), fits: HashMap::new(), next_file: 0, next_disk: 0 }
     }
 
     /// The image of the process, if the scope includes it and the time.
@@ -188,7 +188,7 @@ fn accesses_by_view(trace: &Trace, scope: &Scope, options: &IoOptions) -> [u64; 
         return [total; VIEWS];
     }
     let mut counts = [0_u64; VIEWS];
-    for request in Requests::of(trace, scope).filter_map(Result::ok) {
+    for request in Requests::new(trace, scope).filter_map(Result::ok) {
         if let Some(count) = counts.get_mut(view_index(request.level, request.is_write)) {
             *count = count.saturating_add(counted_pages(page, request.offset, request.length));
         }
@@ -415,7 +415,7 @@ pub(super) struct Accumulation {
 }
 
 impl Accumulation {
-    pub(super) fn of(trace: &Trace, scope: &Scope, options: &IoOptions) -> Self {
+    pub(super) fn new(trace: &Trace, scope: &Scope, options: &IoOptions) -> Self {
         let kinds = [IoLevel::Application, IoLevel::Paging, IoLevel::Device]
             .into_iter()
             .flat_map(|level| [(level, false), (level, true)]);
@@ -434,7 +434,7 @@ impl Accumulation {
             pages_not_followed: 0,
             fit: DeviceFit::default(),
         };
-        let mut requests = Requests::of(trace, scope);
+        let mut requests = Requests::new(trace, scope);
         let mut batch: Vec<Vec<Access>> = accumulation.views.iter().map(|_| Vec::new()).collect();
         loop {
             // The models process the previous batch meanwhile.

@@ -172,12 +172,12 @@ impl Tally {
         totals.accesses[PAGE] as f64 / self.accesses[PAGE].max(1) as f64
     }
 
-    fn of_pages(&self, totals: Totals) -> CacheCurve {
+    fn page_curve(&self, totals: Totals) -> CacheCurve {
         let weight = self.weight(totals);
         self.curve(&[(&self.pages, weight)], totals.accesses[PAGE], self.first_touches[PAGE] as f64 * weight)
     }
 
-    fn of_both(&self, totals: Totals) -> CacheCurve {
+    fn combined_curve(&self, totals: Totals) -> CacheCurve {
         let weight = self.weight(totals);
         let [pages, keys] = &self.of_both;
         let first_touches = self.first_touches[PAGE] as f64 * weight + self.first_touches[KEY] as f64;
@@ -321,7 +321,7 @@ impl CacheModel {
         self.exact.count();
         let exact = &self.exact.tally;
         let totals = Totals { accesses: exact.accesses };
-        let (pages, both) = (exact.of_pages(totals), exact.of_both(totals));
+        let (pages, both) = (exact.page_curve(totals), exact.combined_curve(totals));
         let Some(mut sample) = self.sample else { return (pages, both) };
         sample.tracker.count();
         let all = Totals { accesses: self.accesses };
@@ -336,8 +336,8 @@ impl CacheModel {
         };
         let tally = &sample.tracker.tally;
         (
-            sampled(tally.of_pages(all), &pages, &compared.of_pages(totals)),
-            sampled(tally.of_both(all), &both, &compared.of_both(totals)),
+            sampled(tally.page_curve(all), &pages, &compared.page_curve(totals)),
+            sampled(tally.combined_curve(all), &both, &compared.combined_curve(totals)),
         )
     }
 }
@@ -399,7 +399,7 @@ impl CacheCurve {
 mod tests {
     use super::*;
 
-    fn of_pages(accesses: impl IntoIterator<Item = u32>, accesses_bound: u64, max_exact: u64) -> CacheCurve {
+    fn page_curve(accesses: impl IntoIterator<Item = u32>, accesses_bound: u64, max_exact: u64) -> CacheCurve {
         let mut model = CacheModel::new(accesses_bound, max_exact);
         accesses.into_iter().for_each(|page| model.access(page));
         model.finish().0
@@ -408,11 +408,11 @@ mod tests {
     #[test]
     fn computes_curve_of_loop() {
         // A loop over 10 pages always misses with fewer than 10 pages, and always hits from there on.
-        let curve = of_pages((0..100).map(|access| access % 10), 100, 100);
+        let curve = page_curve((0..100).map(|access| access % 10), 100, 100);
         assert_eq!((curve.accesses, curve.first_touches, curve.max_hits()), (100, 10, 90));
         assert_eq!((curve.pages_for_50_percent, curve.pages_for_99_percent), (Some(10), Some(10)));
         assert_eq!((curve.hits(8), curve.hits(10), curve.hits(100)), (0, 90, 90));
-        assert_eq!(of_pages([], 0, 5), CacheCurve::default());
+        assert_eq!(page_curve([], 0, 5), CacheCurve::default());
     }
 
     #[test]
@@ -444,8 +444,8 @@ mod tests {
     #[test]
     fn sampled_curve_approximates_exact_curve() {
         const ACCESSES: u64 = 400_000;
-        let exact = of_pages(synthetic_accesses(ACCESSES), ACCESSES, ACCESSES);
-        let sampled = of_pages(synthetic_accesses(ACCESSES), ACCESSES, ACCESSES - 1);
+        let exact = page_curve(synthetic_accesses(ACCESSES), ACCESSES, ACCESSES);
+        let sampled = page_curve(synthetic_accesses(ACCESSES), ACCESSES, ACCESSES - 1);
         let how = sampled.sampled.unwrap();
         assert_eq!((exact.sampled, how.compared_accesses), (None, ACCESSES / COMPARED_DIVISOR));
         assert_eq!((sampled.accesses, how.share), (exact.accesses, 0.0625));
@@ -494,7 +494,7 @@ mod tests {
     /// Decoy: each page is accessed twice in a row, so a cache of one page suffices, which the sample cannot show.
     #[test]
     fn sample_has_no_caches_below_its_resolution() {
-        let curve = of_pages((0..200_000).map(|access| access / 2), 200_000, 100_000);
+        let curve = page_curve((0..200_000).map(|access| access / 2), 200_000, 100_000);
         assert_eq!(curve.points.first().map(|point| point.pages), Some(u64::from(SAMPLING_INTERVAL)));
         assert_eq!((curve.hits(1), curve.hits(16)), (0, 100_000));
         assert!(curve.sampled.unwrap().largest_error < 1e-9, "{curve:?}");

@@ -145,7 +145,7 @@ pub struct IoView {
 /// Analyzes how programs in `scope` access their data.
 #[must_use]
 pub fn analyze(trace: &Trace, scope: &Scope, options: &IoOptions) -> IoReport {
-    let mut accumulation = accumulate::Accumulation::of(trace, scope, options);
+    let mut accumulation = accumulate::Accumulation::new(trace, scope, options);
     let device = options.device.or_else(|| accumulation.fit_device());
     let findings = findings::find(trace, &mut accumulation, options);
     let (reads_at_end, failed, pages_not_followed) =

@@ -20,7 +20,7 @@ struct PathIntervals {
 
 impl PathIntervals {
     /// The paths of `phases`; `None` if no path is known in any of them.
-    fn of(waits: &Waits<'_>, phases: &[TransitionPhase]) -> Option<Self> {
+    fn new(waits: &Waits<'_>, phases: &[TransitionPhase]) -> Option<Self> {
         let mut phases: Vec<&TransitionPhase> = phases.iter().filter(|phase| !has_no_path(&phase.name)).collect();
         phases.sort_by_key(|phase| (phase.range.start_ns, phase.range.end_ns));
         let mut on_path = Self::default();
@@ -97,7 +97,7 @@ pub fn add_path_time(trace: &Trace, scope: &Scope, phases: &[TransitionPhase], f
         return;
     }
     let waits = Waits::of(trace);
-    let Some(on_path) = PathIntervals::of(&waits, phases) else { return };
+    let Some(on_path) = PathIntervals::new(&waits, phases) else { return };
     let key =
         |finding: &IoFinding| -> RequestKey { (finding.pid, finding.recorded_file, finding.direction == "write") };
     let mut requests: HashMap<RequestKey, Requests> =

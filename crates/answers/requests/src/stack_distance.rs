@@ -122,7 +122,7 @@ impl<const KINDS: usize> StackDistances<KINDS> {
         }
     }
 
-    /// The kind of what was touched at a live place.
+    /// The kind of the item at a live position.
     fn kind_at(&self, at: usize) -> usize {
         let bits = self.live_bits.get(at / WORD);
         bits.and_then(|bits| bits.iter().position(|bits| bits >> (at % WORD) & 1 != 0)).unwrap_or(0)

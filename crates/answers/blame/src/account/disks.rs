@@ -22,7 +22,7 @@ pub(super) struct Disks {
 }
 
 impl Disks {
-    pub(super) fn of(trace: &Trace) -> Self {
+    pub(super) fn new(trace: &Trace) -> Self {
         let mut by_disk: HashMap<u32, Vec<ServiceTime>> = HashMap::new();
         for row in trace.disk_ios.iter() {
             let start_ns = row.complete_ns.saturating_sub(row.service_ns.max(0));

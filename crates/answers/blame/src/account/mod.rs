@@ -74,8 +74,8 @@ impl<'w, 't> Accountant<'w, 't> {
         Self {
             trace,
             waits,
-            resolver: SubjectResolver::of(trace),
-            divider: PathDivider::of(trace),
+            resolver: SubjectResolver::new(trace),
+            divider: PathDivider::new(trace),
             owners: Owners::of(trace),
             recorded: None,
         }
@@ -121,7 +121,7 @@ impl<'w, 't> Accountant<'w, 't> {
     }
 
     /// The account of an existing walk; `blocking_service` gives the service that a step waited for.
-    pub(crate) fn of_walk(
+    pub(crate) fn walk_account(
         &mut self,
         walked: &WalkResult,
         ends: (i64, i64),
@@ -186,7 +186,7 @@ impl<'w, 't> Accountant<'w, 't> {
             let ends = (phase.range.start_ns, phase.range.end_ns.max(phase.range.start_ns));
             {
                 let waits = self.waits;
-                self.of_walk(walked, ends, &|step| waits.blocking_service(step))
+                self.walk_account(walked, ends, &|step| waits.blocking_service(step))
             }
         })
     }
@@ -239,7 +239,7 @@ impl<'w, 't> Accountant<'w, 't> {
     fn recorded_work(&mut self, ends: (i64, i64), ledger: &mut Ledger) {
         if ends.0 < ends.1 {
             let resolver = &mut self.resolver;
-            let recorded = self.recorded.get_or_insert_with(|| RecordedWork::of(self.trace, resolver));
+            let recorded = self.recorded.get_or_insert_with(|| RecordedWork::new(self.trace, resolver));
             recorded.divide(ends, ledger);
         }
     }

@@ -23,7 +23,7 @@ const MAX_WAITERS: usize = 16;
 /// A ready wait shorter than this is not attributed to other threads, ns: 50 µs. A context switch takes a few µs.
 const MIN_READY_NS: i64 = 50_000;
 /// Maximum number of splits of one step.
-const MAX_CUTS: usize = 4096;
+const MAX_SPLITS: usize = 4096;
 
 /// Divides paths. Built once per recording.
 #[derive(Debug)]
@@ -50,8 +50,8 @@ struct IntervalAttribution {
 }
 
 impl<'t> PathDivider<'t> {
-    pub(super) fn of(trace: &'t Trace) -> Self {
-        Self { trace, gaps: Gaps::of(trace), disks: OnceCell::new(), persons: person::credential_requests(trace) }
+    pub(super) fn new(trace: &'t Trace) -> Self {
+        Self { trace, gaps: Gaps::new(trace), disks: OnceCell::new(), persons: person::credential_requests(trace) }
     }
 
     pub(super) fn divide(
@@ -83,7 +83,7 @@ impl<'t> PathDivider<'t> {
         points.clear();
         points.push(step.start_ns);
         for tid in threads_of(walked, step).take(MAX_WAITERS) {
-            resolver.edges(tid, step.start_ns, step.end_ns, MAX_CUTS.saturating_sub(points.len()), points);
+            resolver.boundaries(tid, step.start_ns, step.end_ns, MAX_SPLITS.saturating_sub(points.len()), points);
         }
         for &(start, end, _) in self.persons.iter().take_while(|person| person.0 < step.end_ns) {
             points.extend([start, end].into_iter().filter(|&at| at > step.start_ns && at < step.end_ns));
@@ -126,7 +126,7 @@ impl<'t> PathDivider<'t> {
         match step.work {
             Work::Running => {
                 let mut done = start_ns;
-                for (from, to) in self.gaps.of_processor(step.cpu, start_ns, end_ns) {
+                for (from, to) in self.gaps.on_processor(step.cpu, start_ns, end_ns) {
                     self.divide_cpu(waits, resolver, Part { start_ns: done, end_ns: from, ..whole }, step.cpu, parts);
                     parts.push(lost(from, to));
                     done = to;
@@ -139,7 +139,7 @@ impl<'t> PathDivider<'t> {
             Work::Disk(row) => self.divide_disk_wait(waits, resolver, whole, row, parts),
             _ => {
                 let mut done = start_ns;
-                for (from, to) in self.gaps.of_any(start_ns, end_ns) {
+                for (from, to) in self.gaps.on_any_processor(start_ns, end_ns) {
                     parts.push(Part { start_ns: done, end_ns: from, ..whole });
                     parts.push(lost(from, to));
                     done = to;
@@ -197,7 +197,7 @@ impl<'t> PathDivider<'t> {
     ) {
         let mut holders: Vec<Attribution> = Vec::new();
         for_each_assignment(self.trace, whole.start_ns, whole.end_ns, &mut |from, to, threads| {
-            if let Some((lost_from, lost_to)) = self.gaps.of_any(from, to).next() {
+            if let Some((lost_from, lost_to)) = self.gaps.on_any_processor(from, to).next() {
                 parts.push(Part { start_ns: from, end_ns: lost_from, ..*whole });
                 parts.push(lost(lost_from, lost_to));
                 parts.push(Part { start_ns: lost_to, end_ns: to, ..*whole });
@@ -261,7 +261,7 @@ impl<'t> PathDivider<'t> {
         });
         let mut done = whole.start_ns;
         if let Some((disk, from, to)) = queued {
-            let disks = self.disks.get_or_init(|| Disks::of(self.trace));
+            let disks = self.disks.get_or_init(|| Disks::new(self.trace));
             for served in disks.served(disk, from, to) {
                 let by_thread = served.tid.and_then(|tid| resolver.user(tid, served.start_ns, waits.modules()));
                 let by = by_thread.or_else(|| served.pid.and_then(|pid| resolver.process(pid, served.start_ns)));

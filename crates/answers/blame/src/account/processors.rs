@@ -11,15 +11,15 @@ const MAX_SWITCHES: usize = 1 << 20;
 /// thread, or the recorder lost events and nothing was recorded for longer than a running machine is silent.
 #[derive(Debug, Default)]
 pub(super) struct Gaps {
-    of_processor: HashMap<u16, Vec<(i64, i64)>>,
+    by_processor: HashMap<u16, Vec<(i64, i64)>>,
     /// Gaps of any processor, without overlap.
     any: Vec<(i64, i64)>,
 }
 
 impl Gaps {
-    pub(super) fn of(trace: &Trace) -> Self {
+    pub(super) fn new(trace: &Trace) -> Self {
         let mut running: HashMap<u16, (i64, u32)> = HashMap::new();
-        let mut of_processor: HashMap<u16, Vec<(i64, i64)>> = HashMap::new();
+        let mut by_processor: HashMap<u16, Vec<(i64, i64)>> = HashMap::new();
         for chunk in trace.context_switches.pieces() {
             let rows = chunk.time_ns.iter().zip(&chunk.cpu).zip(chunk.new_tid.iter().zip(&chunk.old_tid));
             for ((&time_ns, &cpu), (&new_tid, &old_tid)) in rows {
@@ -28,32 +28,32 @@ impl Gaps {
                     && tid != old_tid
                     && since_ns < time_ns
                 {
-                    of_processor.entry(cpu).or_default().push((since_ns, time_ns));
+                    by_processor.entry(cpu).or_default().push((since_ns, time_ns));
                 }
             }
         }
-        for gaps in of_processor.values_mut() {
+        for gaps in by_processor.values_mut() {
             *gaps = union(std::mem::take(gaps));
         }
         let silent = silent_intervals(trace);
-        for gaps in of_processor.values_mut() {
+        for gaps in by_processor.values_mut() {
             gaps.extend_from_slice(&silent);
             *gaps = union(std::mem::take(gaps));
         }
         for &cpu in running.keys() {
-            of_processor.entry(cpu).or_insert_with(|| silent.clone());
+            by_processor.entry(cpu).or_insert_with(|| silent.clone());
         }
-        let any = union(of_processor.values().flatten().copied().collect());
-        Self { of_processor, any }
+        let any = union(by_processor.values().flatten().copied().collect());
+        Self { by_processor, any }
     }
 
     /// The gaps of one processor, clipped to an interval, in order of time.
-    pub(super) fn of_processor(&self, cpu: u16, start_ns: i64, end_ns: i64) -> impl Iterator<Item = (i64, i64)> + '_ {
-        within(self.of_processor.get(&cpu).map_or(&[][..], Vec::as_slice), start_ns, end_ns)
+    pub(super) fn on_processor(&self, cpu: u16, start_ns: i64, end_ns: i64) -> impl Iterator<Item = (i64, i64)> + '_ {
+        within(self.by_processor.get(&cpu).map_or(&[][..], Vec::as_slice), start_ns, end_ns)
     }
 
     /// The gaps of any processor, clipped to an interval, in order of time and without overlap.
-    pub(super) fn of_any(&self, start_ns: i64, end_ns: i64) -> impl Iterator<Item = (i64, i64)> + '_ {
+    pub(super) fn on_any_processor(&self, start_ns: i64, end_ns: i64) -> impl Iterator<Item = (i64, i64)> + '_ {
         within(&self.any, start_ns, end_ns)
     }
 }

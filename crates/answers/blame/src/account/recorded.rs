@@ -43,7 +43,7 @@ pub(super) struct RecordedWork {
 }
 
 impl RecordedWork {
-    pub(super) fn of(trace: &Trace, resolver: &mut SubjectResolver<'_>) -> Self {
+    pub(super) fn new(trace: &Trace, resolver: &mut SubjectResolver<'_>) -> Self {
         let open = |end: Option<i64>| end.unwrap_or(trace.duration_ns);
         let mut rows: Vec<WorkInterval> = Vec::new();
         let mut add = |start_ns: i64, end_ns: i64, rank: u8, id: SubjectId| {
@@ -51,7 +51,7 @@ impl RecordedWork {
                 rows.push(WorkInterval { start_ns, end_ns, rank, id });
             }
         };
-        let units = CriticalUnits::of(trace);
+        let units = CriticalUnits::new(trace);
         for row in trace.device_operations.iter() {
             let id = resolver.request_id(devices::owner(&row), row.device);
             // A request blocks others until it is pended.
@@ -167,7 +167,7 @@ struct CriticalUnit {
 }
 
 impl CriticalUnits {
-    fn of(trace: &Trace) -> Self {
+    fn new(trace: &Trace) -> Self {
         if trace.system.kind != SystemKind::Linux {
             return Self { rows: Vec::new(), first_ns: i64::MAX };
         }

@@ -140,7 +140,7 @@ pub(super) struct SubjectResolver<'t> {
 }
 
 impl<'t> SubjectResolver<'t> {
-    pub(super) fn of(trace: &'t Trace) -> Self {
+    pub(super) fn new(trace: &'t Trace) -> Self {
         let images = Images::of(trace);
         let mut changes: HashMap<usize, Vec<ServiceChangeInterval>> = HashMap::new();
         let mut hosted = hosted(trace, &images);
@@ -394,7 +394,7 @@ impl<'t> SubjectResolver<'t> {
 
     /// Adds the starts and ends of the tasks of thread `tid`, and of service changes in its process, between two times;
     /// at most `max`.
-    pub(super) fn edges(&self, tid: u32, start_ns: i64, end_ns: i64, max: usize, edges: &mut Vec<i64>) {
+    pub(super) fn boundaries(&self, tid: u32, start_ns: i64, end_ns: i64, max: usize, edges: &mut Vec<i64>) {
         let mut left = max;
         let mut add = |at: i64| {
             if at > start_ns && at < end_ns && left > 0 {

@@ -74,7 +74,7 @@ pub(super) struct Causes<'t> {
 }
 
 impl<'t> Causes<'t> {
-    pub(super) fn of(timelines: &Timelines<'t>) -> Self {
+    pub(super) fn new(timelines: &Timelines<'t>) -> Self {
         let trace = timelines.trace();
         let lives = trace.lives();
         let mut disk_by_thread: HashMap<ThreadKey, Vec<u32>> = HashMap::new();
@@ -112,7 +112,12 @@ impl<'t> Causes<'t> {
 
     /// What ended the wait that began with switch `out` and ended when the thread was made ready. `ready` is `None` if
     /// that was not recorded; the wait then lasted until `end_ns`.
-    pub(super) fn of_wait(&self, out: &ContextSwitch, ready: Option<&ReadyThread>, end_ns: i64) -> (Cause, Certainty) {
+    pub(super) fn wait_cause(
+        &self,
+        out: &ContextSwitch,
+        ready: Option<&ReadyThread>,
+        end_ns: i64,
+    ) -> (Cause, Certainty) {
         let tid = out.old_tid;
         if reason::is_sleep(out.old_wait_reason) {
             return (Cause::Timer(StringId::EMPTY), Certainty::Measured);
@@ -143,14 +148,14 @@ impl<'t> Causes<'t> {
             return (Cause::Disk(row), Certainty::Measured);
         }
         match routine {
-            Some(routine) => self.of_routine(&routine, out.time_ns, ready.time_ns),
+            Some(routine) => self.routine_cause(&routine, out.time_ns, ready.time_ns),
             // Timers expire inside the clock interrupt, for which no routine is recorded.
             None if !self.trace.interrupts.is_empty() => (Cause::Timer(StringId::EMPTY), Certainty::Inferred),
             None => (Cause::Unknown(Unknown::Interrupt), Certainty::Missing),
         }
     }
 
-    fn of_routine(&self, routine: &Interrupt, out_ns: i64, ready_ns: i64) -> (Cause, Certainty) {
+    fn routine_cause(&self, routine: &Interrupt, out_ns: i64, ready_ns: i64) -> (Cause, Certainty) {
         let name = self.driver_of(routine);
         let text = self.trace.text(name);
         // The kernel's timer softirqs belong to no driver.

@@ -335,7 +335,7 @@ impl Describer<'_, '_> {
         let middle = step.start_ns.midpoint(step.end_ns);
         threads_of(walked, step)
             .take(MAX_LISTED_WAITERS)
-            .find_map(|tid| self.requests.of_thread(self.identities.lives().key(tid, middle), middle))
+            .find_map(|tid| self.requests.innermost_request(self.identities.lives().key(tid, middle), middle))
     }
 
     fn step(&self, walked: &WalkResult, step: &RawStep) -> PathStep {

@@ -66,7 +66,7 @@ impl Waits<'_> {
             .or_else(|| {
                 // On Linux, process 1 drives the boot and the shutdown.
                 let first = self.trace.system.kind == SystemKind::Linux;
-                first.then(|| running.of_process(1, Rule::ThreadOfFirstProcess))?
+                first.then(|| running.thread_of_process(1, Rule::ThreadOfFirstProcess))?
             })
             .or_else(|| running.any_thread())
             .unwrap_or_else(|| EndThread { rule: Rule::NobodyRanBefore, ..EndThread::default() })
@@ -75,7 +75,7 @@ impl Waits<'_> {
     /// The thread of a service that ended its state change at `time_ns`, otherwise the result of [`Self::end_at`].
     pub(crate) fn end_of_service(&self, pid: Option<u32>, name: &str, time_ns: i64) -> EndThread {
         let running = RunningThreads::at(&self.timelines, &self.identities, time_ns);
-        pid.and_then(|pid| running.of_process(pid, Rule::ThreadOfService { service: name.to_owned() }))
+        pid.and_then(|pid| running.thread_of_process(pid, Rule::ThreadOfService { service: name.to_owned() }))
             .unwrap_or_else(|| self.end_at(time_ns))
     }
 
@@ -83,7 +83,7 @@ impl Waits<'_> {
         if let Some(tid) = author.tid {
             return Some(EndThread::new(tid, author.rule, Certainty::Measured));
         }
-        running.of_process(author.pid?, author.rule)
+        running.thread_of_process(author.pid?, author.rule)
     }
 
     /// The thread that created the process starting at `time_ns`.
@@ -99,7 +99,7 @@ impl Waits<'_> {
         if let Some(tid) = process.creator_tid.filter(|&tid| self.identities.is_known(tid) && tid != 0) {
             return Some(EndThread::new(tid, rule, Certainty::Measured));
         }
-        let by_parent = process.parent_pid.and_then(|parent| running.of_process(parent, rule.clone()));
+        let by_parent = process.parent_pid.and_then(|parent| running.thread_of_process(parent, rule.clone()));
         by_parent.or_else(|| {
             let by = self
                 .identities
@@ -137,7 +137,7 @@ pub(super) struct BoundaryRecords<'t> {
 }
 
 impl<'t> BoundaryRecords<'t> {
-    pub(super) fn of(trace: &'t Trace) -> Self {
+    pub(super) fn new(trace: &'t Trace) -> Self {
         let mut rows: Vec<(i64, EvidenceTable, usize)> = Vec::new();
         let mut add = |table: EvidenceTable, starts: &[i64], ends: &Nullable<i64>| {
             rows.extend(starts.iter().enumerate().map(|(row, &start)| (start, table, row)));
@@ -236,7 +236,7 @@ impl<'a, 't> RunningThreads<'a, 't> {
     }
 
     /// The thread of a process that was running, otherwise the one that ran last.
-    fn of_process(&self, pid: u32, rule: Rule) -> Option<EndThread> {
+    fn thread_of_process(&self, pid: u32, rule: Rule) -> Option<EndThread> {
         let is_its = |tid: u32, time_ns: i64| self.identities.pid_of(tid, time_ns) == Some(pid);
         let its: Vec<u32> = self.threads.iter().map(|&(_, tid)| tid).filter(|&tid| is_its(tid, self.time_ns)).collect();
         if let Some(&tid) = its.first() {

@@ -22,7 +22,7 @@ pub(crate) struct Identities<'t> {
 }
 
 impl<'t> Identities<'t> {
-    pub(crate) fn of(trace: &'t Trace) -> Self {
+    pub(crate) fn new(trace: &'t Trace) -> Self {
         let images = Images::of(trace);
         let hosted = match trace.system.kind {
             SystemKind::Linux => HashMap::new(),
@@ -42,11 +42,9 @@ impl<'t> Identities<'t> {
 
     /// Start of the thread that had id `tid` just before `time_ns`; `None` if it existed before the recording or is not
     /// listed.
+    ///
     /// With a coarse clock, one lifetime of an id can end at the time the next one starts; times up to that moment
     /// belong to the earlier one.
-    ///
-    /// Where the clock goes on in steps one life of an id can end when the next one begins: what comes before that moment is the
-    /// earlier one's.
     pub(crate) fn start_of(&self, tid: u32, time_ns: i64) -> Option<i64> {
         let thread = |life: Utid| self.trace.threads.get(life.row());
         let at = thread(self.life(tid, time_ns)?)?;

@@ -114,15 +114,15 @@ impl<'t> Waits<'t> {
     /// Indexes `trace`, which should have [`TABLES`].
     #[must_use]
     pub fn of(trace: &'t Trace) -> Self {
-        let timelines = Timelines::of(trace);
-        let identities = Identities::of(trace);
+        let timelines = Timelines::new(trace);
+        let identities = Identities::new(trace);
         Self {
             trace,
-            causes: Causes::of(&timelines),
-            naming: BoundaryRecords::of(trace),
-            requests: Requests::of(trace, identities.lives()),
+            causes: Causes::new(&timelines),
+            naming: BoundaryRecords::new(trace),
+            requests: Requests::new(trace, identities.lives()),
             identities,
-            blockers: Blockers::of(trace),
+            blockers: Blockers::new(trace),
             timelines,
         }
     }

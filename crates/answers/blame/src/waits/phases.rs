@@ -26,9 +26,9 @@ pub fn phases(trace: &Trace, kind: Option<TransitionKind>) -> Vec<TransitionPhas
     rules
         .into_iter()
         .flat_map(|rules| {
-            (rules.spans)(trace)
-                .into_iter()
-                .filter_map(|(name, start_ns, end_ns)| of_range(rules.kind, name.as_str(), (start_ns?, end_ns?)))
+            (rules.spans)(trace).into_iter().filter_map(|(name, start_ns, end_ns)| {
+                transition_phase(rules.kind, name.as_str(), (start_ns?, end_ns?))
+            })
         })
         .collect()
 }
@@ -43,12 +43,14 @@ pub(crate) fn unsettled_phases(trace: &Trace, kind: Option<TransitionKind>) -> V
             let is_settling = |name: &str| SETTLING.contains(&name);
             let spans = (rules.spans)(trace).into_iter();
             let open = spans.filter(move |(name, _, end_ns)| end_ns.is_none() && is_settling(name.as_str()));
-            open.filter_map(|(name, start_ns, _)| of_range(rules.kind, name.as_str(), (start_ns?, trace.duration_ns)))
+            open.filter_map(|(name, start_ns, _)| {
+                transition_phase(rules.kind, name.as_str(), (start_ns?, trace.duration_ns))
+            })
         })
         .collect()
 }
 
-fn of_range(transition: TransitionKind, name: &str, (start_ns, end_ns): (i64, i64)) -> Option<TransitionPhase> {
+fn transition_phase(transition: TransitionKind, name: &str, (start_ns, end_ns): (i64, i64)) -> Option<TransitionPhase> {
     let range = Interval::new(start_ns, end_ns);
     (start_ns < end_ns).then(|| TransitionPhase { transition, name: name.to_owned(), range })
 }

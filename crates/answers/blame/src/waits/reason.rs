@@ -41,7 +41,7 @@ pub(crate) const fn is_work_item_wait(reason: u8) -> bool {
 
 /// The wait reason of the thread switched out with `row`: on Windows the reason's name; on Linux only whether a signal
 /// can end the wait, which is all that is recorded.
-pub(crate) fn of_switch(system: SystemKind, row: &ContextSwitch) -> &'static str {
+pub(crate) fn recorded_reason(system: SystemKind, row: &ContextSwitch) -> &'static str {
     match (system, row.old_wait_mode) {
         (SystemKind::Linux, 0) => "uninterruptible",
         (SystemKind::Linux, _) => "interruptible",

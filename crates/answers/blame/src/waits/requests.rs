@@ -54,7 +54,7 @@ pub(super) struct Requests {
 const MAX_NESTING: usize = 64;
 
 impl Requests {
-    pub(super) fn of(trace: &Trace, lives: &Lives) -> Self {
+    pub(super) fn new(trace: &Trace, lives: &Lives) -> Self {
         let operations = trace.device_operations.iter().map(|row| {
             let ends = (row.start_ns, row.end_ns);
             (ends, row.tid, row.device, row.driver)
@@ -99,7 +99,7 @@ impl Requests {
     }
 
     /// The innermost device request that a thread was carrying out at `time_ns`.
-    pub(super) fn of_thread(&self, thread: ThreadKey, time_ns: i64) -> Option<&Request> {
+    pub(super) fn innermost_request(&self, thread: ThreadKey, time_ns: i64) -> Option<&Request> {
         let rows = self.by_thread.get(&thread)?;
         let begun = |&at: &usize| self.devices.get(at).is_some_and(|request| request.start_ns <= time_ns);
         let after = rows.partition_point(begun);

@@ -73,7 +73,7 @@ pub(crate) struct ServiceStarts<'s> {
 
 impl<'s> ServiceStarts<'s> {
     /// `services` must be sorted by start.
-    pub(crate) fn of(services: &'s [Unit]) -> Self {
+    pub(crate) fn new(services: &'s [Unit]) -> Self {
         let mut indexes: HashMap<&str, Vec<usize>> = HashMap::new();
         for (at, service) in services.iter().enumerate() {
             if service.kind == ServiceChange::Start {
@@ -111,7 +111,7 @@ pub(crate) type CommandInterval = ((i64, i64), Option<u32>);
 impl Blockers {
     /// On Linux: the units on the critical_units to the default target, and those that the shutdown waited for. On Windows: every
     /// service.
-    pub(crate) fn of(trace: &Trace) -> Self {
+    pub(crate) fn new(trace: &Trace) -> Self {
         let mut stoppers = HashMap::new();
         let mut rows: Vec<Blocker> = if trace.system.kind == SystemKind::Linux {
             stoppers = linux::shutdown::stoppers(trace);

@@ -66,7 +66,7 @@ type RowPosition = (usize, usize);
 impl RowLists {
     /// `chunks` gives the times of each chunk and a visitor that reports (thread slot, row) in order. The visitor is
     /// called twice; a row of two threads is reported twice.
-    fn of<'a, V>(slots: usize, chunks: impl Iterator<Item = (&'a [i64], V)>, shelf: Option<&dyn Shelf>) -> Self
+    fn new<'a, V>(slots: usize, chunks: impl Iterator<Item = (&'a [i64], V)>, shelf: Option<&dyn Shelf>) -> Self
     where
         V: Fn(&mut dyn FnMut(u32, u32)),
     {
@@ -225,7 +225,7 @@ pub(crate) struct Timelines<'t> {
 }
 
 impl<'t> Timelines<'t> {
-    pub(crate) fn of(trace: &'t Trace) -> Self {
+    pub(crate) fn new(trace: &'t Trace) -> Self {
         let switches: &Batches<ContextSwitches> = &trace.context_switches;
         let readies: &Batches<ReadyThreads> = &trace.ready_threads;
         let mut dense: Vec<u32> = Vec::new();
@@ -286,7 +286,7 @@ impl<'t> Timelines<'t> {
             };
             (&*chunk.time_ns, visit)
         });
-        let switches = RowLists::of(slots, by_thread, shelf);
+        let switches = RowLists::new(slots, by_thread, shelf);
         let by_thread = readies.pieces().iter().map(|chunk| {
             let visit = |report: &mut dyn FnMut(u32, u32)| {
                 for (row, &tid) in (0..).zip(&chunk.ready_tid) {
@@ -297,7 +297,7 @@ impl<'t> Timelines<'t> {
             };
             (&*chunk.time_ns, visit)
         });
-        let readies = RowLists::of(slots, by_thread, shelf);
+        let readies = RowLists::new(slots, by_thread, shelf);
         Self { switches, readies, ..index }
     }
 

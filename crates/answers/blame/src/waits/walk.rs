@@ -210,7 +210,7 @@ impl<'a, 't> Walk<'a, 't> {
         };
         while walk.time_ns > start_ns {
             if walk.time_ns <= walk.floor() {
-                walk.go_back();
+                walk.return_to_waiter();
             } else if walk.out.steps.len() >= MAX_STEPS {
                 walk.open.clear();
                 walk.unknown_until(start_ns, Unknown::TooLong);
@@ -233,7 +233,7 @@ impl<'a, 't> Walk<'a, 't> {
     }
 
     /// The innermost wait is fully explained: continue with its waiter.
-    fn go_back(&mut self) {
+    fn return_to_waiter(&mut self) {
         if let Some(waiter) = self.innermost() {
             self.tid = waiter.tid;
             self.readied = 0;
@@ -299,12 +299,12 @@ impl<'a, 't> Walk<'a, 't> {
             return;
         }
         let end_ns = next_ns.min(self.timelines.trace().duration_ns);
-        let (cause, certainty) = self.causes.of_wait(&out.row, ready.as_ref(), end_ns);
+        let (cause, certainty) = self.causes.wait_cause(&out.row, ready.as_ref(), end_ns);
         match cause {
             Cause::Thread(by) => {
                 let is_worker = self.identities.is_worker(self.tid, self.time_ns);
                 if is_worker || reason::is_work_item_wait(out.row.old_wait_reason) {
-                    self.hand_over(by);
+                    self.switch_to(by);
                 } else {
                     self.wait_for(by, out.row.time_ns);
                 }
@@ -339,13 +339,13 @@ impl<'a, 't> Walk<'a, 't> {
                 let ready_ns = blocker.ready_ns.unwrap_or(from_ns);
                 self.push(ready_ns, work, certainty, out);
             }
-            Some((at, blocker)) => self.through(at, &blocker, from_ns.max(blocker.start_ns)),
+            Some((at, blocker)) => self.follow_blocker(at, &blocker, from_ns.max(blocker.start_ns)),
             None => self.push(out.row.time_ns, work, certainty, out),
         }
     }
 
     /// Walks back to `from_ns` through the threads of a service that was waited for.
-    fn through(&mut self, at: u32, blocker: &Blocker, from_ns: i64) {
+    fn follow_blocker(&mut self, at: u32, blocker: &Blocker, from_ns: i64) {
         let thread = blocker.thread(self.timelines, self.identities, self.time_ns).filter(|&tid| tid != self.tid);
         let ends = (from_ns, self.time_ns);
         let (within, waiter) = match thread {
@@ -402,7 +402,7 @@ impl<'a, 't> Walk<'a, 't> {
             // It was already running when the recording started.
             self.push(i64::MIN, Work::Running, Certainty::Measured, &first);
         } else {
-            self.woken_first(first.row.time_ns, Unknown::BeforeRecording);
+            self.before_first_wake(first.row.time_ns, Unknown::BeforeRecording);
         }
     }
 
@@ -416,7 +416,7 @@ impl<'a, 't> Walk<'a, 't> {
             (Some(ready), Some(by)) if by != 0 && by != self.tid => {
                 self.ready_since(&ready);
                 if self.time_ns > self.floor() {
-                    self.hand_over(by);
+                    self.switch_to(by);
                 }
             }
             // The kernel itself creates the first Linux processes and runs before the first recorded switch.
@@ -439,12 +439,12 @@ impl<'a, 't> Walk<'a, 't> {
             self.record(born_ns, Work::Ready, Certainty::Inferred, NO_REASON);
         }
         if self.time_ns > self.floor() {
-            self.hand_over(by);
+            self.switch_to(by);
         }
     }
 
     /// Handles a thread that had been waiting since before the recording, until it was first readied.
-    fn woken_first(&mut self, first_ns: i64, why: Unknown) {
+    fn before_first_wake(&mut self, first_ns: i64, why: Unknown) {
         let ready = self.timelines.first_ready(self.tid, i64::MIN).filter(|ready| ready.time_ns <= first_ns);
         if let Some(ready) = ready {
             self.ready_since(&ready);
@@ -453,7 +453,7 @@ impl<'a, 't> Walk<'a, 't> {
                 .filter(|&by| by != 0 && by != self.tid && ready.flags & super::timelines::IN_INTERRUPT == 0);
             if let Some(by) = by {
                 if self.time_ns > self.floor() {
-                    self.hand_over(by);
+                    self.switch_to(by);
                 }
                 return;
             }
@@ -492,11 +492,11 @@ impl<'a, 't> Walk<'a, 't> {
                 self.open.push(at);
             }
         }
-        self.hand_over(by);
+        self.switch_to(by);
     }
 
     /// Continues with `by` instead of the current thread.
-    fn hand_over(&mut self, by: u32) {
+    fn switch_to(&mut self, by: u32) {
         self.hops += 1;
         let waits = |&at: &u32| {
             self.out.waiters.get(at as usize).is_some_and(|waiter| waiter.tid == by && waiter.from_ns < self.time_ns)

@@ -12,7 +12,7 @@ use hashbrown::{HashMap, HashSet};
 use onoff_trace::{RecordedBoot, TableName, Tables, Trace};
 use serde::Serialize;
 
-use crate::statistics::{chance, interval, median};
+use crate::statistics::{interval, median, rank_sum_test};
 use change_point::{MIN_SIDE, changes};
 use onoff_evidence::rule::Rule;
 use onoff_transitions::boot::BootOptions;
@@ -196,7 +196,7 @@ impl BootSample {
             },
             manager: versions.manager,
             own_ns: HashMap::new(),
-            updates: updates::found(trace),
+            updates: updates::logged_updates(trace),
         };
         // Without a boot there are no times, but its updates count.
         if let Ok(report) = boot::analyze(trace, &BootOptions::default()) {
@@ -354,7 +354,8 @@ fn changed_units(before: &[&BootSample], after: &[&BootSample], phase: &str, dif
             let own_difference_ns = is_ns.saturating_sub(was_ns);
             let left_ns = median(&sorted(after, &rest_ns))?.saturating_sub(median(&sorted(before, &rest_ns))?);
             let same_direction = own_difference_ns.signum() == difference_ns.signum();
-            let has_changed = same_direction && own_difference_ns.abs() >= min_ns && chance(&was, &is)?.is_separated();
+            let has_changed =
+                same_direction && own_difference_ns.abs() >= min_ns && rank_sum_test(&was, &is)?.is_separated();
             has_changed.then(|| ChangedUnit {
                 name: name.to_owned(),
                 was_ns,

@@ -99,7 +99,7 @@ pub(super) fn versions(trace: &Trace) -> Versions {
 }
 
 /// The updates logged during a boot.
-pub(super) fn found(trace: &Trace) -> Vec<SystemUpdate> {
+pub(super) fn logged_updates(trace: &Trace) -> Vec<SystemUpdate> {
     let mut updates: Vec<SystemUpdate> = lines(trace)
         .flat_map(|(time_ns, task, text)| {
             let unix_ns = trace.clock.unix_ns(time_ns);

@@ -38,7 +38,7 @@ pub fn of_boot(origin: &Origin, report: &BootReport) -> Run {
         };
         measures.total(name, phase.span.duration_ns);
     }
-    let labels = Labels::of(&report.details.processes);
+    let labels = Labels::new(&report.details.processes);
     let of_boot = || report.phases.iter().filter(|phase| phase.name != PhaseName::TraceTail);
     for phase in of_boot() {
         measures.phase_as(phase, |process| labels.name(process));
@@ -47,7 +47,7 @@ pub fn of_boot(origin: &Origin, report: &BootReport) -> Run {
     let doubtful = !report.details.units_touched_by.is_empty();
     for service in &report.units {
         if service.kind == ServiceChange::Start {
-            measures.thing(Category::Service, &service.name, service.start_ns, service.duration_ns, doubtful);
+            measures.item(Category::Service, &service.name, service.start_ns, service.duration_ns, doubtful);
             let part = format!("{}.{OWN_INITIALIZATION}", service.name);
             measures.part(Category::Service, &part, service.initialization_ns, doubtful);
         }
@@ -151,7 +151,7 @@ fn numbers(report: &BootReport, measures: &mut Collector) {
 struct Labels<'a>(HashMap<(u32, &'a str), String>);
 
 impl<'a> Labels<'a> {
-    fn of(processes: &'a [ProcessLife]) -> Self {
+    fn new(processes: &'a [ProcessLife]) -> Self {
         let hosts = processes.iter().filter(|life| life.image.eq_ignore_ascii_case("svchost.exe"));
         Self(
             hosts

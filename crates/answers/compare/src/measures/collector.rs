@@ -79,7 +79,7 @@ impl Collector {
     }
 
     /// Adds an item with a start, if its duration is known.
-    pub(super) fn thing(
+    pub(super) fn item(
         &mut self,
         category: Category,
         name: &str,
@@ -186,11 +186,11 @@ mod tests {
         collector.phase(&phase(PhaseName::ExplorerInit, Some(40), Some(50)));
         collector.phase(&phase(PhaseName::SmssInit, Some(10), Some(30)));
         collector.phase(&phase(PhaseName::PostBoot, None, None));
-        collector.thing(Category::Service, "Spooler", 47, Some(5), false);
-        collector.thing(Category::Service, "Spooler", 50, Some(6), true);
-        collector.thing(Category::Service, "Early", 5, Some(1), false);
-        collector.thing(Category::Service, "Never", 50, None, false);
-        collector.thing(Category::Device, "", 50, Some(1), false);
+        collector.item(Category::Service, "Spooler", 47, Some(5), false);
+        collector.item(Category::Service, "Spooler", 50, Some(6), true);
+        collector.item(Category::Service, "Early", 5, Some(1), false);
+        collector.item(Category::Service, "Never", 50, None, false);
+        collector.item(Category::Device, "", 50, Some(1), false);
         let measures = collector.finish();
         let keys: Vec<&str> = measures.iter().map(|it| it.key.as_str()).collect();
         assert_eq!(

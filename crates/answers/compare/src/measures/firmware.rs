@@ -21,10 +21,10 @@ pub fn of_firmware(origin: &Origin, report: &FirmwareReport) -> Run {
         measures.stage(&phase.name, phase.start_ns, phase.duration_ns);
     }
     for driver in report.drivers.iter().filter(|driver| driver.self_ns > 0) {
-        measures.thing(Category::Driver, &driver.name, driver.start_ns, Some(driver.self_ns), false);
+        measures.item(Category::Driver, &driver.name, driver.start_ns, Some(driver.self_ns), false);
     }
     for device in report.devices.iter().filter(|device| device.self_ns > 0) {
-        measures.thing(
+        measures.item(
             Category::Device,
             &device.path,
             intervals.firmware_init_ns.unwrap_or(0),

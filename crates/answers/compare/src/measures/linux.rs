@@ -27,7 +27,7 @@ pub fn of_linux_boot(origin: &Origin, report: &LinuxBootReport) -> Run {
     }
     let doubtful = !report.details.units_touched_by.is_empty();
     for unit in report.units.iter().filter(|unit| unit.automatic) {
-        measures.thing(Category::Service, &unit.name, unit.start_ns, unit.duration_ns, doubtful);
+        measures.item(Category::Service, &unit.name, unit.start_ns, unit.duration_ns, doubtful);
     }
     let doubtful = !report.details.devices_touched_by.is_empty();
     operations(&report.details.devices, doubtful, &mut measures);
@@ -55,7 +55,7 @@ pub fn of_linux_shutdown(origin: &Origin, report: &LinuxShutdownReport) -> Run {
         measures.phase(phase);
     }
     for unit in &report.units {
-        measures.thing(Category::Service, &unit.name, unit.start_ns, unit.duration_ns, false);
+        measures.item(Category::Service, &unit.name, unit.start_ns, unit.duration_ns, false);
     }
     Run {
         name: origin.name.clone(),
@@ -93,7 +93,7 @@ pub fn of_linux_sleep(origin: &Origin, sleep: &LinuxSleep) -> Run {
         for (category, name) in [(Category::Driver, &callback.driver), (Category::Device, &callback.device)] {
             let is_once = category == Category::Device || of_driver > 1 || callback.device.is_empty();
             if !name.is_empty() && is_once {
-                measures.thing(
+                measures.item(
                     category,
                     &format!("{name}.{}", phase.as_str()),
                     callback.start_ns,

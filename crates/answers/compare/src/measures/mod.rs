@@ -137,13 +137,7 @@ fn operations(devices: &[Device], doubtful: bool, measures: &mut Collector) {
         let of_device = is_linux_operation(operation) && !operation.device.is_empty();
         for (category, name) in both.into_iter().skip(of_device.into()) {
             if !name.is_empty() {
-                measures.thing(
-                    category,
-                    &format!("{name}.{what}"),
-                    operation.start_ns,
-                    operation.duration_ns,
-                    doubtful,
-                );
+                measures.item(category, &format!("{name}.{what}"), operation.start_ns, operation.duration_ns, doubtful);
             }
         }
     }

@@ -26,10 +26,10 @@ pub fn of_network_boot(origin: &Origin, boot: &NetworkBoot) -> Run {
         measures.stage(stage.kind.as_str(), stage.start_ns, stage.duration_ns);
     }
     for file in files.clone() {
-        measures.thing(Category::Step, &file.file, file.request_ns, file.duration_ns, false);
+        measures.item(Category::Step, &file.file, file.request_ns, file.duration_ns, false);
     }
     for download in boot.downloads.iter().filter(|download| download.complete) {
-        measures.thing(Category::Step, &download.url, download.start_ns, Some(download.duration_ns), false);
+        measures.item(Category::Step, &download.url, download.start_ns, Some(download.duration_ns), false);
     }
     let missing = boot.transfers.iter().fold(0_u64, |sum, file| sum.saturating_add(file.counts.missing_blocks));
     let exclusion = (missing > 0).then(|| SetApart {

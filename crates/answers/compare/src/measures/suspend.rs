@@ -31,7 +31,7 @@ pub fn of_suspend(origin: &Origin, transition: &PowerTransition) -> Run {
         };
         let name = format!("{}.{}", notification.details.phase.as_str(), notification.name);
         if !notification.name.is_empty() {
-            measures.thing(category, &name, notification.start_ns, notification.duration_ns, false);
+            measures.item(category, &name, notification.start_ns, notification.duration_ns, false);
         }
     }
     for device in &transition.details.devices {
@@ -47,7 +47,7 @@ pub fn of_suspend(origin: &Origin, transition: &PowerTransition) -> Run {
                 .and_then(|phase| phase.start_ns)
                 .or(transition.start_ns)
                 .unwrap_or(0);
-            measures.thing(Category::Driver, &name, at, Some(driver.total_ns), false);
+            measures.item(Category::Driver, &name, at, Some(driver.total_ns), false);
         }
     }
     Run {
@@ -70,6 +70,6 @@ fn add_device(device: &PowerDevice, measures: &mut Collector) {
     let phase = device.details.phase.map_or("", |phase| phase.as_str());
     if !device.device.is_empty() && !phase.is_empty() {
         let name = format!("{}.{phase}", device.device);
-        measures.thing(Category::Device, &name, device.start_ns, device.duration_ns, false);
+        measures.item(Category::Device, &name, device.start_ns, device.duration_ns, false);
     }
 }

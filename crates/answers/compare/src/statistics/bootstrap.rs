@@ -133,9 +133,9 @@ impl Random {
 mod tests {
     use super::*;
 
-    /// Expected: all draws enumerated, the smallest differences up to which 2.5 % and 97.5 % of them lie.
+    /// Expected: the 2.5 % and 97.5 % quantiles of the enumeration of all resamples.
     #[test]
-    fn the_exact_interval_is_that_of_all_draws() {
+    fn exact_interval_matches_enumeration() {
         let cases: [(&[i64], &[i64], i64, i64); 4] = [
             (&[100, 110, 130], &[105, 140, 150], -25, 50),
             (&[100, 110, 130, 134], &[105, 140, 150, 152, 190], -15, 70),

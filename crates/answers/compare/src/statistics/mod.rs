@@ -6,7 +6,7 @@ mod bootstrap;
 mod rank_sum;
 
 pub use bootstrap::interval;
-pub use rank_sum::{Chance, chance};
+pub use rank_sum::{RankSumTest, rank_sum_test};
 
 /// The arithmetic mean, truncated to an integer. `None` if empty.
 #[must_use]

@@ -9,14 +9,14 @@ use crate::MAX_CHANCE;
 const MAX_EXACT: usize = 40;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Chance {
+pub struct RankSumTest {
     /// Probability of a rank sum at least as far from the mean as this one.
     pub p_value: f64,
     /// The smallest p-value that these sample sizes can yield, without ties.
     pub least_p_value: f64,
 }
 
-impl Chance {
+impl RankSumTest {
     /// True if the separation is unlikely by chance, or the largest possible for these sample sizes.
     #[must_use]
     pub fn is_separated(&self) -> bool {
@@ -27,7 +27,7 @@ impl Chance {
 
 /// The probability of the difference between two samples by chance; `None` if one is empty.
 #[must_use]
-pub fn chance(baseline: &[i64], candidate: &[i64]) -> Option<Chance> {
+pub fn rank_sum_test(baseline: &[i64], candidate: &[i64]) -> Option<RankSumTest> {
     if baseline.is_empty() || candidate.is_empty() {
         return None;
     }
@@ -38,7 +38,7 @@ pub fn chance(baseline: &[i64], candidate: &[i64]) -> Option<Chance> {
     } else {
         approximate_p_value(&ranks, chosen, candidate_sum)
     };
-    Some(Chance { p_value, least_p_value: (2.0 / ways(ranks.len(), chosen)).min(1.0) })
+    Some(RankSumTest { p_value, least_p_value: (2.0 / ways(ranks.len(), chosen)).min(1.0) })
 }
 
 /// Twice the rank of every value, and the sum for the candidate.
@@ -126,9 +126,9 @@ mod tests {
             (&[1, 1, 1], &[1, 1, 1], 1.0),
         ];
         for (baseline, candidate, expected) in cases {
-            let is = chance(baseline, candidate).unwrap().p_value;
+            let is = rank_sum_test(baseline, candidate).unwrap().p_value;
             assert!(is_close(is, expected, 1e-9), "{baseline:?} {candidate:?}: {is}");
-            let other_way = chance(candidate, baseline).unwrap().p_value;
+            let other_way = rank_sum_test(candidate, baseline).unwrap().p_value;
             assert!(is_close(other_way, expected, 1e-9), "{other_way}");
         }
     }
@@ -138,13 +138,13 @@ mod tests {
     fn approximates_many_runs() {
         let baseline: Vec<i64> = (1..26).map(|at| 10 * at).collect();
         let candidate: Vec<i64> = baseline.iter().map(|value| value + 85).collect();
-        let is = chance(&baseline, &candidate).unwrap().p_value;
+        let is = rank_sum_test(&baseline, &candidate).unwrap().p_value;
         assert!(is_close(is, 0.000_638_050_570_4, 1e-6), "{is}");
         let baseline: Vec<i64> = (0..30).map(|at| at / 2).collect();
         let candidate: Vec<i64> = (0..25).map(|at| 3 + at / 3).collect();
-        let is = chance(&baseline, &candidate).unwrap().p_value;
+        let is = rank_sum_test(&baseline, &candidate).unwrap().p_value;
         assert!(is_close(is, 0.792_700_945_088, 1e-6), "{is}");
-        assert_eq!(chance(&[5; 30], &[5; 30]).unwrap().p_value, 1.0, "all values tied");
+        assert_eq!(rank_sum_test(&[5; 30], &[5; 30]).unwrap().p_value, 1.0, "all values tied");
     }
 
     #[test]
@@ -152,12 +152,12 @@ mod tests {
         for (baseline, candidate, expected) in [(1, 1, 1.0), (2, 2, 1.0 / 3.0), (3, 3, 0.1), (5, 5, 2.0 / 252.0)] {
             let one: Vec<i64> = (0..baseline).collect();
             let other: Vec<i64> = (100..100 + candidate).collect();
-            let chance = chance(&one, &other).unwrap();
+            let chance = rank_sum_test(&one, &other).unwrap();
             assert!(is_close(chance.least_p_value, expected, 1e-12));
             assert!(is_close(chance.p_value, expected, 1e-12));
             assert!(chance.is_separated());
         }
-        assert!(!chance(&[1, 2, 3], &[2, 5, 6]).unwrap().is_separated());
-        assert_eq!(chance(&[], &[1]), None);
+        assert!(!rank_sum_test(&[1, 2, 3], &[2, 5, 6]).unwrap().is_separated());
+        assert_eq!(rank_sum_test(&[], &[1]), None);
     }
 }
