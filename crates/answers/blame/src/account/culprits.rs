@@ -161,7 +161,7 @@ fn min_culprit_ns(phase: &AccountedPhase, entry: &AccountEntry) -> i64 {
     }
 }
 
-/// Persons and unattributed time are not culprits.
+/// People and unattributed time are not culprits.
 const fn is_nameable(entry: &AccountEntry) -> bool {
     entry.kind.is_somebody() && !matches!(entry.kind, AccountSubjectKind::Person)
 }
@@ -244,8 +244,8 @@ fn disk_bound(phase: &AccountedPhase) -> Option<Culprit> {
     let mut read_by: Vec<FileReader> = Vec::new();
     for &(ns, entry) in &readers {
         let own = FileReader { kind: entry.kind, name: entry.name.clone(), pid: entry.pid, ns };
-        let its = if entry.read_by.is_empty() { vec![own] } else { entry.read_by.clone() };
-        for reader in its {
+        let readers_of_entry = if entry.read_by.is_empty() { vec![own] } else { entry.read_by.clone() };
+        for reader in readers_of_entry {
             let is_same = |known: &&mut FileReader| {
                 (known.kind, &known.name, known.pid) == (reader.kind, &reader.name, reader.pid)
             };

@@ -297,7 +297,7 @@ impl<'t> PathDivider<'t> {
         requests.any(|&(_, _, session)| {
             let threads = threads_of(walked, step).take(MAX_WAITERS);
             let mut sessions = threads.filter_map(|tid| resolver.session(tid, time_ns)).peekable();
-            session.is_none() || sessions.peek().is_none() || sessions.any(|its| Some(its) == session)
+            session.is_none() || sessions.peek().is_none() || sessions.any(|other| Some(other) == session)
         })
     }
 

@@ -44,7 +44,7 @@ impl EndThread {
     }
 }
 
-/// The thread or process authors by a record at a phase boundary.
+/// The thread or process named by a record at a phase boundary.
 struct RecordAuthor {
     tid: Option<u32>,
     pid: Option<u32>,
@@ -53,7 +53,7 @@ struct RecordAuthor {
 
 impl Waits<'_> {
     /// The thread that ended an interval at `time_ns`, i.e. logged the record there. Rules, best first: the creator of
-    /// a process that starts then; the thread or process authors by a milestone, an activity, a device or power request,
+    /// a process that starts then; the thread or process named by a milestone, an activity, a device or power request,
     /// a notification or a service change at that time; any thread running then; the last thread that ran before.
     #[must_use]
     pub fn end_at(&self, time_ns: i64) -> EndThread {
@@ -167,7 +167,7 @@ impl<'t> BoundaryRecords<'t> {
         rows.filter_map(|(_, row)| self.trace.processes.get(row))
     }
 
-    /// The threads and processes authors by records at `time_ns`, best evidence first.
+    /// The threads and processes named by records at `time_ns`, best evidence first.
     fn authors(&self, time_ns: i64) -> impl Iterator<Item = RecordAuthor> + '_ {
         self.at(time_ns).filter_map(move |(table, row)| self.author(table, row, time_ns))
     }
@@ -237,16 +237,17 @@ impl<'a, 't> RunningThreads<'a, 't> {
 
     /// The thread of a process that was running, otherwise the one that ran last.
     fn thread_of_process(&self, pid: u32, rule: Rule) -> Option<EndThread> {
-        let is_its = |tid: u32, time_ns: i64| self.identities.pid_of(tid, time_ns) == Some(pid);
-        let its: Vec<u32> = self.threads.iter().map(|&(_, tid)| tid).filter(|&tid| is_its(tid, self.time_ns)).collect();
-        if let Some(&tid) = its.first() {
-            let certainty = if its.len() == 1 { Certainty::Measured } else { Certainty::Inferred };
+        let is_of_process = |tid: u32, time_ns: i64| self.identities.pid_of(tid, time_ns) == Some(pid);
+        let running: Vec<u32> =
+            self.threads.iter().map(|&(_, tid)| tid).filter(|&tid| is_of_process(tid, self.time_ns)).collect();
+        if let Some(&tid) = running.first() {
+            let certainty = if running.len() == 1 { Certainty::Measured } else { Certainty::Inferred };
             return Some(EndThread::new(tid, rule, certainty));
         }
         let last = self
             .timelines
             .switches_back(self.time_ns, MAX_LOOK_BACK)
-            .find(|row| row.old_tid != 0 && is_its(row.old_tid, row.time_ns))?;
+            .find(|row| row.old_tid != 0 && is_of_process(row.old_tid, row.time_ns))?;
         Some(EndThread::new(last.old_tid, Rule::RanLastOfProcess { named_by: Box::new(rule) }, Certainty::Inferred))
     }
 

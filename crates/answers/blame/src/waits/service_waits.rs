@@ -50,8 +50,8 @@ impl Blocker {
     ) -> Option<(i64, u32)> {
         let ran = |tid: u32| {
             let last = timelines.last_before(tid, time_ns)?.row.time_ns;
-            let is_its = identities.pid_of(tid, last) == Some(pid) && last >= self.start_ns;
-            is_its.then_some((last, tid))
+            let is_of_process = identities.pid_of(tid, last) == Some(pid) && last >= self.start_ns;
+            is_of_process.then_some((last, tid))
         };
         identities.threads_of(pid).into_iter().filter_map(ran).max()
     }
@@ -109,7 +109,7 @@ pub(crate) struct Blockers {
 pub(crate) type CommandInterval = ((i64, i64), Option<u32>);
 
 impl Blockers {
-    /// On Linux: the units on the critical_units to the default target, and those that the shutdown waited for. On Windows: every
+    /// On Linux: the units on the path to the default target, and those that the shutdown waited for. On Windows: every
     /// service.
     pub(crate) fn new(trace: &Trace) -> Self {
         let mut stoppers = HashMap::new();

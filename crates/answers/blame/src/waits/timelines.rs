@@ -184,8 +184,8 @@ impl<'l> ThreadRows<'l> {
 }
 
 /// Number of rows before each chunk of a table.
-/// Rows beyond 2³² cannot be numbered: their chunks are skipped.
 ///
+/// Rows beyond 2³² cannot be numbered: their chunks are skipped.
 fn chunk_starts(lengths: impl Iterator<Item = usize>) -> Vec<u32> {
     let mut starts = Vec::new();
     let mut total = 0_u32;
@@ -368,10 +368,10 @@ impl<'t> Timelines<'t> {
     }
 
     /// The wake-up that ended the wait between switches `out` and `next`, if it ended.
+    ///
     /// With a coarse clock many records share one time: a wake-up logged before `out` ended an earlier wait, and one
     /// logged after `next` a later one. Between two processors the logging order at one time is unknown: a wake-up then
     /// counts if the thread cannot have waited for it at another time.
-    ///
     pub(crate) fn ready_of_wait(
         &self,
         tid: u32,
