@@ -424,7 +424,7 @@ impl Waits<'_> {
                 }
                 let Some(out) = out.take() else { continue };
                 let range = Interval::new(out.time_ns, switch.row.time_ns);
-                if reason::after_switch_out(out.old_state) == reason::SwitchedOut::Ended
+                if reason::after_switch_out(out.old_state) == reason::ThreadState::Ended
                     || range.length_ns() < question.min_ns
                 {
                     continue;

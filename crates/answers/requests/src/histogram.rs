@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// HistogramBuilder that are counted individually.
+/// Sizes that are counted individually.
 const EXACT_SIZES: [u64; 6] = [1, 2, 4, 8, 512, 4096];
 
 /// Requests of one exact size.

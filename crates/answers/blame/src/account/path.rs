@@ -13,7 +13,7 @@ use super::disks::Disks;
 use super::ledger::{Attribution, Ledger, Part, Subject, SubjectId};
 use super::processors::{Gaps, for_each_assignment, routine_times};
 use super::subject_resolver::{SubjectResolver, ThreadSubject, is_kernel};
-use crate::waits::{RawStep, Unknown, Waits, WalkResult, Work, threads_of};
+use crate::waits::{RawStep, UnknownCause, Waits, WalkResult, Work, threads_of};
 use onoff_evidence::Certainty;
 use onoff_evidence::account_model::{AccountSubjectKind, Did, NotKnown};
 use onoff_usage::person;
@@ -102,7 +102,7 @@ impl<'t> PathDivider<'t> {
         parts: &mut Vec<Part>,
     ) {
         let waits = context.waits;
-        if step.work == Work::Unknown(Unknown::Asleep) {
+        if step.work == Work::Unknown(UnknownCause::Asleep) {
             parts.push(Part {
                 start_ns,
                 end_ns,
@@ -437,29 +437,29 @@ fn innermost<'t>(
 }
 
 /// True if an ongoing request explains a wait whose end was not recorded.
-const fn is_explained_by_request(why: Unknown) -> bool {
+const fn is_explained_by_request(why: UnknownCause) -> bool {
     matches!(
         why,
-        Unknown::NoReady
-            | Unknown::Interrupt
-            | Unknown::NotSeen
-            | Unknown::BeforeRecording
-            | Unknown::Creator
-            | Unknown::NoServiceThread
+        UnknownCause::NoReadyEvent
+            | UnknownCause::Interrupt
+            | UnknownCause::NoEvents
+            | UnknownCause::BeforeRecording
+            | UnknownCause::UnknownCreator
+            | UnknownCause::NoServiceThread
     )
 }
 
-const fn unknown_reason(why: Unknown) -> NotKnown {
+const fn unknown_reason(why: UnknownCause) -> NotKnown {
     match why {
-        Unknown::NotOver => NotKnown::NotOver,
-        Unknown::NoReady | Unknown::NoServiceThread => NotKnown::NoReadyThread,
-        Unknown::Interrupt => NotKnown::InterruptNotRecorded,
-        Unknown::NotSeen | Unknown::Creator => NotKnown::ThreadNotSeen,
-        Unknown::Cycle | Unknown::Gone => NotKnown::Contradiction,
-        Unknown::TooLong => NotKnown::TooLong,
-        Unknown::BeforeRecording => NotKnown::BeforeRecording,
-        Unknown::NoSwitches => NotKnown::NoEnd,
-        Unknown::Asleep => NotKnown::NothingRecorded,
+        UnknownCause::Unfinished => NotKnown::NotOver,
+        UnknownCause::NoReadyEvent | UnknownCause::NoServiceThread => NotKnown::NoReadyThread,
+        UnknownCause::Interrupt => NotKnown::InterruptNotRecorded,
+        UnknownCause::NoEvents | UnknownCause::UnknownCreator => NotKnown::ThreadNotSeen,
+        UnknownCause::Cycle | UnknownCause::Exited => NotKnown::Contradiction,
+        UnknownCause::TooLong => NotKnown::TooLong,
+        UnknownCause::BeforeRecording => NotKnown::BeforeRecording,
+        UnknownCause::NoSwitches => NotKnown::NoEnd,
+        UnknownCause::Asleep => NotKnown::NothingRecorded,
     }
 }
 

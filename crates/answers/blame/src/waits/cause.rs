@@ -31,28 +31,28 @@ pub(super) enum Cause {
     Timer(StringId),
     /// Interrupt or DPC of a driver.
     Device(StringId),
-    Unknown(Unknown),
+    Unknown(UnknownCause),
 }
 
 /// Why the cause of a wait is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum Unknown {
+pub(crate) enum UnknownCause {
     /// The wait had not ended when the recording did.
-    NotOver,
+    Unfinished,
     /// No ready-thread event was recorded for the end of the wait.
-    NoReady,
+    NoReadyEvent,
     /// An interrupt ended the wait, and interrupt routines were not recorded.
     Interrupt,
     /// The thread has no earlier event.
-    NotSeen,
+    NoEvents,
     /// The chain returned to a thread that waits for it.
     Cycle,
     TooLong,
     BeforeRecording,
     /// The thread's creator is unknown.
-    Creator,
+    UnknownCreator,
     /// The thread had already ended, so what follows is not its work.
-    Gone,
+    Exited,
     /// No thread is known to have run at the end of the interval.
     NoSwitches,
     NoServiceThread,
@@ -125,7 +125,7 @@ impl<'t> Causes<'t> {
         let Some(ready) = ready else {
             return match self.disk_of(tid, out.time_ns, end_ns) {
                 Some(row) => (Cause::Disk(row), Certainty::Inferred),
-                None => (Cause::Unknown(Unknown::NoReady), Certainty::Missing),
+                None => (Cause::Unknown(UnknownCause::NoReadyEvent), Certainty::Missing),
             };
         };
         let routine = self.routine_at(ready.cpu, ready.time_ns);
@@ -151,7 +151,7 @@ impl<'t> Causes<'t> {
             Some(routine) => self.routine_cause(&routine, out.time_ns, ready.time_ns),
             // Timers expire inside the clock interrupt, for which no routine is recorded.
             None if !self.trace.interrupts.is_empty() => (Cause::Timer(StringId::EMPTY), Certainty::Inferred),
-            None => (Cause::Unknown(Unknown::Interrupt), Certainty::Missing),
+            None => (Cause::Unknown(UnknownCause::Interrupt), Certainty::Missing),
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hashbrown::HashMap;
 use onoff_trace::{StringId, Trace, Upid};
 
-use super::cause::Unknown;
+use super::cause::UnknownCause;
 use super::identities::Identities;
 use super::path::{
     CriticalPath, KindShare, OnPath, PathShare, PathStep, PathThread, ServiceWait, StepGroup, StepKind, SubjectKind,
@@ -40,18 +40,18 @@ impl Default for PathOptions {
     }
 }
 
-impl Unknown {
+impl UnknownCause {
     const fn phrase(self) -> &'static str {
         match self {
-            Self::NotOver => "the wait was still in progress when the recording ended",
-            Self::NoReady => "no ready-thread event was recorded for the end of the wait",
+            Self::Unfinished => "the wait was still in progress when the recording ended",
+            Self::NoReadyEvent => "no ready-thread event was recorded for the end of the wait",
             Self::Interrupt => "an unrecorded interrupt (timer or device) ended the wait",
-            Self::NotSeen => "the thread never ran in the recording",
+            Self::NoEvents => "the thread never ran in the recording",
             Self::Cycle => "the chain returns to a thread that waits for it: contradictory events",
             Self::TooLong => "too many steps in the chain",
             Self::BeforeRecording => "the wait began before the recording, and its end was not recorded",
-            Self::Creator => "the creator of the thread was not recorded",
-            Self::Gone => "the thread had already exited",
+            Self::UnknownCreator => "the creator of the thread was not recorded",
+            Self::Exited => "the thread had already exited",
             Self::NoSwitches => "no context switches were recorded for this time",
             Self::NoServiceThread => "no thread of the service was recorded",
             Self::Asleep => "the machine was asleep",
@@ -64,7 +64,7 @@ impl Unknown {
 enum ShareName {
     Process(Option<u32>, Option<Upid>),
     Text(StringId),
-    Unknown(Unknown),
+    Unknown(UnknownCause),
     Kernel,
 }
 

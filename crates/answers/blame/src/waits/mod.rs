@@ -52,7 +52,7 @@ pub use path::{
     Subject, SubjectKind, WaitedService,
 };
 
-pub(crate) use cause::Unknown;
+pub(crate) use cause::UnknownCause;
 pub(crate) use path::driver_name;
 pub(crate) use phases::unsettled_phases;
 pub use phases::{TransitionPhase, phases};

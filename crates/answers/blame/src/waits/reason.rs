@@ -11,7 +11,7 @@ const DEFERRED_READY: u8 = 7;
 
 /// State of a thread after it was switched out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SwitchedOut {
+pub(crate) enum ThreadState {
     /// Runnable, but without a processor.
     Ready,
     /// Terminated. A later event with this id belongs to another thread.
@@ -20,11 +20,11 @@ pub(crate) enum SwitchedOut {
 }
 
 /// Maps the recorded state of a thread that was switched out.
-pub(crate) const fn after_switch_out(state: u8) -> SwitchedOut {
+pub(crate) const fn after_switch_out(state: u8) -> ThreadState {
     match state {
-        READY | RUNNING | STANDBY | DEFERRED_READY => SwitchedOut::Ready,
-        TERMINATED => SwitchedOut::Ended,
-        _ => SwitchedOut::Waiting,
+        READY | RUNNING | STANDBY | DEFERRED_READY => ThreadState::Ready,
+        TERMINATED => ThreadState::Ended,
+        _ => ThreadState::Waiting,
     }
 }
 

@@ -5,7 +5,7 @@
 //! list and touches one chunk. If chunks are spilled to disk, so are their lists, and only the chunks of the times in
 //! question are read back.
 
-use super::reason::{self, SwitchedOut};
+use super::reason::{self, ThreadState};
 use hashbrown::HashMap;
 use onoff_trace::{Batches, ContextSwitch, ContextSwitches, ReadyThread, ReadyThreads, Shelf, Trace, Values};
 use onoff_usage::asleep::Asleep;
@@ -410,7 +410,7 @@ impl<'t> Timelines<'t> {
                 let after = self.switch(tid, next.place + 1);
                 after.is_none_or(|after| {
                     let waits = after.direction == SwitchDirection::Out
-                        && reason::after_switch_out(after.row.old_state) == SwitchedOut::Waiting;
+                        && reason::after_switch_out(after.row.old_state) == ThreadState::Waiting;
                     after.row.time_ns > next.row.time_ns || !waits
                 })
             };
@@ -437,7 +437,7 @@ impl<'t> Timelines<'t> {
             let left = switch.place.checked_sub(1).and_then(|place| self.switch(tid, place));
             match left {
                 None => true,
-                Some(left) if reason::after_switch_out(left.row.old_state) == SwitchedOut::Ready => false,
+                Some(left) if reason::after_switch_out(left.row.old_state) == ThreadState::Ready => false,
                 Some(left) if left.row.time_ns == time_ns => true,
                 // It may have been readied earlier and waited for a processor.
                 Some(left) => self

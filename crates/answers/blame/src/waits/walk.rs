@@ -13,9 +13,9 @@
 
 use onoff_trace::{ReadyThread, StringId};
 
-use super::cause::{Cause, Causes, Unknown};
+use super::cause::{Cause, Causes, UnknownCause};
 use super::identities::Identities;
-use super::reason::{self, SwitchedOut};
+use super::reason::{self, ThreadState};
 use super::service_waits::{Blocker, Blockers};
 use super::timelines::{SwitchDirection, ThreadSwitch, Timelines, was_logged_before};
 use onoff_evidence::Certainty;
@@ -50,7 +50,7 @@ pub(crate) enum Work {
     Device(StringId),
     /// The kernel ran, before the first recorded switch.
     Kernel,
-    Unknown(Unknown),
+    Unknown(UnknownCause),
 }
 
 /// One step of the walk. Later steps come first.
@@ -81,7 +81,7 @@ impl RawStep {
         Self {
             certainty: Certainty::Measured,
             reason: NO_REASON,
-            work: Work::Unknown(Unknown::Asleep),
+            work: Work::Unknown(UnknownCause::Asleep),
             readied: 0,
             stack_ns: NO_STACK,
             cpu: NO_PROCESSOR,
@@ -180,7 +180,7 @@ pub(super) struct Walk<'a, 't> {
     open: Vec<u32>,
     hops: u32,
     /// Time at which the thread resumed from the current wait.
-    back_ns: i64,
+    resumed_ns: i64,
     out: WalkResult,
 }
 
@@ -205,7 +205,7 @@ impl<'a, 't> Walk<'a, 't> {
             readied: 0,
             open: Vec::new(),
             hops: 0,
-            back_ns: NO_STACK,
+            resumed_ns: NO_STACK,
             out: WalkResult::default(),
         };
         while walk.time_ns > start_ns {
@@ -213,7 +213,7 @@ impl<'a, 't> Walk<'a, 't> {
                 walk.return_to_waiter();
             } else if walk.out.steps.len() >= MAX_STEPS {
                 walk.open.clear();
-                walk.unknown_until(start_ns, Unknown::TooLong);
+                walk.unknown_until(start_ns, UnknownCause::TooLong);
             } else {
                 walk.step();
             }
@@ -255,14 +255,14 @@ impl<'a, 't> Walk<'a, 't> {
                 self.push(last.row.time_ns, Work::Running, Certainty::Measured, &last);
             }
             Some(last) => match reason::after_switch_out(last.row.old_state) {
-                SwitchedOut::Ready => {
+                ThreadState::Ready => {
                     self.push(last.row.time_ns, Work::Ready, Certainty::Measured, &last);
                 }
-                SwitchedOut::Ended if self.is_gone(&last) => {
-                    self.push(last.row.time_ns, Work::Unknown(Unknown::Gone), Certainty::Missing, &last);
+                ThreadState::Ended if self.is_gone(&last) => {
+                    self.push(last.row.time_ns, Work::Unknown(UnknownCause::Exited), Certainty::Missing, &last);
                 }
-                SwitchedOut::Ended => self.first_wake(last.row.time_ns),
-                SwitchedOut::Waiting => self.wait(&last),
+                ThreadState::Ended => self.first_wake(last.row.time_ns),
+                ThreadState::Waiting => self.wait(&last),
             },
             None => self.before_first_switch(born),
         }
@@ -278,7 +278,7 @@ impl<'a, 't> Walk<'a, 't> {
     fn wait(&mut self, out: &ThreadSwitch) {
         let next = self.timelines.switch(self.tid, out.place + 1);
         let next_ns = next.map_or(i64::MAX, |next| next.row.time_ns);
-        self.back_ns = next.map_or(NO_STACK, |next| next.row.time_ns);
+        self.resumed_ns = next.map_or(NO_STACK, |next| next.row.time_ns);
         let ready = self.timelines.ready_of_wait(self.tid, out, next.as_ref());
         if let Some(ready) = ready
             && ready.time_ns < self.time_ns
@@ -294,7 +294,7 @@ impl<'a, 't> Walk<'a, 't> {
             return;
         }
         if ready.is_none() && next.is_none() {
-            let work = Work::Unknown(Unknown::NotOver);
+            let work = Work::Unknown(UnknownCause::Unfinished);
             self.push_or_follow_blocker(work, Certainty::Missing, out);
             return;
         }
@@ -393,7 +393,7 @@ impl<'a, 't> Walk<'a, 't> {
     /// Handles a thread without earlier switches: it existed before the recording, or is new.
     fn before_first_switch(&mut self, born: Option<i64>) {
         let Some(first) = self.timelines.switch(self.tid, 0) else {
-            self.unknown_until(self.floor(), Unknown::NotSeen);
+            self.unknown_until(self.floor(), UnknownCause::NoEvents);
             return;
         };
         if let Some(born) = born {
@@ -402,7 +402,7 @@ impl<'a, 't> Walk<'a, 't> {
             // It was already running when the recording started.
             self.push(i64::MIN, Work::Running, Certainty::Measured, &first);
         } else {
-            self.before_first_wake(first.row.time_ns, Unknown::BeforeRecording);
+            self.before_first_wake(first.row.time_ns, UnknownCause::BeforeRecording);
         }
     }
 
@@ -431,7 +431,7 @@ impl<'a, 't> Walk<'a, 't> {
     fn creation(&mut self, born_ns: i64) {
         let by = self.identities.creator_of(self.tid, self.time_ns);
         let Some(by) = by.filter(|&by| by != 0 && by != self.tid && self.identities.is_known(by)) else {
-            self.unknown_until(self.floor(), Unknown::Creator);
+            self.unknown_until(self.floor(), UnknownCause::UnknownCreator);
             return;
         };
         if born_ns < self.time_ns {
@@ -444,7 +444,7 @@ impl<'a, 't> Walk<'a, 't> {
     }
 
     /// Handles a thread that had been waiting since before the recording, until it was first readied.
-    fn before_first_wake(&mut self, first_ns: i64, why: Unknown) {
+    fn before_first_wake(&mut self, first_ns: i64, why: UnknownCause) {
         let ready = self.timelines.first_ready(self.tid, i64::MIN).filter(|ready| ready.time_ns <= first_ns);
         if let Some(ready) = ready {
             self.ready_since(&ready);
@@ -503,14 +503,14 @@ impl<'a, 't> Walk<'a, 't> {
         };
         if self.hops > MAX_HOPS || self.open.iter().any(waits) {
             // `by` cannot have run: it is itself waiting for the current thread.
-            self.unknown_until(self.floor(), Unknown::Cycle);
+            self.unknown_until(self.floor(), UnknownCause::Cycle);
             return;
         }
         self.readied = self.tid;
         self.tid = by;
     }
 
-    fn unknown_until(&mut self, time_ns: i64, why: Unknown) {
+    fn unknown_until(&mut self, time_ns: i64, why: UnknownCause) {
         self.record(time_ns, Work::Unknown(why), Certainty::Missing, NO_REASON);
     }
 
@@ -549,13 +549,13 @@ impl<'a, 't> Walk<'a, 't> {
         let mut start_ns = start_ns.max(floor);
         if start_ns >= self.time_ns {
             // Rows are out of order. Every step must go back in time, or the walk would not end.
-            work = Work::Unknown(Unknown::Cycle);
+            work = Work::Unknown(UnknownCause::Cycle);
             start_ns = floor.min(self.time_ns.saturating_sub(1));
         }
         let stack_ns = match work {
             Work::Running if self.readied != 0 => self.time_ns,
             Work::Running | Work::Ready | Work::Kernel => NO_STACK,
-            _ => self.back_ns,
+            _ => self.resumed_ns,
         };
         self.out.steps.push(RawStep {
             start_ns,
@@ -581,15 +581,15 @@ pub(super) const NO_REASON: u8 = u8::MAX;
 
 /// The result for an unknown end thread.
 pub(super) fn unknown(ends: (i64, i64)) -> WalkResult {
-    single(ends, 0, Unknown::NoSwitches)
+    single(ends, 0, UnknownCause::NoSwitches)
 }
 
 /// The result for a service without a known thread.
 pub(super) fn without_thread(ends: (i64, i64), waiting_tid: u32) -> WalkResult {
-    single(ends, waiting_tid, Unknown::NoServiceThread)
+    single(ends, waiting_tid, UnknownCause::NoServiceThread)
 }
 
-fn single((start_ns, end_ns): (i64, i64), tid: u32, why: Unknown) -> WalkResult {
+fn single((start_ns, end_ns): (i64, i64), tid: u32, why: UnknownCause) -> WalkResult {
     let step = RawStep {
         start_ns,
         end_ns,

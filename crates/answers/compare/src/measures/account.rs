@@ -6,7 +6,7 @@ use super::{MAX_SHARES, MIN_SHARE_NS};
 use crate::run::{Category, Measure, MeasureUnit, MeasuredSubject, Run};
 use onoff_blame::account::{AccountEntry, AccountMeasure, AccountSubjectKind, AccountedPhase, DidShare};
 
-/// Adds the time of each subject in the phases to `run`. Persons are skipped if their time is excluded from all
+/// Adds the time of each subject in the phases to `run`. People are skipped if their time is excluded from all
 /// durations.
 pub fn add_accounts<'a>(run: &mut Run, phases: impl IntoIterator<Item = &'a AccountedPhase>) {
     let prefix = run.transition.as_str();

@@ -36,7 +36,7 @@ pub struct PlanReport {
     pub pages: u64,
     /// Bytes in these pages.
     pub bytes: u64,
-    /// Number of files on other volumes than the one with most of its files.
+    /// Number of files on other volumes than the one with most of its pages.
     pub other_volume_files: u64,
     /// True if the program was modified after the plan was written; `None` if either time is unknown.
     pub is_older_than_program: Option<bool>,
