@@ -384,13 +384,13 @@ impl CacheCurve {
     /// Lower bound of the hits of a cache of `pages` pages, which may be the size for 99 %.
     pub(super) fn hits_within(&self, pages: u64) -> u64 {
         let share = if self.pages_for_99_percent == Some(pages) { 99 } else { 0 };
-        let at_least = (u128::from(self.max_hits()) * share).div_ceil(100) as u64;
+        let at_least = (u128::from(self.most_hits()) * share).div_ceil(100) as u64;
         self.hits(pages).max(at_least)
     }
 
     /// Hits of a cache that holds everything.
     #[must_use]
-    pub fn max_hits(&self) -> u64 {
+    pub fn most_hits(&self) -> u64 {
         self.points.last().map_or(0, |point| point.hits)
     }
 }
@@ -409,7 +409,7 @@ mod tests {
     fn computes_curve_of_loop() {
         // A loop over 10 pages always misses with fewer than 10 pages, and always hits from there on.
         let curve = page_curve((0..100).map(|access| access % 10), 100, 100);
-        assert_eq!((curve.accesses, curve.first_touches, curve.max_hits()), (100, 10, 90));
+        assert_eq!((curve.accesses, curve.first_touches, curve.most_hits()), (100, 10, 90));
         assert_eq!((curve.pages_for_50_percent, curve.pages_for_99_percent), (Some(10), Some(10)));
         assert_eq!((curve.hits(8), curve.hits(10), curve.hits(100)), (0, 90, 90));
         assert_eq!(page_curve([], 0, 5), CacheCurve::default());

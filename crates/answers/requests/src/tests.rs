@@ -82,7 +82,7 @@ fn reproduces_table_of_paper() {
     assert_eq!(view.histogram.exact[2].requests, 25_000);
     // A cache of one page suffices for sequential reads.
     assert_eq!(view.cache.pages_for_99_percent, Some(1));
-    assert_eq!(view.cache.accesses - view.cache.max_hits(), 101);
+    assert_eq!(view.cache.accesses - view.cache.most_hits(), 101);
     let finding = &report.findings[0];
     assert_eq!((finding.code, finding.of_requests), (FindingCode::Amplification, 49_395));
     let small = report.findings.iter().find(|finding| finding.code == FindingCode::SmallRequests).unwrap();
@@ -199,7 +199,7 @@ proptest! {
                 prop_assert_eq!(point.hits, naive_lru_hits(accesses, (point.pages / group) as usize));
             }
             let most = naive_lru_hits(accesses, usize::MAX);
-            prop_assert_eq!(curve.max_hits(), most);
+            prop_assert_eq!(curve.most_hits(), most);
             let smallest = [curve.pages_for_50_percent, curve.pages_for_90_percent, curve.pages_for_99_percent];
             for (percent, smallest) in [50, 90, 99].into_iter().zip(smallest) {
                 let Some(pages) = smallest else {
