@@ -1,4 +1,4 @@
-//! Why a transition took as long as it did: what each thread waited for, the critical path, and who accounts for it.
+//! Why a transition took as long as it did: wait chains, the critical path, and the time attributed to each subject.
 
 #![forbid(unsafe_code)]
 

@@ -1,12 +1,12 @@
-//! Why something took as long as it did: the answer of `onoff why`.
+//! Explains why something took long: the result of `onoff why`.
 
 use onoff_trace::{Losses, Pattern, TableName, Tables, Trace};
 use serde::Serialize;
 use thiserror::Error;
 
 use crate::account::{Accountant, PhaseAccount, has_no_path};
-use crate::waits::service_waits::{self, Holds, Segment, Starts};
-use crate::waits::timelines::Turn;
+use crate::waits::service_waits::{self, Blockers, Segment, ServiceStarts};
+use crate::waits::timelines::SwitchDirection;
 use crate::waits::{
     CriticalPath, EndThread, PathOptions, PathThread, TABLES, TransitionPhase, Waits, driver_name, phases, reason,
     unsettled_phases,
@@ -17,150 +17,149 @@ use onoff_evidence::rule::Rule;
 use onoff_evidence::transition_kind::TransitionKind;
 use onoff_usage::units::{Unit, units};
 
-/// The tables that the question is answered from.
+/// The tables that [`why`] reads.
 pub const WHY_TABLES: Tables = TABLES.with(TableName::Stacks).with(TableName::Methods);
 
-/// Services whose wait before their start is told, at most.
+/// Maximum number of services whose wait before the start is explained.
 const MAX_WAITS_BEFORE: usize = 1024;
 
-/// What is asked about.
+/// What to explain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum About {
-    /// The long waits of a process's threads: its image name or id.
+    /// The long waits of the threads of a process: its image name or id.
     Process(Pattern),
     /// The long waits of a thread.
     Thread(u32),
     /// The start or stop of a service.
     Service(Pattern),
-    /// The requests to a device: its instance, description, friendly name or driver.
+    /// The requests to a device, matched by instance, description, friendly name or driver.
     Device(Pattern),
-    /// Phases of transitions: of this name, of this kind.
+    /// Phases of transitions, by name and transition kind.
     Phase(Option<Pattern>, Option<TransitionKind>),
     /// The longest phase of the transitions of this kind.
     LongestPhase(Option<TransitionKind>),
 }
 
-/// A question.
+/// The input of [`why`].
 #[derive(Clone, Debug)]
 pub struct WhyQuestion {
-    /// What is asked about.
     pub about: About,
-    /// Only what was under way then, ns.
+    /// Only intervals that contain this time, ns.
     pub at_ns: Option<i64>,
-    /// Only what was under way within, such as in a phase.
+    /// Only intervals that overlap this one, e.g. a phase.
     pub within: Option<Interval>,
-    /// Shorter stretches are left out, ns.
+    /// Minimum duration, ns.
     pub min_ns: i64,
-    /// At most so many stretches, the longest; `None` for all.
+    /// Maximum number of intervals, longest first; `None` for all. Does not apply to phases.
     pub top: Option<usize>,
-    /// Whether waits for work count: threads that nobody asked for anything.
+    /// Include waits for work items, in which threads are idle.
     pub waits_for_work: bool,
-    /// Which steps to list.
     pub path: PathOptions,
 }
 
-/// What a stretch of time is.
+/// Kind of an explained interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StretchKind {
-    /// A wait of a thread, from its leaving the processor to its coming back.
+    /// A wait of a thread, from switch-out to switch-in.
     Wait,
-    /// A service's start or stop.
+    /// The start or stop of a service.
     Service,
-    /// A request to a device or the work of a driver.
+    /// A device request or the work of a driver.
     Device,
     /// A phase of a transition.
     Phase,
 }
 
-/// A stretch of time and why it took so long.
+/// An interval and why it took so long.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WhyStretch {
-    /// What it is.
+    /// Kind of the interval.
     pub kind: StretchKind,
-    /// Service, device or phase; empty for waits.
+    /// Name of the service, device or phase; empty for waits.
     pub name: String,
-    /// What was going on: `start`, `stop`, `wait` (of a service for others before its own start), a kind of request, a transition, or the wait reason that the system gave.
+    /// `start`, `stop`, `wait` (of a service for others before its own start), a kind of request, a transition, or the
+    /// recorded wait reason.
     pub action: String,
-    /// Thread that waited; `None` for other stretches.
+    /// The waiting thread; `None` if the interval is not a wait.
     pub thread: Option<PathThread>,
-    /// Begin, ns.
+    /// Start, ns.
     pub start_ns: i64,
     /// End, ns.
     pub end_ns: i64,
-    /// Length, ns.
+    /// Duration, ns.
     pub duration_ns: i64,
-    /// Whose the time was: the parts sum to it.
+    /// The duration divided by subject; the parts sum to it.
     pub account: PhaseAccount,
-    /// The chain.
+    /// The critical path.
     pub path: CriticalPath,
 }
 
-/// The answer of `onoff why`.
+/// The result of `onoff why`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WhyReport {
-    /// The stretches, phases in order of time, others longest first.
+    /// The explained intervals: phases in order of time, others longest first.
     pub stretches: Vec<WhyStretch>,
-    /// How many were long enough, with those that are left out.
+    /// Number of matching intervals, including omitted ones.
     pub found: u64,
-    /// Waits for work that are left out: threads that nobody asked for anything.
+    /// Number of omitted waits for work items, in which threads were idle.
     pub waits_for_work: u64,
-    /// Their time, ns.
+    /// Total time of these waits, ns.
     pub waits_for_work_ns: i64,
-    /// Records that are lacking and would say more.
+    /// Records that were not recorded and would explain more.
     pub missing: Vec<MissingRecords>,
-    /// What is not explained because no context switch was recorded in its time.
+    /// Intervals without an explanation because no context switch was recorded in them.
     pub without_switches: Vec<WithoutSwitches>,
-    /// Symbol servers that could not be reached, then PDB files that were looked for and not used, each with the reason.
+    /// Unreachable symbol servers, then PDB files that were looked for and not used, each with the reason.
     pub symbols_missing: Vec<String>,
-    /// What was lost.
+    /// Events lost by the recorder.
     pub losses: Losses,
 }
 
-/// A phase, a service's start or stop, or a wait in whose time no context switch was recorded: no chain is known there.
+/// A phase, a service's start or stop, or a wait in which no context switch was recorded, so no chain is known.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WithoutSwitches {
-    /// Which kind it is.
+    /// Kind of the interval.
     pub kind: StretchKind,
-    /// Name of the phase, the service or the waiting process.
+    /// Name of the phase, service or waiting process.
     pub name: String,
-    /// What the service did; empty for others.
+    /// `start` or `stop` of a service; empty for others.
     pub action: String,
 }
 
-/// Why there is no answer.
+/// Why nothing can be explained.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NoWhy {
-    /// Nothing by that name.
-    #[error("the recording holds no {0}")]
+    /// Nothing with that name or id was recorded.
+    #[error("{0}")]
     Nobody(String),
-    /// Nothing long enough, or nothing at that time.
+    /// Nothing matches the minimum duration or the time.
     #[error("{0}")]
     NothingLong(String),
 }
 
-/// A stretch to explain.
-struct Stretch {
+/// An interval to explain.
+struct Candidate {
     kind: StretchKind,
     name: String,
     action: String,
     waiting_tid: Option<u32>,
     range: Interval,
     end: EndThread,
-    /// The phase, where it is one.
+    /// The phase, if the interval is one.
     phase: Option<TransitionPhase>,
-    /// The services that were waited for, one after the other.
-    chain: Option<(Holds, Vec<Segment>)>,
+    /// The services that were waited for in turn.
+    chain: Option<(Blockers, Vec<Segment>)>,
 }
 
-/// Answers `question`.
+/// Explains what `question` is about.
 ///
 /// # Errors
-/// The recording holds nothing of what was asked about.
+/// Nothing in the recording matches `question`.
 pub fn why(trace: &Trace, question: &WhyQuestion) -> Result<WhyReport, NoWhy> {
     let waits = Waits::of(trace);
     let mut report = WhyReport { missing: waits.missing(), losses: trace.losses.clone(), ..WhyReport::default() };
@@ -168,97 +167,100 @@ pub fn why(trace: &Trace, question: &WhyQuestion) -> Result<WhyReport, NoWhy> {
         About::Process(pattern) => {
             let tids = waits.threads_of_processes(pattern);
             if tids.is_empty() {
-                return Err(nobody("thread of such a process"));
+                return Err(not_found("no such process in this recording"));
             }
             waits.waits_of(&tids, question, &mut report)
         }
         About::Thread(tid) => {
             if !waits.identities.is_known(*tid) && waits.timelines.switches_before(*tid, i64::MAX) == 0 {
-                return Err(nobody("such thread"));
+                return Err(not_found("no such thread in this recording"));
             }
             waits.waits_of(&[*tid], question, &mut report)
         }
-        About::Service(pattern) => named(services(trace, pattern, &waits), "such service")?,
-        About::Device(pattern) => named(devices(trace, pattern, &waits), "request to such a device")?,
+        About::Service(pattern) => non_empty(services(trace, pattern, &waits), "no such service in this recording")?,
+        About::Device(pattern) => {
+            non_empty(devices(trace, pattern, &waits), "no request to such a device in this recording")?
+        }
         About::Phase(pattern, kind) => {
-            named(phase_stretches(trace, pattern.as_ref(), *kind, &waits), &no_such_phase(trace))?
+            non_empty(phase_candidates(trace, pattern.as_ref(), *kind, &waits), &no_such_phase(trace))?
         }
         About::LongestPhase(kind) => {
-            let mut phases = phase_stretches(trace, None, *kind, &waits);
-            // Nobody made a sleep long, nor the idle time that ends a boot.
-            phases.retain(|stretch| !has_no_path(&stretch.name));
-            named(phases, &no_such_phase(trace))?
+            let mut phases = phase_candidates(trace, None, *kind, &waits);
+            // A sleep, or the idle time at the end of a boot, is nobody's fault.
+            phases.retain(|candidate| !has_no_path(&candidate.name));
+            non_empty(phases, &no_such_phase(trace))?
         }
     };
     if matches!(question.about, About::Phase(None, _) | About::LongestPhase(_) | About::Service(_)) {
-        leave_out_unrecorded(trace, &waits, &mut found, &mut report);
+        omit_unrecorded(trace, &waits, &mut found, &mut report);
     }
     if let About::LongestPhase(_) = question.about {
-        found = found.into_iter().max_by_key(|stretch| stretch.range.length_ns()).into_iter().collect();
+        found = found.into_iter().max_by_key(|candidate| candidate.range.length_ns()).into_iter().collect();
     }
-    found.retain(|stretch| {
-        let at_that_time = question.at_ns.is_none_or(|at| stretch.range.contains(at) || stretch.range.end_ns == at);
-        let within = question.within.is_none_or(|range| stretch.range.overlap_ns(range.start_ns, range.end_ns) > 0);
-        at_that_time && within && stretch.range.length_ns() >= question.min_ns
+    found.retain(|candidate| {
+        let at_that_time = question.at_ns.is_none_or(|at| candidate.range.contains(at) || candidate.range.end_ns == at);
+        let within = question.within.is_none_or(|range| candidate.range.overlap_ns(range.start_ns, range.end_ns) > 0);
+        at_that_time && within && candidate.range.length_ns() >= question.min_ns
     });
     if found.is_empty() {
-        return Err(NoWhy::NothingLong(nothing_long(question, &report)));
+        return Err(NoWhy::NothingLong(no_match_message(question, &report)));
     }
     report.found = found.len() as u64;
     let are_phases = matches!(question.about, About::Phase(..) | About::LongestPhase(_));
     if !are_phases {
-        found.sort_by_key(|stretch| std::cmp::Reverse(stretch.range.length_ns()));
+        found.sort_by_key(|candidate| std::cmp::Reverse(candidate.range.length_ns()));
     }
     if let Some(top) = question.top.filter(|_| !are_phases) {
         found.truncate(top);
     }
     let mut accountant = Accountant::of(&waits);
     report.stretches =
-        found.into_iter().map(|stretch| waits.explain(stretch, question.path, &mut accountant)).collect();
-    waits.add_stacks(report.stretches.iter_mut().map(|stretch| &mut stretch.path).collect());
+        found.into_iter().map(|candidate| waits.explain(candidate, question.path, &mut accountant)).collect();
+    waits.add_stacks(report.stretches.iter_mut().map(|interval| &mut interval.path).collect());
     Ok(report)
 }
 
-/// Phases and services outside of the recorded switches have no chain: a trace of a shutdown says nothing of the boot before. They are
-/// named, and left out unless nothing else is there.
-fn leave_out_unrecorded(trace: &Trace, waits: &Waits<'_>, found: &mut Vec<Stretch>, report: &mut WhyReport) {
+/// Moves phases and services outside the recorded switches to `without_switches`: they have no chain (a trace of a
+/// shutdown does not cover the boot before). They stay if nothing else was found.
+fn omit_unrecorded(trace: &Trace, waits: &Waits<'_>, found: &mut Vec<Candidate>, report: &mut WhyReport) {
     let first_ns = waits.timelines.first_switch_ns();
     let last = waits.timelines.switches_back(trace.duration_ns, 1).next();
     let last_ns = last.map_or(i64::MIN, |row| row.time_ns);
-    let has_switches = |stretch: &Stretch| stretch.range.end_ns > first_ns && stretch.range.start_ns < last_ns;
+    let has_switches = |candidate: &Candidate| candidate.range.end_ns > first_ns && candidate.range.start_ns < last_ns;
     if !found.iter().any(has_switches) {
         return;
     }
-    // What was before the kernel's clock belongs to a boot that was recorded.
-    let is_before_kernel = |stretch: &Stretch| stretch.phase.is_some() && stretch.range.end_ns <= 0;
-    let boot_is_recorded = found.iter().any(|stretch| {
-        stretch.phase.as_ref().is_some_and(|phase| phase.transition == TransitionKind::Boot) && has_switches(stretch)
+    // Phases before the kernel clock belong to a recorded boot.
+    let is_before_kernel = |candidate: &Candidate| candidate.phase.is_some() && candidate.range.end_ns <= 0;
+    let boot_is_recorded = found.iter().any(|candidate| {
+        candidate.phase.as_ref().is_some_and(|phase| phase.transition == TransitionKind::Boot)
+            && has_switches(candidate)
     });
     if !boot_is_recorded {
-        found.retain(|stretch| !is_before_kernel(stretch));
+        found.retain(|candidate| !is_before_kernel(candidate));
     }
-    let is_recorded = |stretch: &Stretch| is_before_kernel(stretch) || has_switches(stretch);
+    let is_recorded = |candidate: &Candidate| is_before_kernel(candidate) || has_switches(candidate);
     report.without_switches = found
         .iter()
-        .filter(|stretch| !is_recorded(stretch))
-        .map(|stretch| WithoutSwitches {
-            kind: stretch.kind,
-            name: stretch.name.clone(),
-            action: stretch.action.clone(),
+        .filter(|candidate| !is_recorded(candidate))
+        .map(|candidate| WithoutSwitches {
+            kind: candidate.kind,
+            name: candidate.name.clone(),
+            action: candidate.action.clone(),
         })
         .collect();
     found.retain(is_recorded);
 }
 
-fn nobody(what: &str) -> NoWhy {
+fn not_found(what: &str) -> NoWhy {
     NoWhy::Nobody(what.to_owned())
 }
 
-fn named(found: Vec<Stretch>, what: &str) -> Result<Vec<Stretch>, NoWhy> {
-    if found.is_empty() { Err(nobody(what)) } else { Ok(found) }
+fn non_empty(found: Vec<Candidate>, what: &str) -> Result<Vec<Candidate>, NoWhy> {
+    if found.is_empty() { Err(not_found(what)) } else { Ok(found) }
 }
 
-fn nothing_long(question: &WhyQuestion, report: &WhyReport) -> String {
+fn no_match_message(question: &WhyQuestion, report: &WhyReport) -> String {
     let when = match (question.at_ns, question.within) {
         (Some(_), _) => " at that time",
         (None, Some(_)) => " in that phase",
@@ -268,13 +270,14 @@ fn nothing_long(question: &WhyQuestion, report: &WhyReport) -> String {
         About::Process(_) | About::Thread(_) => "no wait",
         _ => "nothing",
     };
-    let hint = if report.waits_for_work > 0 { "; waits for work are left out, --idle counts them" } else { "" };
+    let hint =
+        if report.waits_for_work > 0 { "; waits for work items are excluded, use --idle to include them" } else { "" };
     format!("{what}{when} took {} ms or longer{hint}", question.min_ns / 1_000_000)
 }
 
-fn services(trace: &Trace, pattern: &Pattern, waits: &Waits<'_>) -> Vec<Stretch> {
+fn services(trace: &Trace, pattern: &Pattern, waits: &Waits<'_>) -> Vec<Candidate> {
     let services = units(trace);
-    let starts = Starts::of(&services);
+    let starts = ServiceStarts::new(&services);
     let waited = services
         .iter()
         .enumerate()
@@ -287,14 +290,14 @@ fn services(trace: &Trace, pattern: &Pattern, waits: &Waits<'_>) -> Vec<Stretch>
         .filter(|row| pattern.matches(trace.text(row.service)))
         .map(|row| {
             let end_ns = row.end_ns.unwrap_or(trace.duration_ns);
-            Stretch {
+            Candidate {
                 kind: StretchKind::Service,
                 name: trace.text(row.service).to_owned(),
                 action: row.kind.as_str().to_owned(),
                 waiting_tid: None,
                 range: Interval::new(row.start_ns, end_ns),
                 end: waits.end_of_service(
-                    row.container_pid.or_else(|| waits.holds.stopper(row.service, row.start_ns)),
+                    row.container_pid.or_else(|| waits.blockers.stopper(row.service, row.start_ns)),
                     trace.text(row.service),
                     end_ns,
                 ),
@@ -306,10 +309,10 @@ fn services(trace: &Trace, pattern: &Pattern, waits: &Waits<'_>) -> Vec<Stretch>
         .collect()
 }
 
-fn devices(trace: &Trace, pattern: &Pattern, waits: &Waits<'_>) -> Vec<Stretch> {
-    let stretch = |kind: &str, ends: (i64, Option<i64>), name: &str, tid: Option<u32>| {
+fn devices(trace: &Trace, pattern: &Pattern, waits: &Waits<'_>) -> Vec<Candidate> {
+    let candidate = |kind: &str, ends: (i64, Option<i64>), name: &str, tid: Option<u32>| {
         let end_ns = ends.1.unwrap_or(trace.duration_ns);
-        Stretch {
+        Candidate {
             kind: StretchKind::Device,
             name: name.to_owned(),
             action: kind.to_owned(),
@@ -339,7 +342,7 @@ fn devices(trace: &Trace, pattern: &Pattern, waits: &Waits<'_>) -> Vec<Stretch> 
         .filter(|row| matches([row.device, row.driver, row.description, row.friendly_name]))
         .map(|row| {
             let ends = (row.start_ns, row.end_ns);
-            stretch(row.kind.as_str(), ends, name(row.device, row.driver), row.tid)
+            candidate(row.kind.as_str(), ends, name(row.device, row.driver), row.tid)
         });
     let requests = trace
         .power_requests
@@ -348,37 +351,37 @@ fn devices(trace: &Trace, pattern: &Pattern, waits: &Waits<'_>) -> Vec<Stretch> 
         .filter(|row| matches([row.device, row.driver, row.description, row.friendly_name]))
         .map(|row| {
             let ends = (row.start_ns, row.end_ns);
-            stretch(row.kind.as_str(), ends, name(row.device, row.driver), row.tid)
+            candidate(row.kind.as_str(), ends, name(row.device, row.driver), row.tid)
         });
     operations.chain(requests).collect()
 }
 
-/// What the recording does not hold, with what it does hold.
+/// Error message that lists the recorded phases.
 fn no_such_phase(trace: &Trace) -> String {
     let all = phases(trace, None).into_iter().chain(unsettled_phases(trace, None));
     let mut names: Vec<String> = all.map(|it| it.name).collect();
     names.dedup();
     match names.as_slice() {
-        [] => "phase whose begin and end are known".to_owned(),
-        names => format!("such phase; its phases are {}", names.join(", ")),
+        [] => "no phase with a known start and end in this recording".to_owned(),
+        names => format!("no such phase; the recorded phases are {}", names.join(", ")),
     }
 }
 
-fn phase_stretches(
+fn phase_candidates(
     trace: &Trace,
     pattern: Option<&Pattern>,
     kind: Option<TransitionKind>,
     waits: &Waits<'_>,
-) -> Vec<Stretch> {
+) -> Vec<Candidate> {
     phases(trace, kind)
         .into_iter()
         .chain(unsettled_phases(trace, kind))
         .filter(|phase| {
-            // As JSON has it, and as text shows it.
+            // The name in JSON, and as shown in text.
             let shown = phase.name.replace('_', " ");
             pattern.is_none_or(|pattern| pattern.matches(&phase.name) || pattern.matches(&shown))
         })
-        .map(|phase| Stretch {
+        .map(|phase| Candidate {
             kind: StretchKind::Phase,
             name: phase.name.clone(),
             action: phase.transition.as_str().to_owned(),
@@ -409,33 +412,35 @@ impl Waits<'_> {
     }
 
     /// The waits of `tids` that are long enough.
-    fn waits_of(&self, tids: &[u32], question: &WhyQuestion, report: &mut WhyReport) -> Vec<Stretch> {
+    fn waits_of(&self, tids: &[u32], question: &WhyQuestion, report: &mut WhyReport) -> Vec<Candidate> {
         let mut found = Vec::new();
         for &tid in tids {
             let mut out = None;
             for place in 0.. {
                 let Some(switch) = self.timelines.switch(tid, place) else { break };
-                if switch.turn == Turn::Out {
+                if switch.direction == SwitchDirection::Out {
                     out = Some(switch.row);
                     continue;
                 }
                 let Some(out) = out.take() else { continue };
                 let range = Interval::new(out.time_ns, switch.row.time_ns);
-                if reason::off(out.old_state) == reason::Off::Ended || range.length_ns() < question.min_ns {
+                if reason::after_switch_out(out.old_state) == reason::ThreadState::Ended
+                    || range.length_ns() < question.min_ns
+                {
                     continue;
                 }
-                if reason::is_for_work(out.old_wait_reason) && !question.waits_for_work {
+                if reason::is_work_item_wait(out.old_wait_reason) && !question.waits_for_work {
                     report.waits_for_work += 1;
                     report.waits_for_work_ns = report.waits_for_work_ns.saturating_add(range.length_ns());
                     continue;
                 }
-                if !self.is_asked_about(question, tid, range) {
+                if !self.is_in_process(question, tid, range) {
                     continue;
                 }
-                found.push(Stretch {
+                found.push(Candidate {
                     kind: StretchKind::Wait,
                     name: String::new(),
-                    action: reason::of_switch(self.trace.system.kind, &out).to_owned(),
+                    action: reason::recorded_reason(self.trace.system.kind, &out).to_owned(),
                     waiting_tid: Some(tid),
                     range,
                     end: EndThread::known(tid),
@@ -447,8 +452,8 @@ impl Waits<'_> {
         found
     }
 
-    /// Whether the thread with id `tid` then belonged to the process asked about: ids are reused.
-    fn is_asked_about(&self, question: &WhyQuestion, tid: u32, range: Interval) -> bool {
+    /// True if the thread with id `tid` belonged to the requested process at the time: ids are reused.
+    fn is_in_process(&self, question: &WhyQuestion, tid: u32, range: Interval) -> bool {
         let About::Process(pattern) = &question.about else { return true };
         self.identities.pid_of(tid, range.end_ns).is_some_and(|pid| {
             let image = self.identities.image(pid, range.end_ns);
@@ -456,14 +461,14 @@ impl Waits<'_> {
         })
     }
 
-    /// What service `at` of `services` waited for before it was asked to start.
-    fn wait_before(&self, services: &[Unit], starts: &Starts<'_>, at: usize) -> Option<Stretch> {
+    /// The wait of service `at` of `services` before it was asked to start.
+    fn wait_before(&self, services: &[Unit], starts: &ServiceStarts<'_>, at: usize) -> Option<Candidate> {
         let service = services.get(at)?;
-        let (holds, segments, certainty) = Holds::before(self.trace, services, starts, at);
+        let (blockers, segments, certainty) = Blockers::before(self.trace, services, starts, at);
         let range = Interval::new(segments.last()?.start_ns, segments.first()?.end_ns);
         let manager = service_waits::manager(self.trace, &self.identities, range.end_ns)
             .map(|pid| self.end_of_service(Some(pid), &service.name, range.end_ns));
-        Some(Stretch {
+        Some(Candidate {
             kind: StretchKind::Service,
             name: service.name.clone(),
             action: "wait".to_owned(),
@@ -471,38 +476,39 @@ impl Waits<'_> {
             range,
             end: EndThread { tid: manager.and_then(|end| end.tid), rule: Rule::ServiceManagerStartsIt, certainty },
             phase: None,
-            chain: Some((holds, segments)),
+            chain: Some((blockers, segments)),
         })
     }
 
-    fn explain(&self, stretch: Stretch, options: PathOptions, accountant: &mut Accountant<'_, '_>) -> WhyStretch {
-        let (walked, ends, holds) = match &stretch.chain {
-            Some((holds, segments)) => {
-                let (walked, ends) = self.walk_through(holds, segments, &stretch.end);
-                (walked, ends, holds)
+    fn explain(&self, candidate: Candidate, options: PathOptions, accountant: &mut Accountant<'_, '_>) -> WhyStretch {
+        let (walked, ends, blockers) = match &candidate.chain {
+            Some((blockers, segments)) => {
+                let (walked, ends) = self.walk_through(blockers, segments, &candidate.end);
+                (walked, ends, blockers)
             }
             None => {
-                let by_units = stretch.phase.as_ref().and_then(|phase| self.walked_by_units(phase));
+                let by_units = candidate.phase.as_ref().and_then(|phase| self.walk_units(phase));
                 let (walked, ends) = by_units.unwrap_or_else(|| {
-                    let ends = self.recorded(stretch.range);
-                    (self.walked(ends, &stretch.end), ends)
+                    let ends = self.clip(candidate.range);
+                    (self.walk_back(ends, &candidate.end), ends)
                 });
-                (walked, ends, &self.holds)
+                (walked, ends, &self.blockers)
             }
         };
-        let path = self.describe(&walked, holds, ends, &stretch.end, options);
-        let account = match &stretch.phase {
+        let path = self.describe(&walked, blockers, ends, &candidate.end, options);
+        let account = match &candidate.phase {
             Some(phase) => accountant.phase_of_walk(phase, &walked),
-            None => accountant.of_walk(&walked, ends, &|step| holds.get(step.hold).map(|hold| hold.service)),
+            None => accountant
+                .walk_account(&walked, ends, &|step| blockers.get(step.blocker).map(|blocker| blocker.service)),
         };
         // What was before the kernel's clock has an account and no path.
-        let is_before_kernel = stretch.phase.is_some() && stretch.range.end_ns <= 0;
-        let range = if is_before_kernel { stretch.range } else { Interval::new(path.start_ns, path.end_ns) };
+        let is_before_kernel = candidate.phase.is_some() && candidate.range.end_ns <= 0;
+        let range = if is_before_kernel { candidate.range } else { Interval::new(path.start_ns, path.end_ns) };
         WhyStretch {
-            kind: stretch.kind,
-            name: stretch.name,
-            action: stretch.action,
-            thread: stretch.waiting_tid.map(|_| path.end_thread.clone()),
+            kind: candidate.kind,
+            name: candidate.name,
+            action: candidate.action,
+            thread: candidate.waiting_tid.map(|_| path.end_thread.clone()),
             start_ns: range.start_ns,
             end_ns: range.end_ns,
             duration_ns: range.length_ns(),

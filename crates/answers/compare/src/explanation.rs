@@ -1,5 +1,5 @@
-//! What explains a difference: of each phase that differs, whose time in it differs the same way, and how much of it that
-//! leaves open.
+//! Explains differences: for each phase that differs, the subjects whose time differs in the same direction, and the
+//! unexplained rest.
 
 use hashbrown::HashMap;
 
@@ -11,16 +11,17 @@ use super::run::Category;
 use super::run::RunSubject;
 use onoff_blame::account::AccountSubjectKind;
 
-/// Smaller differences of a phase are not explained, ns: 10 ms.
+/// Minimum phase difference that is explained, ns: 10 ms.
 const MIN_EXPLAINED_NS: u64 = 10_000_000;
-/// A subject whose difference is a smaller part of the phase's is not named: 2 %.
-const MIN_SHARE: u64 = 50;
-/// Subjects named of a phase, at most.
+/// Subjects that account for less than 1/50 (2 %) of the phase difference are not listed.
+const MIN_SHARE_DIVISOR: u64 = 50;
+/// Maximum number of subjects listed per phase and direction.
 const MAX_PARTS: usize = 5;
-/// A subject that has less than this part of its time left is no longer there: 5 %.
-const LEFT_OVER: i64 = 20;
+/// A subject with at most 1/20 (5 %) of its former time counts as gone.
+const GONE_DIVISOR: i64 = 20;
 
-/// Explains how a configuration differs from the baseline, the largest phase first: `at` is its place among the changes.
+/// Explains how a configuration differs from the baseline, largest phase difference first. `at` is its index among the
+/// changes.
 pub(super) fn explain(
     measures: &[ComparedMeasure],
     transition: RunSubject,
@@ -34,14 +35,14 @@ pub(super) fn explain(
         .iter()
         .filter(|measure| measure.category == Category::Phase)
         .filter_map(|phase| {
-            let difference = differing(phase, phase.changes.get(at)?)?;
+            let difference = significant_difference(phase, phase.changes.get(at)?)?;
             (difference.unsigned_abs() >= MIN_EXPLAINED_NS).then(|| {
                 let context = Context { measures, by_key: &by_key, transition, at };
-                context.of_phase(&phase.name, difference, configuration)
+                context.explain_phase(&phase.name, difference, configuration)
             })
         })
         .collect();
-    // What goes the way of the whole comes first.
+    // Differences in the direction of the total come first.
     explanations.sort_by_key(|one| {
         let against = whole.is_some_and(|whole| whole.signum() != one.difference_ns.signum());
         (against, std::cmp::Reverse(one.difference_ns.unsigned_abs()))
@@ -54,8 +55,8 @@ fn whole_difference(by_key: &HashMap<String, &ComparedMeasure>, transition: RunS
     measure.changes.get(at)?.difference.filter(|&difference| difference != 0)
 }
 
-/// The difference of a measure, unless it is within noise.
-fn differing(measure: &ComparedMeasure, change: &Change) -> Option<i64> {
+/// The difference of a measure; `None` if within noise.
+fn significant_difference(measure: &ComparedMeasure, change: &Change) -> Option<i64> {
     if change.verdict == Verdict::Same {
         return None;
     }
@@ -74,15 +75,16 @@ struct Context<'a> {
 }
 
 impl Context<'_> {
-    fn of_phase(&self, phase: &str, difference_ns: i64, configuration: &str) -> Explanation {
+    fn explain_phase(&self, phase: &str, difference_ns: i64, configuration: &str) -> Explanation {
         let mut parts: Vec<ExplainedPart> = Vec::new();
         let mut against: Vec<ExplainedPart> = Vec::new();
-        let least = difference_ns.unsigned_abs() / MIN_SHARE;
+        let least = difference_ns.unsigned_abs() / MIN_SHARE_DIVISOR;
         let mut is_accounted = false;
         for measure in self.measures {
             let Some(subject) = measure.subject.as_ref().filter(|subject| subject.phase == phase) else { continue };
             is_accounted = true;
-            let Some(part_ns) = measure.changes.get(self.at).and_then(|change| differing(measure, change)) else {
+            let Some(part_ns) = measure.changes.get(self.at).and_then(|change| significant_difference(measure, change))
+            else {
                 continue;
             };
             if !subject.kind.is_somebody() || part_ns.unsigned_abs() < least.max(1) {
@@ -115,9 +117,9 @@ impl Context<'_> {
     fn part(&self, measure: &ComparedMeasure, subject: &SubjectOfMeasure, difference_ns: i64) -> ExplainedPart {
         let median = |at: usize| measure.values.get(at).and_then(|values| values.median).unwrap_or(0);
         let (was_ns, is_ns) = (median(0), median(self.at + 1));
-        let change = if is_ns.saturating_mul(LEFT_OVER) <= was_ns {
+        let change = if is_ns.saturating_mul(GONE_DIVISOR) <= was_ns {
             PartChange::Gone
-        } else if was_ns.saturating_mul(LEFT_OVER) <= is_ns {
+        } else if was_ns.saturating_mul(GONE_DIVISOR) <= is_ns {
             PartChange::New
         } else if difference_ns > 0 {
             PartChange::Longer
@@ -136,7 +138,7 @@ impl Context<'_> {
         }
     }
 
-    /// What a driver's requests took until they were pended, or a service's own initialization.
+    /// The time until a driver pended its requests, or a service's own initialization.
     fn detail(&self, subject: &SubjectOfMeasure) -> Option<ExplainedDetail> {
         let (category, part) = match subject.kind {
             AccountSubjectKind::Driver => (Category::Driver, UNTIL_PENDED),

@@ -1,24 +1,24 @@
-//! Several recordings of one transition beside each other: what got slower, and whether that is more than noise.
+//! Compares groups of recordings of one transition: what got slower, and whether the difference exceeds noise.
 //!
-//! Each report becomes a [`Run`]: a flat list of [`Measure`]s. Runs that are alike make a [`Configuration`], and
-//! [`compare()`] sets every other configuration beside the first one, the baseline.
+//! Each report becomes a [`Run`]: a flat list of [`Measure`]s. Similar runs form a [`Configuration`], and [`compare()`]
+//! compares every other configuration with the first one, the baseline.
 //!
-//! # What is held to be a difference
+//! # What counts as a difference
 //!
-//! A difference of medians is called one when it exceeds the noise floor, which is how far the baseline's own runs lie
-//! apart ([`statistics::spread`]), and when the runs are separated as far as so few can show: the exact probability of
-//! such ranks by chance is at most [`MAX_CHANCE`], or the smallest that so many runs can have. With fewer than
-//! [`MIN_RUNS`] runs on a side nothing is called a difference: what is noise cannot be told from them.
+//! A difference of medians is reported if it exceeds the noise floor, i.e. the spread of the baseline's own runs
+//! ([`statistics::spread`]), and if the runs are well separated: the exact probability of such ranks by chance is at
+//! most [`MAX_CHANCE`], or the smallest that so many runs can have. With fewer than [`MIN_RUNS`] runs on a side no
+//! difference is reported, because noise cannot be estimated.
 
 #![forbid(unsafe_code)]
 
 pub mod baseline;
 pub mod boot_history;
-mod doubts;
 mod explanation;
 pub mod gate;
 pub mod measures;
-mod order;
+mod notes;
+mod order_changes;
 mod report;
 mod run;
 pub mod sleep_statistics;
@@ -37,20 +37,20 @@ use hashbrown::HashMap;
 pub use report::*;
 pub use run::*;
 
-/// Runs that a configuration needs before a difference is called one: with two, one disturbed run is half of them.
+/// Default minimum number of runs per configuration for reporting a difference: with two, one disturbed run is half of
+/// them.
 pub const MIN_RUNS: usize = 3;
 
-/// The probability, of ranks by chance, up to which a difference is called one.
+/// Maximum probability of the observed ranks by chance for a reported difference.
 pub const MAX_CHANCE: f64 = 0.05;
 
-/// What a caller can choose.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompareOptions {
-    /// Reasons for which runs are not set apart after all.
+    /// Exclusion reasons to ignore.
     pub include: Vec<SetApartReason>,
-    /// Runs that a configuration needs before a difference is called one.
+    /// Minimum number of runs per configuration for reporting a difference.
     pub least_runs: usize,
-    /// Whether each configuration may be of a kind of its own, as in a study of fast startup.
+    /// Allow each configuration its own kind of transition, as in a study of fast startup.
     pub kinds_differ: bool,
 }
 
@@ -63,20 +63,20 @@ impl Default for CompareOptions {
 /// Compares every other configuration with the first.
 ///
 /// # Errors
-/// There is nothing to compare: fewer than two configurations, or one of them without a run that is not set apart.
-pub fn compare(configurations: &[Configuration], options: &CompareOptions) -> Result<Comparison, NoComparison> {
-    let [baseline, others @ ..] = configurations else { return Err(NoComparison::OneConfiguration) };
+/// There are fewer than two configurations, or all runs of one are excluded.
+pub fn compare(configurations: &[Configuration], options: &CompareOptions) -> Result<Comparison, CompareError> {
+    let [baseline, others @ ..] = configurations else { return Err(CompareError::TooFewConfigurations) };
     if others.is_empty() {
-        return Err(NoComparison::OneConfiguration);
+        return Err(CompareError::TooFewConfigurations);
     }
     let summaries = summaries(configurations, options);
     if let Some(empty) = summaries.iter().find(|summary| summary.compared_runs == 0) {
-        return Err(NoComparison::AllSetApart(Box::new(empty.clone())));
+        return Err(CompareError::AllRunsExcluded(Box::new(empty.clone())));
     }
     let samples: Vec<Samples<'_>> = configurations
         .iter()
         .zip(&summaries)
-        .map(|(configuration, summary)| Samples::of(configuration, summary, options))
+        .map(|(configuration, summary)| Samples::new(configuration, summary, options))
         .collect();
     let measures = rows(&samples, options);
     let transition = baseline.runs.first().map_or(RunSubject::Boot, |run| run.transition);
@@ -86,13 +86,13 @@ pub fn compare(configurations: &[Configuration], options: &CompareOptions) -> Re
         .flat_map(|(at, other)| explanation::explain(&measures, transition, &other.name, at))
         .collect();
     let compared: Vec<Vec<&Run>> = samples.iter().map(|sample| sample.runs.clone()).collect();
-    let notes = doubts::notes(configurations, &compared);
+    let notes = notes::notes(configurations, &compared);
     let moved = others
         .iter()
         .enumerate()
         .flat_map(|(at, _)| {
             let (before, after) = (&samples[0].runs, &samples[at + 1].runs);
-            order::moved(before, after, &summaries[at + 1].name)
+            order_changes::order_changes(before, after, &summaries[at + 1].name)
         })
         .collect();
     Ok(Comparison {
@@ -107,32 +107,33 @@ pub fn compare(configurations: &[Configuration], options: &CompareOptions) -> Re
     })
 }
 
-/// Which runs of each configuration are compared, and which are set apart.
+/// Determines which runs of each configuration are compared and which are excluded.
 #[must_use]
 pub fn summaries(configurations: &[Configuration], options: &CompareOptions) -> Vec<ConfigurationSummary> {
-    let of_all = leading_kind(configurations, options);
+    let common_kind = leading_kind(configurations, options);
     configurations
         .iter()
         .map(|configuration| {
             let kind = if options.kinds_differ {
                 leading_kind(std::slice::from_ref(configuration), options)
             } else {
-                of_all.clone()
+                common_kind.clone()
             };
             summarize(configuration, kind, options)
         })
         .collect()
 }
 
-/// The kind of transition of the baseline's first run that nothing else sets apart: others are another thing.
+/// The kind of transition of the first run that is not otherwise excluded, baseline first. Runs of other kinds are not
+/// comparable.
 fn leading_kind(configurations: &[Configuration], options: &CompareOptions) -> Option<String> {
     let runs = || configurations.iter().flat_map(|configuration| &configuration.runs);
-    let counts = |run: &&Run| !run.kind.is_empty() && standing(run, options).is_empty();
+    let counts = |run: &&Run| !run.kind.is_empty() && remaining_exclusions(run, options).is_empty();
     runs().find(counts).or_else(|| runs().find(|run| !run.kind.is_empty())).map(|run| run.kind.clone())
 }
 
-/// What sets a run apart after all that the caller includes.
-fn standing<'a>(run: &'a Run, options: &CompareOptions) -> Vec<&'a SetApart> {
+/// The exclusions of a run that the caller does not ignore.
+fn remaining_exclusions<'a>(run: &'a Run, options: &CompareOptions) -> Vec<&'a SetApart> {
     run.set_apart.iter().filter(|apart| !options.include.contains(&apart.reason)).collect()
 }
 
@@ -143,13 +144,13 @@ fn summarize(configuration: &Configuration, kind: Option<String>, options: &Comp
         .enumerate()
         .map(|(at, run)| {
             let before = configuration.runs.get(..at).unwrap_or(&[]);
-            let mut set_apart: Vec<SetApart> = standing(run, options).into_iter().cloned().collect();
+            let mut set_apart: Vec<SetApart> = remaining_exclusions(run, options).into_iter().cloned().collect();
             if let Some(kind) = kind.as_ref().filter(|kind| **kind != run.kind && !run.kind.is_empty())
                 && !options.include.contains(&SetApartReason::OtherKind)
             {
                 set_apart.push(SetApart {
                     reason: SetApartReason::OtherKind,
-                    text: format!("{}, and the others are {kind}", run.kind),
+                    text: format!("kind {}, but the other runs are {kind}", run.kind),
                 });
             }
             if let Some(same) = before.iter().find(|other| run.is_same_recording(other))
@@ -177,17 +178,17 @@ fn summarize(configuration: &Configuration, kind: Option<String>, options: &Comp
     }
 }
 
-/// The values of one configuration's compared runs.
+/// The values of the compared runs of one configuration.
 struct Samples<'a> {
     runs: Vec<&'a Run>,
-    /// By key: the values of the runs that have it, ascending, and how many have it only with doubt.
+    /// Values by key.
     values: HashMap<String, Values>,
-    /// By phase: how many runs have an account of it.
+    /// Number of runs with an account, by phase.
     accounted: HashMap<&'a str, usize>,
 }
 
-/// The key that measures of different runs are matched by: Windows does not tell names by case.
-fn matching(key: &str, keeps_case: bool) -> String {
+/// The key by which measures of different runs are matched: names are case-insensitive on Windows.
+fn match_key(key: &str, keeps_case: bool) -> String {
     if keeps_case { key.to_owned() } else { key.to_ascii_lowercase() }
 }
 
@@ -198,36 +199,36 @@ struct Values {
 }
 
 impl<'a> Samples<'a> {
-    fn of(configuration: &'a Configuration, summary: &ConfigurationSummary, options: &CompareOptions) -> Self {
+    fn new(configuration: &'a Configuration, summary: &ConfigurationSummary, options: &CompareOptions) -> Self {
         let keeps_doubtful = options.include.contains(&SetApartReason::Losses);
         let mut values: HashMap<String, Values> = HashMap::new();
         let mut accounted: HashMap<&str, usize> = HashMap::new();
         let mut runs = Vec::new();
         for (run, _) in configuration.runs.iter().zip(&summary.runs).filter(|(_, summary)| summary.compared) {
             runs.push(run);
-            let of_accounts = run.measures.iter().filter(|measure| measure.category == Category::Account);
-            let phases: hashbrown::HashSet<&str> = of_accounts.filter_map(|it| it.phase.as_deref()).collect();
+            let account_measures = run.measures.iter().filter(|measure| measure.category == Category::Account);
+            let phases: hashbrown::HashSet<&str> = account_measures.filter_map(|it| it.phase.as_deref()).collect();
             for phase in phases {
                 *accounted.entry(phase).or_default() += 1;
             }
             for measure in &run.measures {
-                let of_key = values.entry(matching(&measure.key, run.keeps_case())).or_default();
+                let entry = values.entry(match_key(&measure.key, run.keeps_case())).or_default();
                 if measure.doubtful && !keeps_doubtful {
-                    of_key.doubtful += 1;
+                    entry.doubtful += 1;
                 } else {
-                    of_key.ascending.push(measure.value);
+                    entry.ascending.push(measure.value);
                 }
             }
         }
-        for of_key in values.values_mut() {
-            of_key.ascending.sort();
+        for entry in values.values_mut() {
+            entry.ascending.sort();
         }
         Self { runs, values, accounted }
     }
 
-    /// Zero where what is absent was not worth a measure.
+    /// The values of a measure, with zeros for runs in which it was too small to be recorded.
     fn padded(&self, measure: &Measure, keeps_case: bool) -> Values {
-        let mut values = match self.values.get(&matching(&measure.key, keeps_case)) {
+        let mut values = match self.values.get(&match_key(&measure.key, keeps_case)) {
             Some(values) => Values { ascending: values.ascending.clone(), doubtful: values.doubtful },
             None => Values::default(),
         };
@@ -245,22 +246,22 @@ impl<'a> Samples<'a> {
     }
 }
 
-/// All measures: totals and phases in the order of the runs, the others by category and name.
+/// All measures: totals and phases in run order, the others by category and name.
 fn rows(samples: &[Samples<'_>], options: &CompareOptions) -> Vec<ComparedMeasure> {
     let keeps_case = samples.iter().flat_map(|sample| &sample.runs).any(|run| run.keeps_case());
     let mut known: BTreeMap<(Category, u64, String), &Measure> = BTreeMap::new();
     for run in samples.iter().flat_map(|sample| &sample.runs) {
         for (at, measure) in run.measures.iter().enumerate() {
-            // Totals and phases have an order of their own; the rest is found by name.
-            let place = if measure.category.keeps_order() { at as u64 } else { 0 };
-            let key = matching(&measure.key, keeps_case);
-            known.entry((measure.category, place, key)).or_insert(measure);
+            // Totals and phases keep their order; the rest is sorted by name.
+            let position = if measure.category.keeps_order() { at as u64 } else { 0 };
+            let key = match_key(&measure.key, keeps_case);
+            known.entry((measure.category, position, key)).or_insert(measure);
         }
     }
     let mut seen = hashbrown::HashSet::new();
     known
         .into_values()
-        .filter(|measure| seen.insert(matching(&measure.key, keeps_case)))
+        .filter(|measure| seen.insert(match_key(&measure.key, keeps_case)))
         .map(|measure| row(measure, samples, keeps_case, options))
         .collect()
 }
@@ -311,7 +312,7 @@ fn spread(values: &Values) -> MeasureSpread {
     }
 }
 
-/// How one measure of a candidate differs from the baseline's; each side with how many runs were compared at all.
+/// Compares one measure of a candidate with the baseline. Each side comes with the total number of compared runs.
 fn change(
     unit: MeasureUnit,
     (baseline, baseline_runs): (&[i64], usize),
@@ -322,7 +323,7 @@ fn change(
     let medians = statistics::median(baseline).zip(statistics::median(candidate));
     let difference = medians.map(|(was, is)| is.saturating_sub(was));
     let percent = medians.filter(|&(was, _)| was > 0).map(|(was, is)| (is as f64 - was as f64) * 100.0 / was as f64);
-    let chance = statistics::chance(baseline, candidate);
+    let chance = statistics::rank_sum_test(baseline, candidate);
     let enough = baseline.len() >= options.least_runs && candidate.len() >= options.least_runs;
     let verdict = match (difference, noise_floor) {
         _ if baseline.is_empty() && candidate.is_empty() => Verdict::Unknown,
@@ -352,10 +353,10 @@ fn change(
     }
 }
 
-/// What only one side has is new, or gone, when most runs of that side have it: else it comes and goes.
+/// A measure of only one side is new or gone if most runs of that side have it; otherwise it is intermittent.
 fn appeared(values: &[i64], runs: usize, other_runs: usize, verdict: Verdict, options: &CompareOptions) -> Verdict {
     if runs.min(other_runs) < options.least_runs {
-        // One run each shows that something is new as well as many do, but not whether it stays.
+        // A single run per side shows that something is new, but not whether it is so in every run.
         return if values.len() == runs { verdict } else { Verdict::Unknown };
     }
     if values.len() * 2 > runs { verdict } else { Verdict::Same }

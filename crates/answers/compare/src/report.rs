@@ -1,4 +1,4 @@
-//! The result of a comparison. Its serialized names are the documented contract of `compare --format json`.
+//! The result of a comparison. Its serialized names are the documented output of `compare --format json`.
 
 use crate::RunSubject;
 use serde::Serialize;
@@ -9,82 +9,82 @@ use onoff_blame::account::AccountSubjectKind;
 use super::run::{Category, Factor, MeasureUnit, SetApart};
 use super::study_table::StudyTable;
 
-/// Measures that a message names at most.
-const MAX_NAMED: usize = 8;
+/// Maximum number of measures listed in a message.
+const MAX_LISTED: usize = 8;
 
-/// What differs between configurations.
+/// Differences between configurations.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
-    /// Which transition was compared.
+    /// The compared transition.
     pub transition: RunSubject,
-    /// Runs that a configuration needed before a difference was called one.
+    /// Minimum number of runs per configuration for reporting a difference.
     pub least_runs: u64,
     /// The configurations; the first is the baseline.
     pub configurations: Vec<ConfigurationSummary>,
-    /// What to know before the numbers: computers that differ, a person who was waited for.
+    /// Caveats: computers that differ, a person who was waited for.
     pub notes: Vec<ComparisonNote>,
-    /// What explains the differences, by the account of each phase; what goes the way of the whole first.
+    /// Explanations of the differences by the account of each phase, those in the direction of the total first.
     pub explanations: Vec<Explanation>,
     /// The measures: totals and phases first, then the rest by category and name.
     pub measures: Vec<ComparedMeasure>,
-    /// What happened in another order than in the baseline.
+    /// Items that started in a different order than in the baseline.
     pub moved: Vec<Moved>,
-    /// The tables that a study asks for.
+    /// The tables requested by a study.
     pub tables: Vec<StudyTable>,
 }
 
 impl Comparison {
-    /// The measure of that key.
+    /// The measure with this key.
     #[must_use]
     pub fn measure(&self, key: &str) -> Option<&ComparedMeasure> {
         self.measures.iter().find(|measure| measure.key == key)
     }
 
-    /// That no run has a measure, and which of the whole transition the runs do have.
-    pub(super) fn lacks_measure(&self, key: &str) -> String {
-        let mut said = format!("no run has a measure '{key}'");
+    /// Error message for an unknown measure, listing the known totals.
+    pub(super) fn unknown_measure(&self, key: &str) -> String {
+        let mut message = format!("unknown measure '{key}'");
         let totals: Vec<&str> = self
             .measures
             .iter()
             .filter(|measure| measure.category == Category::Total)
             .map(|measure| measure.key.as_str())
-            .take(MAX_NAMED)
+            .take(MAX_LISTED)
             .collect();
         if !totals.is_empty() {
-            said += &format!("; of the whole there are {}", totals.join(", "));
+            message += &format!("; totals are {}", totals.join(", "));
         }
-        said
+        message
     }
 }
 
-/// A configuration and what became of its runs.
+/// A configuration and its compared and excluded runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ConfigurationSummary {
-    /// What it is called.
+    /// Name.
     pub name: String,
-    /// In what it differs from others.
+    /// Factors that distinguish it from others.
     pub factors: Vec<Factor>,
-    /// Kind of the transition in its runs; empty when not known.
+    /// Kind of transition of its runs; empty if unknown.
     pub kind: String,
-    /// How many of its runs were compared.
+    /// Number of compared runs.
     pub compared_runs: u64,
-    /// Its runs.
+    /// The runs.
     pub runs: Vec<RunSummary>,
 }
 
-/// A run, and why it was set apart if it was.
+/// A run, and why it was excluded, if so.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunSummary {
-    /// What it is called: its file.
+    /// Name: its file.
     pub name: String,
-    /// Whether it was compared.
+    /// True if the run was compared.
     pub compared: bool,
-    /// Why not.
+    /// Reasons for exclusion.
     pub set_apart: Vec<SetApart>,
-    /// What was set that makes such runs differ, of a network boot: IP version, window and block; else empty.
+    /// Settings that affect a network boot: IP version, window and block size; otherwise empty.
     pub settings: String,
 }
 
@@ -92,72 +92,73 @@ pub struct RunSummary {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ComparedMeasure {
-    /// Its key, as `--limit` takes it.
+    /// Key, as in `--limit`.
     pub key: String,
-    /// What it is about.
+    /// Category.
     pub category: Category,
-    /// What is left of the key after the transition and the category.
+    /// The key without transition and category.
     pub name: String,
-    /// Whose time it is, of an account.
+    /// The subject of an account measure; `None` for others.
     pub subject: Option<SubjectOfMeasure>,
-    /// What its numbers count.
+    /// Unit of the numbers.
     pub unit: MeasureUnit,
-    /// What a difference must exceed to be called one: how far the baseline's own runs lie apart. `None` with fewer than two.
+    /// The spread of the baseline's own runs, which a difference must exceed to be reported; `None` with fewer than
+    /// two.
     pub noise_floor: Option<i64>,
-    /// Its values, by configuration.
+    /// Values by configuration.
     pub values: Vec<MeasureSpread>,
-    /// How it differs from the baseline, by configuration after the first.
+    /// Changes from the baseline, by configuration (without the first).
     pub changes: Vec<Change>,
 }
 
-/// The subject of a phase's account that a measure is of.
+/// The subject of an account measure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SubjectOfMeasure {
     /// The phase.
     pub phase: String,
-    /// What it is.
+    /// Kind.
     pub kind: AccountSubjectKind,
-    /// Its name.
+    /// Name.
     pub name: String,
 }
 
-/// What to know before the numbers of a comparison.
+/// A caveat about a comparison.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ComparisonNote {
-    /// What it is about.
+    /// Kind of the note.
     pub kind: ComparisonNoteKind,
-    /// The configuration that it is about.
+    /// The configuration concerned.
     pub configuration: String,
-    /// The run that it is about; empty when it is about all of them.
+    /// The run concerned; empty if it concerns all of them.
     pub run: String,
-    /// In what computers differ.
+    /// The property in which computers differ.
     pub property: Option<MachineProperty>,
-    /// What the baseline's runs say, each value once; of a recording on both sides, what it is called in the baseline.
+    /// Distinct values in the baseline's runs; for a recording on both sides, its name in the baseline.
     pub was: Vec<String>,
-    /// What the configuration's runs say, each value once.
+    /// Distinct values in the configuration's runs.
     pub is: Vec<String>,
-    /// Time in which a person was waited for, ns.
+    /// Time waited for a person, ns.
     pub person_ns: Option<i64>,
 }
 
-/// What a note of a comparison is about.
+/// Kind of a comparison note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ComparisonNoteKind {
-    /// A configuration is of another computer than the baseline, or of the same one in another state.
+    /// The computer differs from that of the baseline, or is in another state.
     MachinesDiffer,
-    /// The runs of one configuration are of several computers.
+    /// The runs of one configuration are from several computers.
     MachinesMixed,
-    /// A recording is in the baseline as well.
+    /// A recording is also in the baseline.
     OnBothSides,
-    /// A person was waited for; that time is in no measure.
+    /// A person was waited for; that time is excluded from all measures.
     PersonTakenOff,
 }
 
-/// What computers differ in.
+/// Property in which computers may differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -177,12 +178,11 @@ pub enum MachineProperty {
 }
 
 impl MachineProperty {
-    /// Every property.
     pub const ALL: [Self; 6] =
         [Self::Computer, Self::Model, Self::System, Self::Processor, Self::Processors, Self::Memory];
 }
 
-/// What explains the difference of a phase.
+/// Explanation of the difference of a phase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Explanation {
@@ -190,58 +190,59 @@ pub struct Explanation {
     pub configuration: String,
     /// The phase.
     pub phase: String,
-    /// The phase's median less the baseline's, ns.
+    /// The phase's median minus the baseline's, ns.
     pub difference_ns: i64,
-    /// Whether the runs have an account of the phase; without one nobody is named.
+    /// True if the runs have an account of the phase; otherwise no subject is known.
     pub is_accounted: bool,
-    /// Whose time differs the same way, the largest first.
+    /// Subjects whose time differs in the same direction, largest first.
     pub parts: Vec<ExplainedPart>,
-    /// Whose time differs the other way, the largest first.
+    /// Subjects whose time differs in the opposite direction, largest first.
     pub against: Vec<ExplainedPart>,
-    /// Time of all those that differ the other way, ns: with the opposite sign.
+    /// Sum of all opposite differences, ns, with the opposite sign.
     pub against_ns: i64,
-    /// What is left of the difference, ns.
+    /// Unexplained rest of the difference, ns.
     pub not_explained_ns: i64,
 }
 
-/// A subject whose time explains a part of a difference.
+/// A subject whose time explains part of a difference.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExplainedPart {
-    /// Key of its measure.
+    /// Key of the measure.
     pub key: String,
-    /// What it is.
+    /// Kind.
     pub kind: AccountSubjectKind,
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Its time in the baseline, median, ns.
+    /// Median time in the baseline, ns.
     pub was_ns: i64,
-    /// Its time now, median, ns.
+    /// Median time in the configuration, ns.
     pub is_ns: i64,
     /// The difference, ns.
     pub difference_ns: i64,
-    /// What became of it.
+    /// Kind of the change.
     pub change: PartChange,
-    /// What its own events say: of a driver the time until its requests were pended, of a service its own initialization.
+    /// Detail from the subject's own events: for a driver the time until its requests were pended, for a service its
+    /// own initialization.
     pub detail: Option<ExplainedDetail>,
 }
 
-/// What became of a subject's time.
+/// Kind of change in a subject's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PartChange {
-    /// Nobody waits for it any more.
+    /// No longer waited for.
     Gone,
-    /// Nobody waited for it before.
+    /// Not waited for before.
     New,
-    /// It takes longer.
+    /// Takes longer.
     Longer,
-    /// It takes less time.
+    /// Takes less time.
     Shorter,
 }
 
-/// What a subject's own events say of it.
+/// Detail from a subject's own events.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExplainedDetail {
@@ -249,21 +250,21 @@ pub struct ExplainedDetail {
     pub key: String,
     /// Median of the baseline, ns.
     pub was_ns: Option<i64>,
-    /// Median now, ns.
+    /// Median of the configuration, ns.
     pub is_ns: Option<i64>,
 }
 
-/// The values of one measure in one configuration.
+/// Distribution of one measure in one configuration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MeasureSpread {
-    /// Runs that have it.
+    /// Number of runs with a value.
     pub runs: u64,
-    /// Runs whose value was left out because losses touch it.
+    /// Number of runs whose value was excluded because of lost events.
     pub left_out: u64,
-    /// Median; `None` when no run has it.
+    /// Median; `None` without values.
     pub median: Option<i64>,
-    /// Arithmetic mean, as papers give it; a difference is judged by the median. `None` when no run has it.
+    /// Arithmetic mean, for information (differences are judged by the median); `None` without values.
     pub mean: Option<i64>,
     /// Smallest.
     pub least: Option<i64>,
@@ -271,38 +272,38 @@ pub struct MeasureSpread {
     pub most: Option<i64>,
 }
 
-/// How a measure differs from the baseline's.
+/// Change of a measure from the baseline.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Change {
-    /// Median less the baseline's median.
+    /// Median minus the baseline's median.
     pub difference: Option<i64>,
     /// The difference as a percentage of the baseline's median.
     pub percent: Option<f64>,
-    /// What to hold of it.
+    /// Verdict.
     pub verdict: Verdict,
-    /// Where the difference lies with 95 % confidence, by resampling the runs; `None` with fewer than two on a side.
+    /// 95 % confidence interval of the difference, by bootstrap; `None` with fewer than two runs on a side.
     pub interval: Option<ConfidenceInterval>,
-    /// Effect size: how much oftener a run of this configuration exceeds one of the baseline than the other way, from −1
-    /// (never) to 1 (always).
+    /// Cliff's delta: how much more often a run of this configuration exceeds one of the baseline than vice versa, from
+    /// −1 (never) to 1 (always).
     pub cliffs_delta: Option<f64>,
-    /// Probability of ranks as uneven as these by chance, exact.
+    /// Exact probability of the observed ranks by chance.
     pub p_value: Option<f64>,
-    /// The smallest probability that so many runs can show at all.
+    /// The smallest p-value that these sample sizes can yield.
     pub least_p_value: Option<f64>,
 }
 
-/// Where a difference lies.
+/// A confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ConfidenceInterval {
-    /// From.
+    /// Lower end.
     pub low: i64,
-    /// To.
+    /// Upper end.
     pub high: i64,
 }
 
-/// What to hold of a difference.
+/// Verdict on a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -315,13 +316,13 @@ pub enum Verdict {
     More,
     /// A count or size that shrank, beyond noise.
     Less,
-    /// No run of the baseline has it.
+    /// Not in any baseline run.
     New,
-    /// Only the baseline has it.
+    /// Only in the baseline.
     Gone,
     /// Within noise.
     Same,
-    /// Too few runs to tell noise from difference.
+    /// Too few runs to distinguish a difference from noise.
     Unknown,
 }
 
@@ -342,58 +343,58 @@ impl Verdict {
     }
 }
 
-/// Something began earlier or later among its like than in the baseline, in every run.
+/// An item that started earlier or later relative to others of its category than in the baseline, in every run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Moved {
-    /// Configuration in which it moved.
+    /// Configuration in which the order changed.
     pub configuration: String,
-    /// Its measure's key.
+    /// Key of the measure.
     pub key: String,
-    /// Phase in which it began in the baseline.
+    /// Phase of the start in the baseline.
     pub was_phase: String,
-    /// Phase in which it begins now.
+    /// Phase of the start in the configuration.
     pub is_phase: String,
-    /// Median begin since that phase's begin in the baseline, ns.
+    /// Median start in the baseline, relative to the start of the phase, ns.
     pub was_since_phase_ns: i64,
-    /// Median begin since that phase's begin now, ns.
+    /// Median start in the configuration, relative to the start of the phase, ns.
     pub is_since_phase_ns: i64,
-    /// How many of its like it began before, and now begins after.
+    /// Number of items that it used to precede and now follows.
     pub now_after: u64,
-    /// How many of its like it began after, and now begins before.
+    /// Number of items that it used to follow and now precedes.
     pub now_before: u64,
-    /// One of them: the one that is passed by fewest others.
+    /// One of these items: the one that changed order with the fewest others.
     pub passed: String,
 }
 
-/// Why there is no comparison.
+/// Why no comparison is possible.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum NoComparison {
-    /// Nothing to compare with.
-    #[error("a comparison needs two configurations at least: --baseline and --candidate")]
-    OneConfiguration,
-    /// No run is left of a configuration.
-    #[error("no run of '{}' is left to compare: {}", .0.name, why(.0))]
-    AllSetApart(Box<ConfigurationSummary>),
+pub enum CompareError {
+    /// There are fewer than two configurations.
+    #[error("a comparison needs at least two configurations: --baseline and --candidate")]
+    TooFewConfigurations,
+    /// All runs of a configuration were excluded.
+    #[error("all runs of '{}' were excluded: {}", .0.name, exclusions_text(.0))]
+    AllRunsExcluded(Box<ConfigurationSummary>),
 }
 
-fn why(configuration: &ConfigurationSummary) -> String {
-    let mut told: Vec<String> = Vec::new();
+fn exclusions_text(configuration: &ConfigurationSummary) -> String {
+    let mut reasons: Vec<String> = Vec::new();
     for run in &configuration.runs {
         for apart in &run.set_apart {
             let option = apart.reason.as_str().replace('_', "-");
-            let text = format!("{} ({}; --include {option})", run.name, apart.text);
-            if told.len() < 3 {
-                told.push(text);
+            let text = format!("{} ({}; use --include {option})", run.name, apart.text);
+            if reasons.len() < 3 {
+                reasons.push(text);
             }
         }
     }
-    if told.is_empty() {
-        return "it has none".to_owned();
+    if reasons.is_empty() {
+        return "it has no runs".to_owned();
     }
-    let more = configuration.runs.len().saturating_sub(told.len());
+    let more = configuration.runs.len().saturating_sub(reasons.len());
     if more > 0 {
-        told.push(format!("{more} more"));
+        reasons.push(format!("{more} more"));
     }
-    told.join(", ")
+    reasons.join(", ")
 }

@@ -7,12 +7,12 @@ use onoff_blame::account::{AccountSubjectKind, DidShare};
 use onoff_evidence::Certainty;
 use onoff_transitions::TransitionKind;
 
-/// What a run is of: a transition, or a part of a boot that has a recording of its own.
+/// Subject of a run: a transition, or a part of a boot with its own recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RunSubject {
-    /// A boot; of a computer with fast startup, the half that comes back.
+    /// A boot; with fast startup, its boot half.
     Boot,
     /// A shutdown or restart.
     Shutdown,
@@ -25,16 +25,15 @@ pub enum RunSubject {
 }
 
 impl RunSubject {
-    /// Every subject.
     pub const ALL: [Self; 5] = [Self::Boot, Self::Shutdown, Self::Suspend, Self::Netboot, Self::Firmware];
 
-    /// The subject of that name.
+    /// Parses a name.
     #[must_use]
     pub fn of(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|subject| subject.as_str() == name)
     }
 
-    /// The kind of transition it is; `None` for what is no transition of an operating system.
+    /// The kind of transition; `None` if it is not a transition of an operating system.
     #[must_use]
     pub const fn transition(self) -> Option<TransitionKind> {
         match self {
@@ -45,7 +44,7 @@ impl RunSubject {
         }
     }
 
-    /// The name, as in JSON and as keys begin.
+    /// The name, as in JSON and at the start of keys.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -58,7 +57,7 @@ impl RunSubject {
     }
 }
 
-/// What a number counts.
+/// Unit of a measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -67,39 +66,39 @@ pub enum MeasureUnit {
     Ns,
     /// Bytes.
     Bytes,
-    /// A number of things.
+    /// A count.
     Count,
 }
 
-/// What a measure is about.
+/// Category of a measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Category {
-    /// The transition as a whole, or a large part of it.
+    /// The whole transition, or a large part of it.
     Total,
     /// A phase.
     Phase,
-    /// Who took the time of a phase: one subject of its account.
+    /// Time of one subject in a phase's account.
     Account,
-    /// A service that starts or stops.
+    /// A service start or stop.
     Service,
-    /// An application that is asked to end or to let the system sleep.
+    /// An application that is asked to exit or to allow the system to sleep.
     Application,
     /// A step, script or subscriber.
     Step,
-    /// A driver: its operations of one kind, added up.
+    /// A driver's operations, summed by kind.
     Driver,
-    /// A device: its operations of one kind, added up.
+    /// A device's operations, summed by kind.
     Device,
-    /// Processor time by image name.
+    /// CPU time by image name.
     Cpu,
-    /// Time the disks worked, by file.
+    /// Disk time by file.
     File,
 }
 
 impl Category {
-    /// Every category, in the order of reports.
+    /// All categories in report order.
     pub const ALL: [Self; 10] = [
         Self::Total,
         Self::Phase,
@@ -130,63 +129,62 @@ impl Category {
         }
     }
 
-    /// Whether reports keep the order in which a run names them.
+    /// True if reports keep the order of the run.
     #[must_use]
     pub const fn keeps_order(self) -> bool {
         matches!(self, Self::Total | Self::Phase)
     }
 
-    /// Whether a run that does not name it had none worth naming; of the others a run without it did not have it at all.
+    /// True if a missing measure means (almost) zero; otherwise it means that the item did not occur.
     #[must_use]
     pub const fn is_zero_when_absent(self) -> bool {
         matches!(self, Self::Account | Self::Cpu | Self::File)
     }
 }
 
-/// One number of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Measure {
-    /// Its key, as `--limit` takes it: `boot.total`, `boot.phase.WinLogonInit`, `boot.service.Spooler`.
+    /// Key, as in `--limit`: `boot.total`, `boot.phase.WinLogonInit`, `boot.service.Spooler`.
     pub key: String,
-    /// What it is about.
+    /// Category.
     pub category: Category,
-    /// What the number counts.
+    /// Unit.
     pub unit: MeasureUnit,
-    /// The number.
+    /// Value.
     pub value: i64,
-    /// The phase in which it began; `None` where that has no meaning or is not known.
+    /// Phase of the start; `None` if not applicable or unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
-    /// Begin since the start of that phase, ns.
+    /// Start relative to the start of that phase, ns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since_phase_ns: Option<i64>,
-    /// Whether losses of the recording touch it.
+    /// True if lost events affect the value.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub doubtful: bool,
-    /// Whose time it is; of [`Category::Account`] only, whose `phase` is the one that was divided.
+    /// The subject, only for [`Category::Account`], where `phase` is the divided phase.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<MeasuredSubject>,
 }
 
-/// A subject of a phase's account, as a measure.
+/// The subject of an account measure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct MeasuredSubject {
-    /// What it is.
+    /// Kind.
     pub kind: AccountSubjectKind,
-    /// Its name as people know it; the reason where the time is not known.
+    /// Name; the reason if the time is unattributed.
     pub name: String,
-    /// What it did, what took longest first.
+    /// Its work, longest first.
     pub did: Vec<DidShare>,
-    /// The least certain of its parts.
+    /// The lowest certainty of its parts.
     pub certainty: Certainty,
 }
 
 impl Measure {
-    /// What is left of the key after the transition and the category.
+    /// The key without transition and category.
     #[must_use]
     pub fn name(&self) -> &str {
         let rest = self.key.split_once('.').map_or(self.key.as_str(), |it| it.1);
@@ -197,22 +195,22 @@ impl Measure {
     }
 }
 
-/// Why a run is not compared with the others.
+/// Why a run is excluded from comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SetApartReason {
-    /// The boot read-ahead had not learned this system yet: such boots are slow for no fault of the system.
+    /// ReadyBoot was not trained yet: such boots are slow through no fault of the system.
     Untrained,
-    /// Losses of the recording touch the phases.
+    /// Events were lost in the phases.
     Losses,
-    /// Call stacks were recorded: an analysis trace, whose times are longer than those of a timing trace.
+    /// Call stacks were recorded: an analysis trace, with longer times than a timing trace.
     AnalysisTracing,
-    /// Another kind of transition than the others, such as hibernation among sleeps.
+    /// A different kind of transition, such as hibernation among sleeps.
     OtherKind,
-    /// The recording is there already, under this or another name: it counts once.
+    /// The recording was already included, under this or another name: it counts once.
     SameRecording,
-    /// The recording cannot be read, or holds no such transition.
+    /// The recording cannot be read, or has no such transition.
     Unreadable,
 }
 
@@ -231,14 +229,14 @@ impl SetApartReason {
     }
 }
 
-/// A reason for which a run is set apart.
+/// An exclusion of a run from comparison.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SetApart {
-    /// Which.
+    /// Reason.
     pub reason: SetApartReason,
-    /// In words, with the numbers.
+    /// Description with numbers.
     pub text: String,
 }
 
@@ -247,27 +245,27 @@ pub struct SetApart {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Run {
-    /// What it is called: its file.
+    /// Name: its file.
     pub name: String,
-    /// Which transition.
+    /// Subject.
     pub transition: RunSubject,
-    /// Kind of it, such as `cold`, `fast_startup`, `sleep`, `restart`; empty when not known.
+    /// Kind, such as `cold`, `fast_startup`, `sleep`, `restart`; empty if unknown.
     pub kind: String,
-    /// What speaks against comparing it.
+    /// Reasons to exclude the run from comparison.
     pub set_apart: Vec<SetApart>,
-    /// The computer; `None` of a run that was kept before it was asked for.
+    /// The computer; `None` in baselines saved by older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<Machine>,
-    /// The recording; `None` when nothing tells it from others.
+    /// Identity of the recording; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recording: Option<RecordingIdentity>,
-    /// Time in which a person was waited for, ns: it is in no measure.
+    /// Time waited for a person, ns, which is excluded from all measures.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub person_ns: i64,
-    /// What was set that makes such runs differ, of a network boot: IP version, window and block; else empty.
+    /// Settings that affect a network boot: IP version, window and block size; otherwise empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub settings: String,
-    /// Its numbers.
+    /// Measures.
     pub measures: Vec<Measure>,
 }
 
@@ -277,7 +275,7 @@ const fn is_zero(ns: &i64) -> bool {
 }
 
 impl Run {
-    /// A recording that gave no run, and why: it is never compared.
+    /// A recording without a usable run, and why. It is never compared.
     #[must_use]
     pub fn unreadable(name: String, transition: RunSubject, reason: String) -> Self {
         Self {
@@ -293,25 +291,25 @@ impl Run {
         }
     }
 
-    /// Whether it is of the same transition of the same recording: equal beginnings, lengths and numbers.
+    /// True if both are the same transition of the same recording: equal start, duration and measures.
     #[must_use]
     pub fn is_same_recording(&self, other: &Self) -> bool {
         self.recording.is_some() && self.recording == other.recording && self.measures == other.measures
     }
 
-    /// Whether names that differ in case only are different ones.
+    /// True if names are case-sensitive.
     #[must_use]
     pub fn keeps_case(&self) -> bool {
         self.machine.as_ref().is_some_and(|machine| machine.is_linux)
     }
 }
 
-/// What is known of the computer of a run. Unknown texts are empty, unknown numbers zero.
+/// The computer of a run. Unknown texts are empty, unknown numbers zero.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Machine {
-    /// Whether it ran Linux.
+    /// True for Linux.
     pub is_linux: bool,
     /// Computer name.
     pub computer: String,
@@ -328,7 +326,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// The computer that `trace` is of.
+    /// The computer of `trace`.
     #[must_use]
     pub fn of(trace: &Trace) -> Self {
         let system = &trace.system;
@@ -349,19 +347,19 @@ impl Machine {
     }
 }
 
-/// What tells one recording from another.
+/// Identifies a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RecordingIdentity {
-    /// Real time of its begin: ns since 1970-01-01 UTC.
+    /// Wall-clock start, ns since 1970-01-01 UTC.
     pub start_unix_ns: i64,
-    /// Its length, ns.
+    /// Duration, ns.
     pub duration_ns: i64,
 }
 
 impl RecordingIdentity {
-    /// Of a recording that says when it began.
+    /// The identity of `trace`; `None` if its start time is unknown.
     #[must_use]
     pub fn of(trace: &Trace) -> Option<Self> {
         let start_unix_ns = trace.clock.start_unix_ns?;
@@ -369,23 +367,23 @@ impl RecordingIdentity {
     }
 }
 
-/// A property in which configurations differ, and its value.
+/// A property that distinguishes configurations.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Factor {
-    /// The property, such as `write filter`.
+    /// Property, such as `write filter`.
     pub name: String,
-    /// Its value, such as `on`.
+    /// Value, such as `on`.
     pub level: String,
 }
 
-/// Runs that are alike.
+/// Runs under the same conditions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Configuration {
-    /// What it is called.
+    /// Name.
     pub name: String,
-    /// In what it differs from others.
+    /// Factors that distinguish it from others.
     pub factors: Vec<Factor>,
-    /// Its runs.
+    /// Runs.
     pub runs: Vec<Run>,
 }

@@ -1,5 +1,5 @@
-//! Sleeps of many recordings of Linux together, as `onoff record suspend --runs N` makes them: how long they took, how many failed, and which
-//! device was worst.
+//! Statistics over Linux sleeps in several recordings, as made by `onoff record suspend --runs N`: durations, failures,
+//! and the slowest devices.
 
 use onoff_trace::{SystemKind, Trace};
 use serde::Serialize;
@@ -8,10 +8,10 @@ use crate::statistics::median;
 use onoff_transitions::linux::suspend::{self, LinuxSleep, SleepOutcome};
 use onoff_transitions::suspend::SuspendOptions;
 
-/// Devices that are named for a kind of sleep, at most.
+/// Maximum number of devices listed per variant.
 const MAX_DEVICES: usize = 5;
 
-/// What is kept of one sleep while others are read.
+/// The values of one sleep that the statistics need.
 #[derive(Clone, Debug)]
 pub struct OneSleep {
     recording: String,
@@ -19,42 +19,42 @@ pub struct OneSleep {
     outcome: SleepOutcome,
     suspend_ns: Option<i64>,
     resume_ns: Option<i64>,
-    devices: Vec<OneDevice>,
+    devices: Vec<DeviceSample>,
 }
 
 #[derive(Clone, Debug)]
-struct OneDevice {
+struct DeviceSample {
     device: String,
     driver: String,
     total_ns: i64,
     failed: bool,
 }
 
-/// The sleeps of one kind.
+/// Statistics of the sleeps of one variant.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SleepStatistics {
-    /// Which kind of sleep, as in `suspend`.
+    /// Variant, as in `suspend`.
     pub variant: String,
-    /// Sleeps.
+    /// Number of sleeps.
     pub sleeps: u64,
-    /// Of those, given up before the machine slept.
+    /// Number of sleeps aborted before the machine slept.
     pub given_up: u64,
-    /// Of those, without an end in the recording.
+    /// Number of sleeps whose end is not in the recording.
     pub unfinished: u64,
-    /// The way down of those that slept; `None` where it is not known of any.
+    /// Suspend times of completed sleeps; `None` if unknown.
     pub suspend: Option<SleepSpread>,
-    /// The way up of those that slept.
+    /// Resume times of completed sleeps; `None` if unknown.
     pub resume: Option<SleepSpread>,
-    /// The devices whose callbacks took longest in any of them, the worst first.
+    /// The devices with the slowest callbacks, worst first.
     pub devices: Vec<DeviceStatistics>,
 }
 
-/// How long one half took.
+/// Durations of one half of a sleep.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SleepSpread {
-    /// Sleeps of which it is known.
+    /// Number of sleeps with a known duration.
     pub sleeps: u64,
     /// Median, ns.
     pub median_ns: i64,
@@ -62,31 +62,31 @@ pub struct SleepSpread {
     pub min_ns: i64,
     /// Longest, ns.
     pub max_ns: i64,
-    /// The recording of the longest.
+    /// Recording of the longest.
     pub max_recording: String,
 }
 
-/// A device's callbacks in all sleeps of a kind.
+/// Callback times of a device in all sleeps of a variant.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceStatistics {
     /// Device.
     pub device: String,
-    /// Driver; empty when the device has none.
+    /// Driver; empty if the device has none.
     pub driver: String,
-    /// Sleeps that name it.
+    /// Number of sleeps with callbacks of the device.
     pub sleeps: u64,
-    /// Sleeps in which one of its callbacks returned an error.
+    /// Number of sleeps in which a callback failed.
     pub failed: u64,
-    /// Median of the time of all its callbacks in a sleep, ns.
+    /// Median of its total callback time per sleep, ns.
     pub median_ns: i64,
-    /// The longest, ns.
+    /// Longest total callback time, ns.
     pub worst_ns: i64,
-    /// The recording of the longest.
+    /// Recording of the longest.
     pub worst_recording: String,
 }
 
-/// The sleeps of the recording called `recording`; none where it holds none, or is not of Linux.
+/// The sleeps of `recording`; empty unless it is a Linux recording with sleeps.
 #[must_use]
 pub fn sleeps(recording: &str, trace: &Trace) -> Vec<OneSleep> {
     if trace.system.kind != SystemKind::Linux {
@@ -107,7 +107,7 @@ pub fn sleeps(recording: &str, trace: &Trace) -> Vec<OneSleep> {
             .details
             .devices
             .iter()
-            .map(|device| OneDevice {
+            .map(|device| DeviceSample {
                 device: device.device.clone(),
                 driver: device.driver.clone(),
                 total_ns: device.total_ns,
@@ -118,22 +118,22 @@ pub fn sleeps(recording: &str, trace: &Trace) -> Vec<OneSleep> {
     report.transitions.iter().map(one).collect()
 }
 
-/// The sleeps together, by kind, where there are two or more of it.
+/// Statistics for each variant with two or more sleeps.
 #[must_use]
 pub fn statistics(sleeps: &[OneSleep]) -> Vec<SleepStatistics> {
     let mut variants: Vec<&str> = sleeps.iter().map(|sleep| sleep.variant.as_str()).collect();
     variants.sort();
     variants.dedup();
     let of_variant = |variant: &str| sleeps.iter().filter(|sleep| sleep.variant == variant).collect::<Vec<_>>();
-    variants.into_iter().filter_map(|variant| of_kind(variant, &of_variant(variant))).collect()
+    variants.into_iter().filter_map(|variant| variant_statistics(variant, &of_variant(variant))).collect()
 }
 
-fn of_kind(variant: &str, sleeps: &[&OneSleep]) -> Option<SleepStatistics> {
+fn variant_statistics(variant: &str, sleeps: &[&OneSleep]) -> Option<SleepStatistics> {
     if sleeps.len() < 2 {
         return None;
     }
     let outcomes = |outcome: SleepOutcome| sleeps.iter().filter(|sleep| sleep.outcome == outcome).count() as u64;
-    // Half a sleep says nothing of a whole one.
+    // Aborted and unfinished sleeps have no comparable duration.
     let slept: Vec<&OneSleep> = sleeps
         .iter()
         .filter(|sleep| matches!(sleep.outcome, SleepOutcome::Slept | SleepOutcome::Unknown))
@@ -166,21 +166,21 @@ fn spread(sleeps: &[&OneSleep], half: impl Fn(&OneSleep) -> Option<i64>) -> Opti
 }
 
 fn devices(sleeps: &[&OneSleep]) -> Vec<DeviceStatistics> {
-    let mut all: Vec<(&OneDevice, &str)> =
+    let mut all: Vec<(&DeviceSample, &str)> =
         sleeps.iter().flat_map(|sleep| sleep.devices.iter().map(|device| (device, sleep.recording.as_str()))).collect();
     all.sort_by(|(a, of_a), (b, of_b)| {
         (&a.device, &a.driver, a.total_ns, of_a).cmp(&(&b.device, &b.driver, b.total_ns, of_b))
     });
     let mut devices: Vec<DeviceStatistics> = all
         .chunk_by(|(a, _), (b, _)| (&a.device, &a.driver) == (&b.device, &b.driver))
-        .filter_map(|its| {
-            let lengths: Vec<i64> = its.iter().map(|(device, _)| device.total_ns).collect();
-            let (worst, recording) = its.last()?;
+        .filter_map(|samples| {
+            let lengths: Vec<i64> = samples.iter().map(|(device, _)| device.total_ns).collect();
+            let (worst, recording) = samples.last()?;
             Some(DeviceStatistics {
                 device: worst.device.clone(),
                 driver: worst.driver.clone(),
-                sleeps: its.len() as u64,
-                failed: its.iter().filter(|(device, _)| device.failed).count() as u64,
+                sleeps: samples.len() as u64,
+                failed: samples.iter().filter(|(device, _)| device.failed).count() as u64,
                 median_ns: median(&lengths)?,
                 worst_ns: worst.total_ns,
                 worst_recording: (*recording).to_owned(),

@@ -1,4 +1,4 @@
-//! A study: more than two configurations and the tables to show of them, as a file holds it.
+//! A study file: several configurations and the tables to show for them.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +7,14 @@ use serde::Deserialize;
 
 use super::table::TableSpecification;
 
-/// A file of a study holds no more bytes than this: 1 MiB.
+/// Maximum size of a study file: 1 MiB.
 pub const MAX_STUDY_BYTES: u64 = 1 << 20;
 
-/// A study as written.
+/// The content of a study file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Study {
-    /// Which transition; what the first recording holds when missing.
+    /// The transition; by default that of the first recording.
     pub transition: Option<String>,
     /// The configurations; the first is the baseline.
     #[serde(rename = "configuration")]
@@ -24,24 +24,23 @@ pub struct Study {
     pub tables: Vec<TableSpecification>,
 }
 
-/// A configuration of a study as written.
+/// A configuration in a study file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StudyConfiguration {
-    /// Its name.
     pub name: String,
-    /// Recordings and folders, from the study's own folder.
+    /// Recordings and folders, relative to the study file.
     pub files: Vec<String>,
-    /// What it is made of, e.g. the release and whether a filter is on.
+    /// Factors, e.g. the release, and whether a filter is on.
     #[serde(default)]
     pub factors: BTreeMap<String, String>,
 }
 
 impl Study {
-    /// Whether it can be answered.
+    /// Checks the configurations.
     ///
     /// # Errors
-    /// A configuration has no files, or two have one name; the error says which.
+    /// A configuration has no files, or two have the same name.
     pub fn check(&self) -> Result<(), String> {
         let mut names: HashSet<&str> = HashSet::new();
         for configuration in &self.configurations {
@@ -50,7 +49,7 @@ impl Study {
                 return Err(format!("configuration '{name}' has no files"));
             }
             if !names.insert(name) {
-                return Err(format!("two configurations are called '{name}'"));
+                return Err(format!("two configurations are named '{name}'"));
             }
         }
         Ok(())
@@ -62,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_unique_and_files_are_there() {
+    fn checks_names_and_files() {
         let configuration = |name: &str, files: &[&str]| StudyConfiguration {
             name: name.to_owned(),
             files: files.iter().map(|&file| file.to_owned()).collect(),
@@ -72,7 +71,7 @@ mod tests {
             |configurations: Vec<StudyConfiguration>| Study { transition: None, configurations, tables: Vec::new() };
         let study = |names: [&str; 2], files: &[&str]| of(names.map(|name| configuration(name, files)).into()).check();
         assert_eq!(study(["on", "off"], &["a.etl"]), Ok(()));
-        let twice = "two configurations are called 'on'";
+        let twice = "two configurations are named 'on'";
         assert_eq!(study(["on", "on"], &["a.etl"]), Err(twice.to_owned()));
         let empty = "configuration 'on' has no files";
         assert_eq!(study(["on", "off"], &[]), Err(empty.to_owned()));

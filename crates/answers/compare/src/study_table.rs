@@ -1,8 +1,8 @@
-//! A table of a study, as it is shown.
+//! The tables of a study.
 
 use serde::{Deserialize, Serialize};
 
-/// A unit of times in a table.
+/// Unit of times in a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -36,17 +36,17 @@ impl TimeUnit {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StudyTable {
-    /// What stands above it.
+    /// Title.
     pub title: String,
-    /// MeasureUnit of its times.
+    /// Unit of times.
     pub unit: TimeUnit,
-    /// Decimals that times are shown with.
+    /// Number of decimals of times.
     pub decimals: u8,
-    /// What stands above the rows' names.
+    /// Heading of the row names.
     pub heading: String,
-    /// Names of the columns.
+    /// Column names.
     pub columns: Vec<String>,
-    /// The rows, each with as many cells as there are columns.
+    /// Rows, each with one cell per column.
     pub rows: Vec<StudyRow>,
 }
 
@@ -54,23 +54,23 @@ pub struct StudyTable {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StudyRow {
-    /// Its name.
+    /// Row name.
     pub label: String,
-    /// Its cells.
+    /// Cells.
     pub cells: Vec<StudyCell>,
 }
 
-/// A number of a table.
+/// A cell of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StudyCell {
-    /// The median, or a difference of medians; `None` where there is none.
+    /// Median or difference of medians; `None` if unknown.
     pub number: Option<f64>,
-    /// What the number is in.
+    /// Unit of the number.
     pub unit: CellUnit,
 }
 
-/// What a number of a table is in.
+/// Unit of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -79,7 +79,7 @@ pub enum CellUnit {
     Time,
     /// Mebibytes.
     Mebibytes,
-    /// A number of things.
+    /// A count.
     Count,
     /// Percent of the baseline's median.
     Percent,

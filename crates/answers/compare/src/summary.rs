@@ -1,4 +1,4 @@
-//! Many recordings, one row a transition: enough to see which one to look at.
+//! Summary of many recordings: one row per transition.
 
 use onoff_trace::Trace;
 use serde::Serialize;
@@ -15,72 +15,73 @@ use onoff_transitions::overview::{TransitionOverview, overview};
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SummaryRow {
-    /// The recording: its file, or its files with `+` between them.
+    /// File of the recording, or its files joined by `+`.
     pub recording: String,
-    /// Computer name; empty when not known.
+    /// Computer name; empty if unknown.
     pub computer: String,
-    /// Operating system's name and release as people know it.
+    /// Name and release of the operating system.
     pub os: String,
-    /// Build number of the operating system; 0 when not known.
+    /// Build number of the operating system; 0 if unknown.
     pub os_build: u32,
-    /// Real time of time zero, RFC 3339, UTC; `None` when the recording does not say.
+    /// Wall-clock time of time zero, RFC 3339, UTC; `None` if not recorded.
     pub recorded_utc: Option<String>,
-    /// `boot`, `shutdown`, `suspend` or `netboot`; empty where the recording holds no transition or cannot be read.
+    /// `boot`, `shutdown`, `suspend` or `netboot`; empty if the recording has no transition or cannot be read.
     pub transition: &'static str,
-    /// The kind of it, e.g. `cold`, `restart`, `hibernation`; empty when not known.
+    /// Variant, e.g. `cold`, `restart`, `hibernation`; empty if unknown.
     pub variant: String,
-    /// How long it took, ns: of a boot without the required idle time, of a sleep without the sleep. `None` where an end is not in
-    /// the recording.
+    /// Duration, ns: of a boot without the required idle time, of a sleep without the time asleep. `None` if an end is
+    /// not in the recording.
     pub duration_ns: Option<i64>,
-    /// A lower bound of it, ns; the duration itself where that is known.
+    /// Lower bound of the duration, ns; equal to the duration if that is known.
     pub at_least_ns: i64,
-    /// The phase that took longest; empty when no phase is known.
+    /// The longest phase; empty if no phase is known.
     pub phase: String,
-    /// How long it took, ns.
+    /// Duration of the longest phase, ns.
     pub phase_ns: Option<i64>,
-    /// What to change first, as `diagnose` names it; empty when no finding has a cost. Of a network boot, what its longest stage was about.
+    /// The subject to fix first, as named by `diagnose`; empty if no finding has a cost. For a network boot: the detail
+    /// of its longest stage.
     pub subject: String,
-    /// What it costs, ns.
+    /// Cost of the subject, ns.
     pub subject_ns: Option<i64>,
-    /// True if that is an upper bound, because the work ran in parallel with other work.
+    /// True if the cost is an upper bound because the work ran in parallel with other work.
     pub subject_at_most: bool,
-    /// Whether that was measured or inferred.
+    /// Certainty of the cost.
     pub subject_certainty: Option<Certainty>,
-    /// Why there is no answer; empty where there is one.
+    /// Why the recording could not be analyzed; empty otherwise.
     pub error: String,
 }
 
-/// The recordings, a row each transition.
+/// Summary of recordings, one row per transition.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Summary {
-    /// The rows, in the order of the recordings.
+    /// Rows in the order of the recordings.
     pub rows: Vec<SummaryRow>,
-    /// Recordings that were looked at.
+    /// Number of recordings.
     pub recordings: u64,
-    /// Transitions in them.
+    /// Number of transitions.
     pub transitions: u64,
-    /// Recordings that cannot be read.
+    /// Number of unreadable recordings.
     pub unreadable: u64,
-    /// Recordings that hold no transition.
+    /// Number of recordings without a transition.
     pub without_transition: u64,
-    /// Files in the folders that are no recording, and links, which are not followed.
+    /// Number of other files in the folders, and of links, which are not followed.
     pub other_files: u64,
-    /// The sleeps of Linux among them, by kind, where there are two or more of it.
+    /// Statistics of Linux sleeps, for each variant with two or more sleeps.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sleeps: Vec<SleepStatistics>,
 }
 
 impl SummaryRow {
-    /// A row without an answer.
+    /// A row for a recording that could not be analyzed.
     #[must_use]
     pub fn failed(recording: String, error: String) -> Self {
         Self { recording, error, ..Self::default() }
     }
 }
 
-/// The transitions of the recording called `recording`; none where it holds none. `trace` should hold the tables of the transitions,
-/// and `fix_first` says what to change first in the transition of a kind and number.
+/// The transitions of `recording`. `trace` should have the tables of the transitions; `fix_first` returns what to fix
+/// first in the transition of a kind and number.
 #[must_use]
 pub fn rows(
     recording: &str,
@@ -113,7 +114,7 @@ pub fn rows(
     overview(trace).into_iter().map(row).collect()
 }
 
-/// The network boots of the capture called `recording`. Whether each loaded is its variant.
+/// The network boots of the capture `recording`. The variant is the boot's outcome.
 #[must_use]
 pub fn rows_of_capture(recording: &str, report: &NetbootReport) -> Vec<SummaryRow> {
     let row = |boot: &NetworkBoot| {

@@ -1,4 +1,4 @@
-//! Tables as papers print them: a few measures of the configurations of a study, beside each other.
+//! Tables as in papers: a few measures for the configurations of a study, side by side.
 
 use std::collections::BTreeMap;
 
@@ -9,52 +9,52 @@ use super::report::{ComparedMeasure, Comparison};
 use super::run::{Category, Factor, MeasureUnit};
 use super::study_table::{CellUnit, StudyCell, StudyRow, StudyTable, TimeUnit};
 
-/// Rows of a table are its measures.
-const OF_MEASURES: &str = "measures";
-/// Rows of a table are the configurations.
-const OF_CONFIGURATIONS: &str = "configurations";
+/// The rows of the table are its measures.
+const ROWS_ARE_MEASURES: &str = "measures";
+/// The rows of the table are the configurations.
+const ROWS_ARE_CONFIGURATIONS: &str = "configurations";
 
-/// What a table shows. Written by a person, in a study's file.
+/// Specification of a table, written by the user in a study file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TableSpecification {
-    /// What stands above it.
+    /// Title.
     pub title: String,
     /// Keys of the measures, in order.
     pub measures: Vec<String>,
-    /// What the measures are called in it; their keys where there is none.
+    /// Labels of the measures; by default their keys.
     #[serde(default)]
     pub labels: Vec<String>,
-    /// What its rows are: `measures`, `configurations`, or the name of a factor.
+    /// What the rows are: `measures`, `configurations`, or the name of a factor.
     #[serde(default)]
     pub rows: String,
-    /// What its columns are, where rows are a factor: the name of another one.
+    /// What the columns are if the rows are a factor: the name of another factor.
     #[serde(default)]
     pub columns: String,
-    /// Only configurations with these levels of factors.
+    /// Restricts the configurations to these factor levels.
     #[serde(default)]
     pub only: BTreeMap<String, String>,
-    /// A last column: how much less this measure is than in the first row.
+    /// Adds a last column: the reduction of this measure compared with the first row.
     #[serde(default)]
     pub reduction_of: Option<String>,
-    /// MeasureUnit of times.
+    /// Unit of times.
     #[serde(default)]
     pub unit: TimeUnit,
-    /// Decimals of times.
+    /// Number of decimals of times.
     #[serde(default)]
     pub decimals: u8,
 }
 
-/// A table cannot be made.
+/// The table cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("table '{title}': {reason}")]
-pub struct NoTable {
+pub struct TableError {
     title: String,
     reason: String,
 }
 
 impl TableSpecification {
-    /// The totals and phases of `comparison`, a row each.
+    /// A table with the totals and phases of `comparison`, one per row.
     #[must_use]
     pub fn of_all(comparison: &Comparison) -> Self {
         let shown = |measure: &&ComparedMeasure| measure.category.keeps_order();
@@ -79,20 +79,20 @@ impl TableSpecification {
         }
     }
 
-    /// Makes the table.
+    /// Builds the table.
     ///
     /// # Errors
-    /// It names a measure, a factor or a level that does not exist, or its cells are not unique.
-    pub fn build(&self, comparison: &Comparison) -> Result<StudyTable, NoTable> {
-        let refuse = |reason: String| NoTable { title: self.title.clone(), reason };
+    /// A measure, factor or level does not exist, or cells are not unique.
+    pub fn build(&self, comparison: &Comparison) -> Result<StudyTable, TableError> {
+        let refuse = |reason: String| TableError { title: self.title.clone(), reason };
         let mut measures = Vec::new();
         for (at, key) in self.measures.iter().enumerate() {
-            let measure = comparison.measure(key).ok_or_else(|| refuse(comparison.lacks_measure(key)))?;
+            let measure = comparison.measure(key).ok_or_else(|| refuse(comparison.unknown_measure(key)))?;
             let label = self.labels.get(at).unwrap_or(key).clone();
             measures.push((label, measure));
         }
         if measures.is_empty() {
-            return Err(refuse("it names no measure".to_owned()));
+            return Err(refuse("no measures".to_owned()));
         }
         let chosen: Vec<usize> = comparison
             .configurations
@@ -102,7 +102,7 @@ impl TableSpecification {
             .map(|(at, _)| at)
             .collect();
         if chosen.is_empty() {
-            return Err(refuse("no configuration has these levels".to_owned()));
+            return Err(refuse("no configuration matches 'only'".to_owned()));
         }
         let mut table = StudyTable {
             title: self.title.clone(),
@@ -113,14 +113,16 @@ impl TableSpecification {
             rows: Vec::new(),
         };
         match self.rows.as_str() {
-            "" | OF_MEASURES => self.of_measures(comparison, &measures, &chosen, &mut table),
-            OF_CONFIGURATIONS => self.of_configurations(comparison, &measures, &chosen, &mut table).map_err(refuse)?,
-            factor => self.of_factor(factor, comparison, &measures, &chosen, &mut table).map_err(refuse)?,
+            "" | ROWS_ARE_MEASURES => self.fill_measure_rows(comparison, &measures, &chosen, &mut table),
+            ROWS_ARE_CONFIGURATIONS => {
+                self.fill_configuration_rows(comparison, &measures, &chosen, &mut table).map_err(refuse)?
+            }
+            factor => self.fill_factor_rows(factor, comparison, &measures, &chosen, &mut table).map_err(refuse)?,
         }
         Ok(table)
     }
 
-    fn of_measures(
+    fn fill_measure_rows(
         &self,
         comparison: &Comparison,
         measures: &[(String, &ComparedMeasure)],
@@ -151,7 +153,7 @@ impl TableSpecification {
         }
     }
 
-    fn of_configurations(
+    fn fill_configuration_rows(
         &self,
         comparison: &Comparison,
         measures: &[(String, &ComparedMeasure)],
@@ -159,7 +161,7 @@ impl TableSpecification {
         table: &mut StudyTable,
     ) -> Result<(), String> {
         let reduced = match &self.reduction_of {
-            Some(key) => Some(comparison.measure(key).ok_or_else(|| comparison.lacks_measure(key))?),
+            Some(key) => Some(comparison.measure(key).ok_or_else(|| comparison.unknown_measure(key))?),
             None => None,
         };
         table.columns = measures.iter().map(|(label, _)| label.clone()).collect();
@@ -180,7 +182,7 @@ impl TableSpecification {
         Ok(())
     }
 
-    fn of_factor(
+    fn fill_factor_rows(
         &self,
         factor: &str,
         comparison: &Comparison,
@@ -220,15 +222,13 @@ impl TableSpecification {
         for row in rows {
             let mut cells = Vec::new();
             for column in &across {
-                let mut of_cell = chosen.iter().copied().filter(|&at| {
+                let mut matching = chosen.iter().copied().filter(|&at| {
                     level_of(at, factor).as_ref() == Some(&row)
                         && (column.is_empty() || level_of(at, &self.columns).as_ref() == Some(column))
                 });
-                let at = of_cell.next();
-                if of_cell.next().is_some() {
-                    return Err(format!(
-                        "several configurations have {factor} '{row}'; narrow it with 'only' or 'columns'"
-                    ));
+                let at = matching.next();
+                if matching.next().is_some() {
+                    return Err(format!("several configurations have {factor} '{row}'; add 'only' or 'columns'"));
                 }
                 for (_, measure) in measures {
                     cells.push(self.cell(measure.unit, at.and_then(|at| median(measure, at))));

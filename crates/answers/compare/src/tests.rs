@@ -1,4 +1,4 @@
-//! Verdicts on hand-made runs.
+//! Verdicts on synthetic runs.
 
 use super::*;
 use onoff_blame::account::AccountSubjectKind;
@@ -48,21 +48,21 @@ fn verdict(baseline: &[i64], candidate: &[i64]) -> Verdict {
 }
 
 #[test]
-fn a_difference_must_exceed_the_baselines_own_and_be_separated() {
-    // The baseline's runs lie 300 ms apart.
+fn difference_must_exceed_noise_and_be_separated() {
+    // The baseline's runs are 300 ms apart.
     assert_eq!(verdict(&[10_000, 10_100, 10_300], &[10_500, 10_600, 10_700]), Verdict::Slower);
     assert_eq!(verdict(&[10_000, 10_100, 10_300], &[10_310, 10_350, 10_390]), Verdict::Same);
     assert_eq!(verdict(&[10_000, 10_100, 10_300], &[9_000, 9_100, 9_200]), Verdict::Faster);
-    // Beyond the noise floor, but one run of the candidate lies among the baseline's.
+    // Beyond the noise floor, but one candidate run is among the baseline's.
     assert_eq!(verdict(&[10_000, 10_100, 10_300], &[10_200, 10_600, 10_700]), Verdict::Same);
     // Exactly the noise floor is noise.
     assert_eq!(verdict(&[10_000, 10_100, 10_300], &[10_400, 10_400, 10_400]), Verdict::Same);
-    // A baseline that never varies shows any difference.
+    // With a constant baseline any difference is reported.
     assert_eq!(verdict(&[10_000; 3], &[10_001; 3]), Verdict::Slower);
 }
 
 #[test]
-fn two_runs_of_a_side_show_no_noise() {
+fn two_runs_per_side_are_too_few() {
     assert_eq!(verdict(&[10_000, 10_001, 10_002], &[20_000, 20_001]), Verdict::Unknown);
     assert_eq!(verdict(&[10_000], &[20_000, 20_000, 20_000]), Verdict::Unknown);
     let configurations = [totals("before", &[10_000]), totals("after", &[12_500])];
@@ -76,7 +76,7 @@ fn two_runs_of_a_side_show_no_noise() {
 }
 
 #[test]
-fn ten_runs_show_a_small_difference_that_one_disturbed_run_does_not_hide() {
+fn ten_runs_show_small_difference_despite_outlier() {
     let baseline = [10_000, 10_010, 10_020, 10_030, 10_040, 10_050, 10_060, 10_070, 10_080, 14_000];
     let candidate: Vec<i64> = baseline.iter().map(|value| value + 120).collect();
     assert_eq!(verdict(&baseline, &candidate), Verdict::Slower);
@@ -85,7 +85,7 @@ fn ten_runs_show_a_small_difference_that_one_disturbed_run_does_not_hide() {
 }
 
 #[test]
-fn new_gone_and_what_comes_and_goes() {
+fn reports_new_gone_and_intermittent_items() {
     let with = |name: &str, which: &[bool]| Configuration {
         name: name.to_owned(),
         factors: Vec::new(),
@@ -109,7 +109,7 @@ fn new_gone_and_what_comes_and_goes() {
             (change.verdict, change.difference)
         })
     };
-    // A service is there or not; processor time that is not named is none.
+    // A missing service is absent; missing CPU time is zero.
     assert_eq!(verdicts(&[false; 3], &[true; 3]), [(Verdict::New, None), (Verdict::Slower, Some(7 * MS))]);
     assert_eq!(verdicts(&[true; 3], &[false; 3])[0], (Verdict::Gone, None));
     assert_eq!(verdicts(&[false], &[true])[0], (Verdict::New, None));
@@ -117,11 +117,11 @@ fn new_gone_and_what_comes_and_goes() {
 }
 
 #[test]
-fn runs_with_a_reason_are_set_apart_until_included() {
+fn excludes_runs_unless_included() {
     let mut baseline = totals("before", &[10_000, 10_010, 10_020, 30_000]);
     baseline.runs[3].set_apart.push(SetApart {
         reason: SetApartReason::Untrained,
-        text: "the boot read-ahead had learned from no boot".to_owned(),
+        text: "ReadyBoot was untrained (0 of 3 boots)".to_owned(),
     });
     let candidate = totals("after", &[10_000, 10_010, 10_020]);
     let configurations = [baseline, candidate];
@@ -138,7 +138,7 @@ fn runs_with_a_reason_are_set_apart_until_included() {
 }
 
 #[test]
-fn a_run_of_another_kind_is_set_apart_and_no_run_is_no_comparison() {
+fn excludes_other_kinds_and_needs_one_run() {
     let mut candidate = totals("after", &[9_000, 9_000]);
     candidate.runs[1].kind = "fast_startup".to_owned();
     let mut configurations = [totals("before", &[10_000]), candidate];
@@ -152,12 +152,12 @@ fn a_run_of_another_kind_is_set_apart_and_no_run_is_no_comparison() {
     assert!(refusal.to_string().contains("--include other-kind"), "{refusal}");
     configurations[1].runs.clear();
     let refusal = compare(&configurations, &CompareOptions::default()).unwrap_err();
-    assert!(refusal.to_string().contains("it has none"), "{refusal}");
-    assert_eq!(compare(&configurations[..1], &CompareOptions::default()), Err(NoComparison::OneConfiguration));
+    assert!(refusal.to_string().contains("it has no runs"), "{refusal}");
+    assert_eq!(compare(&configurations[..1], &CompareOptions::default()), Err(CompareError::TooFewConfigurations));
 }
 
 #[test]
-fn values_that_losses_touch_are_left_out_and_counted() {
+fn excludes_and_counts_values_with_losses() {
     let mut candidate = totals("after", &[1, 2, 3]);
     candidate.runs[2].measures[0].doubtful = true;
     let configurations = [totals("before", &[1, 2, 3]), candidate];
@@ -167,7 +167,7 @@ fn values_that_losses_touch_are_left_out_and_counted() {
 }
 
 #[test]
-fn what_passed_others_in_every_run_moved() {
+fn reports_order_change_found_in_every_run() {
     let started = |places: [(&str, i64); 3]| {
         let mut measures: Vec<Measure> = ["PreSMSS", "WinLogonInit"]
             .iter()
@@ -190,7 +190,7 @@ fn what_passed_others_in_every_run_moved() {
             started([("PreSMSS", 15), ("PreSMSS", 25), ("PreSMSS", 26)]),
         ],
     );
-    // A now starts in the next phase, although sooner after that phase's begin.
+    // A now starts in the next phase, though sooner after that phase's start.
     let after = configuration("after", vec![started([("WinLogonInit", 5), ("PreSMSS", 21), ("PreSMSS", 31)])]);
     let comparison = compare(&[before.clone(), after], &CompareOptions::default()).unwrap();
     let [moved] = comparison.moved.as_slice() else {
@@ -201,7 +201,7 @@ fn what_passed_others_in_every_run_moved() {
     assert_eq!((moved.was_phase.as_str(), moved.was_since_phase_ns), ("PreSMSS", 12));
     assert_eq!((moved.is_phase.as_str(), moved.is_since_phase_ns), ("WinLogonInit", 5));
 
-    // What one run has otherwise is no order.
+    // An order that one run contradicts does not count.
     let after = configuration(
         "after",
         vec![
@@ -213,7 +213,7 @@ fn what_passed_others_in_every_run_moved() {
     assert_eq!(comparison.moved, []);
 }
 
-/// A run whose one phase is divided among subjects.
+/// A run with one phase divided among subjects.
 fn accounted(phase_ms: i64, entries: &[(AccountSubjectKind, &str, i64)]) -> Run {
     let mut measures = vec![
         measure("boot.total", Category::Total, phase_ms * MS),
@@ -241,10 +241,10 @@ fn explained(baseline: Vec<Run>, candidate: Vec<Run>) -> Vec<Explanation> {
 }
 
 #[test]
-fn a_difference_is_explained_by_who_differs_the_same_way() {
+fn explains_difference_by_subjects_in_same_direction() {
     use AccountSubjectKind::{Driver, NotKnown, Process};
     let before = accounted(26_600, &[(Driver, "Ramdisk", 9_000), (Process, "System", 17_000), (NotKnown, "", 600)]);
-    // Windows spells one driver in several ways, and the clock driver is slower than before.
+    // Windows spells driver names inconsistently, and the clock driver is slower than before.
     let after = accounted(17_260, &[(Driver, "RAMDISK", 20), (Process, "System", 17_000), (Driver, "clock", 240)]);
     let explanations = explained(vec![before], vec![after]);
     let [one] = explanations.as_slice() else { panic!("{explanations:?}") };
@@ -252,19 +252,19 @@ fn a_difference_is_explained_by_who_differs_the_same_way() {
     let [ramdisk] = one.parts.as_slice() else { panic!("{one:?}") };
     assert_eq!((ramdisk.name.as_str(), ramdisk.difference_ns), ("Ramdisk", -8_980 * MS));
     assert_eq!(ramdisk.change, PartChange::Gone);
-    // Where the rest went is said by name, and what is not known explains nothing.
+    // Opposite differences are listed by name; unattributed time explains nothing.
     let against: Vec<(&str, i64)> = one.against.iter().map(|it| (it.name.as_str(), it.difference_ns)).collect();
     assert_eq!(against, [("clock", 240 * MS)]);
     assert_eq!((one.against_ns, one.not_explained_ns), (240 * MS, -600 * MS));
 }
 
 #[test]
-fn noise_is_not_explained_and_a_decoy_explains_nothing() {
+fn ignores_noise_and_decoy() {
     use AccountSubjectKind::{Driver, Process};
     let of = |phase: i64, slow: i64, decoy: i64| accounted(phase, &[(Driver, "slow", slow), (Process, "decoy", decoy)]);
     let baseline = || vec![of(1_000, 100, 700), of(1_010, 110, 500), of(1_020, 120, 900)];
     assert_eq!(explained(baseline(), baseline()), []);
-    // The decoy varies by more than the phase differs, as it did before.
+    // The decoy varies by more than the phase difference, as it did before.
     let candidate = vec![of(1_500, 600, 900), of(1_510, 610, 500), of(1_520, 620, 880)];
     let explanations = explained(baseline(), candidate);
     let names: Vec<&str> = explanations[0].parts.iter().map(|part| part.name.as_str()).collect();
@@ -273,11 +273,11 @@ fn noise_is_not_explained_and_a_decoy_explains_nothing() {
 }
 
 #[test]
-fn without_an_account_nobody_is_named() {
+fn without_account_no_subject_is_listed() {
     let explanations = explained(vec![accounted(1_000, &[])], vec![accounted(2_000, &[])]);
     assert_eq!((explanations[0].is_accounted, explanations[0].parts.len()), (false, 0));
     assert_eq!(explanations[0].not_explained_ns, 1_000 * MS);
-    // A run that was kept without an account has none of it: not zero.
+    // A run saved without an account has unknown times, not zero.
     use AccountSubjectKind::Driver;
     let explanations = explained(vec![accounted(1_000, &[])], vec![accounted(2_000, &[(Driver, "slow", 1_500)])]);
     assert_eq!(explanations[0].parts.len(), 0, "{explanations:?}");

@@ -1,26 +1,26 @@
-//! Recordings of events that start with the computer.
+//! Autologgers: event-trace sessions that start at boot.
 
 use serde::Serialize;
 
 use super::{HiveKind, Image};
 
-/// A recording that starts with the computer.
+/// An event-trace session that starts at boot.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Autologger {
     /// Name.
     pub name: String,
-    /// Whether it is on.
+    /// True if enabled.
     pub is_on: bool,
-    /// File that it writes; empty for one in memory.
+    /// Log file; empty for a session in memory.
     pub file: String,
-    /// Bytes of a buffer.
+    /// Buffer size, bytes.
     pub buffer_bytes: Option<u64>,
-    /// Most bytes of its file.
+    /// Maximum file size, bytes.
     pub most_bytes: Option<u64>,
-    /// Path of its key, from the hive's name on.
+    /// Path of the key, starting with the hive name.
     pub key: String,
-    /// When the key was last written, ns since 1970-01-01 UTC.
+    /// Time of the last write to the key, ns since 1970-01-01 UTC.
     pub last_written_unix_ns: Option<i64>,
 }
 

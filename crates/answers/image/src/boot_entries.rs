@@ -1,15 +1,15 @@
-//! The boot loader's store.
+//! The boot configuration data store.
 
 use onoff_hive::Key;
 use serde::Serialize;
 
 use super::{HiveKind, Image, Setting};
 
-/// The object of the boot manager.
+/// Object of the boot manager.
 const BOOT_MANAGER: &str = "{9dea862c-5cdd-4e70-acc1-f32b344d4795}";
-/// The object of the settings for debugging that all entries inherit.
+/// Object with the emergency-management settings inherited by all entries.
 const EMS: &str = "{0ce4991b-e6b3-4b16-b23c-5e0d9250e5d9}";
-/// Elements (source: the boot configuration's public numbers).
+/// Elements (source: published BCD element numbers).
 const DESCRIPTION: &str = "12000004";
 const PATH: &str = "12000002";
 const TIMEOUT: &str = "25000004";
@@ -24,21 +24,22 @@ const NO_CHECKS: &str = "16000048";
 const BOOT_STATUS_POLICY: &str = "250000e0";
 const WINDOW: &str = "35000008";
 
-/// An entry of the menu.
+/// A boot menu entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BootEntry {
-    /// Its object.
+    /// Object id.
     pub id: String,
-    /// What the menu says.
+    /// Menu text.
     pub description: String,
-    /// File that it loads.
+    /// File it loads.
     pub path: String,
-    /// Whether it is in the menu.
+    /// True if shown in the menu.
     pub is_shown: bool,
-    /// Whether it starts by itself.
+    /// True for the default entry.
     pub is_default: bool,
-    /// Settings of it that cost time or trust: debugging, emergency console, test signing, no checks of signatures; how a failed boot goes on.
+    /// Settings that cost time or weaken security: debugging, emergency console, test signing, no integrity checks; and
+    /// the boot status policy.
     pub settings: Vec<Setting>,
 }
 
@@ -46,25 +47,25 @@ pub struct BootEntry {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BootMenu {
-    /// Seconds that the menu waits; `None` where it is not said: 30.
+    /// Menu timeout, s; `None` if not set (30 s).
     pub timeout_s: Option<u64>,
-    /// Where that is said.
+    /// The timeout setting.
     pub timeout: Option<Setting>,
-    /// Entries that load Windows or resume it, the menu's first.
+    /// Entries that load or resume Windows, in menu order.
     pub entries: Vec<BootEntry>,
-    /// Blocks that a boot from the network gets at a time, where it is set.
+    /// TFTP window size for network boot, if set.
     pub network_window: Option<Setting>,
 }
 
 impl BootMenu {
-    /// Entries that a person can choose.
+    /// Number of entries shown to the user.
     #[must_use]
     pub fn shown(&self) -> usize {
         self.entries.iter().filter(|entry| entry.is_shown).count()
     }
 }
 
-/// An element of an object, with its name for evidence; numbers and yes or no are bytes in the store.
+/// An element of an object, with a name for evidence. Integers and booleans are stored as bytes.
 fn element(object: &Key<'_>, id: &str, element: &str, name: &str) -> Option<Setting> {
     let key = object.subkey("Elements")?.subkey(element)?;
     let path = format!(r"BCD\Objects\{id}\Elements\{element}");
@@ -84,10 +85,10 @@ pub(super) fn read(image: &Image) -> Option<BootMenu> {
     let all = objects.subkeys();
     let object = |id: &str| all.iter().find(|key| key.name().eq_ignore_ascii_case(id));
     let manager = object(BOOT_MANAGER);
-    let of_manager = |number: &str, name: &str| element(manager?, BOOT_MANAGER, number, name);
-    let timeout = of_manager(TIMEOUT, "timeout");
-    let shown = of_manager(DISPLAY_ORDER, "displayorder").and_then(|order| order.texts()).unwrap_or_default();
-    let default = of_manager(DEFAULT, "default").and_then(|default| default.text()).unwrap_or_default();
+    let manager_element = |number: &str, name: &str| element(manager?, BOOT_MANAGER, number, name);
+    let timeout = manager_element(TIMEOUT, "timeout");
+    let shown = manager_element(DISPLAY_ORDER, "displayorder").and_then(|order| order.texts()).unwrap_or_default();
+    let default = manager_element(DEFAULT, "default").and_then(|default| default.text()).unwrap_or_default();
     let mut menu = BootMenu { timeout_s: timeout.as_ref().and_then(Setting::number), timeout, ..BootMenu::default() };
     let emergency = object(EMS).and_then(|key| element(key, EMS, EMERGENCY_LIBRARY, "bootems"));
     for key in &all {
@@ -96,7 +97,7 @@ pub(super) fn read(image: &Image) -> Option<BootMenu> {
         if menu.network_window.is_none() {
             menu.network_window = element(key, &id, WINDOW, "ramdisktftpwindowsize");
         }
-        // Loaders of Windows, of its resume, and of older ones.
+        // Windows loaders, resume loaders, and legacy loaders.
         if !matches!(kind, Some(0x1020_0003 | 0x1020_0004 | 0x1030_0006)) {
             continue;
         }
@@ -122,8 +123,8 @@ pub(super) fn read(image: &Image) -> Option<BootMenu> {
             id,
         });
     }
-    let place =
+    let position =
         |entry: &BootEntry| shown.iter().position(|one| one.eq_ignore_ascii_case(&entry.id)).unwrap_or(usize::MAX);
-    menu.entries.sort_by_key(|entry| (place(entry), entry.id.clone()));
+    menu.entries.sort_by_key(|entry| (position(entry), entry.id.clone()));
     Some(menu)
 }

@@ -1,4 +1,4 @@
-//! What changed between two images, what can cost most at boot first.
+//! Compares two images. Changes with the largest potential boot cost come first.
 
 use std::collections::BTreeMap;
 
@@ -6,33 +6,34 @@ use serde::Serialize;
 
 use super::{BootMenu, ImageReport, ServiceEntry, ServiceKind, ServiceStart};
 
-/// A change.
+/// A change between two images.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ImageChange {
-    /// What: `service`, `driver`, `autologger`, `boot_entry`, `boot_menu`, `start_program`, `group_order`, `write_filter`, `plans`.
+    /// Kind of item: `service`, `driver`, `autologger`, `boot_entry`, `boot_menu`, `start_program`, `group_order`,
+    /// `write_filter`, `plans`.
     pub what: &'static str,
-    /// Its name.
+    /// Name of the item.
     pub name: String,
-    /// Which field; empty when the thing is there on one side only.
+    /// Changed field; empty if the item exists on one side only.
     pub field: &'static str,
-    /// In the first image; `None` when it is not there.
+    /// Value in the first image; `None` if the item is missing.
     pub was: Option<String>,
-    /// In the second.
+    /// Value in the second image; `None` if the item is missing.
     pub is: Option<String>,
-    /// How much it can cost at boot: 3 most, 0 nothing by itself. An order, not a time.
+    /// Potential boot cost, from 0 (none) to 3 (highest). A rank, not a time.
     pub weight: u8,
 }
 
-/// What changed between two images.
+/// Changes between two images.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ImageComparison {
-    /// Changes, what can cost most first.
+    /// Changes, highest potential cost first.
     pub changes: Vec<ImageChange>,
 }
 
-/// How much a service can cost at boot by when it starts.
+/// Potential boot cost of a service by start type.
 const fn weight(start: ServiceStart) -> u8 {
     match start {
         ServiceStart::Auto => 3,
@@ -42,14 +43,14 @@ const fn weight(start: ServiceStart) -> u8 {
     }
 }
 
-/// What of a service matters for a boot.
+/// The fields of a service that matter for a boot.
 fn fields(service: &ServiceEntry) -> Vec<(&'static str, String)> {
     let mut start = service.start.as_str().to_owned();
     if service.is_delayed {
         start.push_str(", delayed");
     }
     if service.has_trigger {
-        start.push_str(", by a trigger");
+        start.push_str(", trigger");
     }
     vec![
         ("start", start),
@@ -63,9 +64,9 @@ fn fields(service: &ServiceEntry) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Names in any case, each with a thing.
-fn by_name<T>(things: impl Iterator<Item = (String, T)>) -> BTreeMap<String, (String, T)> {
-    things.map(|(name, thing)| (name.to_lowercase(), (name, thing))).collect()
+/// Maps case-folded names to items.
+fn by_name<T>(items: impl Iterator<Item = (String, T)>) -> BTreeMap<String, (String, T)> {
+    items.map(|(name, item)| (name.to_lowercase(), (name, item))).collect()
 }
 
 fn sides<'a, T>(
@@ -73,11 +74,11 @@ fn sides<'a, T>(
     is: &'a BTreeMap<String, (String, T)>,
 ) -> impl Iterator<Item = (&'a str, Option<&'a T>, Option<&'a T>)> {
     let only = is.iter().filter(|(key, _)| !was.contains_key(*key));
-    let both = was.iter().map(|(key, (name, thing))| (name.as_str(), Some(thing), is.get(key).map(|side| &side.1)));
-    both.chain(only.map(|(_, (name, thing))| (name.as_str(), None, Some(thing))))
+    let both = was.iter().map(|(key, (name, item))| (name.as_str(), Some(item), is.get(key).map(|side| &side.1)));
+    both.chain(only.map(|(_, (name, item))| (name.as_str(), None, Some(item))))
 }
 
-/// What changed from `was` to `is`.
+/// Compares `was` with `is`.
 #[must_use]
 pub fn compare(was: &ImageReport, is: &ImageReport) -> ImageComparison {
     let mut changes = Vec::new();
@@ -168,9 +169,10 @@ fn service(name: &str, was: Option<&ServiceEntry>, is: Option<&ServiceEntry>, ch
                 if before.eq_ignore_ascii_case(&after) {
                     continue;
                 }
-                let most = weight(was.start).max(weight(is.start));
-                // Where a file lies or what happens after an error takes no time by itself.
-                let weight = if matches!(field, "image_path" | "error_control") { most.min(1) } else { most };
+                let max_weight = weight(was.start).max(weight(is.start));
+                // The location of a file and the error control cost no time themselves.
+                let weight =
+                    if matches!(field, "image_path" | "error_control") { max_weight.min(1) } else { max_weight };
                 changes.push(change(field, Some(before), Some(after), weight));
             }
         }

@@ -1,4 +1,4 @@
-//! A Windows installation that is not running: what its registry says about its next boot.
+//! Analyzes an offline Windows installation: what its registry shows about the next boot.
 
 #![forbid(unsafe_code)]
 
@@ -9,8 +9,8 @@ mod overlay;
 pub mod prefetch;
 mod services;
 mod setting;
-mod start_files;
-mod start_programs;
+mod startup_files;
+mod startup_programs;
 #[cfg(test)]
 mod tests;
 mod write_filter;
@@ -27,11 +27,11 @@ pub use compare::{ImageChange, ImageComparison, compare};
 pub use overlay::{OVERLAY_TABLES, OverlayGrowth, OverlayLimits, OverlayOwner, OverlayPoint, growth as overlay_growth};
 pub use services::{ErrorControl, ServiceCounts, ServiceEntry, ServiceKind, ServiceStart, start_order};
 pub use setting::{Setting, SettingValue};
-pub use start_files::{StartupEntry, TaskFile};
-pub use start_programs::{StartOrigin, StartProgram};
+pub use startup_files::{StartupEntry, TaskFile};
+pub use startup_programs::{StartOrigin, StartProgram};
 pub use write_filter::{FilteredVolume, HormBlocker, OverlayKind, WriteFilter, WriteFilterKind};
 
-/// Which part of the registry a hive holds.
+/// The part of the registry in a hive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -40,14 +40,14 @@ pub enum HiveKind {
     System,
     /// `HKEY_LOCAL_MACHINE\SOFTWARE`.
     Software,
-    /// A user's: `NTUSER.DAT`.
+    /// `NTUSER.DAT` of a user.
     User,
-    /// The boot loader's store.
+    /// The boot configuration data store.
     Bcd,
 }
 
 impl HiveKind {
-    /// Which part a hive holds, by its keys; `None` for another one.
+    /// Identifies a hive by its keys; `None` for other hives.
     #[must_use]
     pub fn of(hive: &Hive) -> Option<Self> {
         let has = |path: &str| hive.key(path).is_some();
@@ -64,7 +64,7 @@ impl HiveKind {
         }
     }
 
-    /// Its name in paths.
+    /// Name in registry paths.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -76,47 +76,43 @@ impl HiveKind {
     }
 }
 
-/// A hive of the image.
 #[derive(Debug)]
 pub struct ImageHive {
-    /// Path or name of its file.
+    /// Path or name of the file.
     pub name: String,
-    /// Which part of the registry it holds.
+    /// Part of the registry.
     pub kind: HiveKind,
-    /// The hive.
     pub hive: Hive,
 }
 
-/// What is known of an installation.
+/// The inputs for an installation.
 #[derive(Debug, Default)]
 pub struct Image {
-    /// Its hives; users' may be several.
+    /// Hives; possibly several of users.
     pub hives: Vec<ImageHive>,
-    /// How its drivers' files are signed; empty where they are not at hand.
+    /// Signatures of driver files; empty without the files.
     pub drivers: Vec<DriverFile>,
-    /// Whether there is a hibernation file; `None` without the volume.
+    /// True if there is a hibernation file; `None` without the volume.
     pub has_hibernation_file: Option<bool>,
-    /// What Windows reads ahead; `None` without the folder.
+    /// Prefetch data; `None` without the folder.
     pub prefetch: Option<PrefetchReport>,
-    /// The files of startup folders; empty without the volume.
+    /// Files in startup folders; empty without the volume.
     pub startup_entries: Vec<StartupEntry>,
     /// Scheduled tasks; empty without the volume.
     pub tasks: Vec<TaskFile>,
 }
 
 impl Image {
-    /// The hives of a kind.
     pub fn of_kind(&self, kind: HiveKind) -> impl Iterator<Item = &ImageHive> {
         self.hives.iter().filter(move |hive| hive.kind == kind)
     }
 
-    /// Whether there is a hive of that kind.
     #[must_use]
     pub fn has(&self, kind: HiveKind) -> bool {
         self.of_kind(kind).next().is_some()
     }
 
-    /// The control set that the next boot uses, `ControlSet001`.
+    /// The control set of the next boot, e.g. `ControlSet001`.
     #[must_use]
     pub fn control_set(&self) -> String {
         let current =
@@ -124,7 +120,8 @@ impl Image {
         format!("ControlSet{:03}", current.unwrap_or(1))
     }
 
-    /// The key at `path` of the first hive of that kind that has it. In `SYSTEM` paths `CS\` stands for the current control set.
+    /// The key at `path` in the first hive of that kind that has it, with its full path. In `SYSTEM` paths `CS\` means
+    /// the current control set.
     #[must_use]
     pub fn key(&self, kind: HiveKind, path: &str) -> Option<(Key<'_>, String)> {
         let path = match path.strip_prefix("CS\\") {
@@ -135,103 +132,103 @@ impl Image {
         Some((key, format!("{}\\{path}", kind.as_str())))
     }
 
-    /// A value, as [`Self::key`] finds its key; `None` when it is not there.
+    /// A value of the key found by [`Self::key`]; `None` if missing.
     #[must_use]
     pub fn setting(&self, kind: HiveKind, path: &str, name: &str) -> Option<Setting> {
         let (key, path) = self.key(kind, path)?;
         Setting::of(&key, &path, name)
     }
 
-    /// The number that a value of `SYSTEM` holds.
+    /// A numeric value in `SYSTEM`.
     #[must_use]
     pub fn number(&self, path: &str, name: &str) -> Option<u64> {
         self.setting(HiveKind::System, path, name)?.number()
     }
 }
 
-/// What a hive holds, and what of it could not be read.
+/// Contents of a hive, and what could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HiveReport {
-    /// Path or name of its file.
+    /// Path or name of the file.
     pub name: String,
-    /// Which part of the registry it holds.
+    /// Part of the registry.
     pub kind: HiveKind,
-    /// When it was last written, ns since 1970-01-01 UTC; newer Windows does not keep it.
+    /// Time of the last write, ns since 1970-01-01 UTC; newer Windows versions do not store it.
     pub last_written_unix_ns: Option<i64>,
-    /// Keys.
+    /// Number of keys.
     pub keys: u64,
-    /// Values.
+    /// Number of values.
     pub values: u64,
-    /// Keys that could not be read.
+    /// Number of unreadable keys.
     pub unreadable_keys: u64,
-    /// Values that could not be read.
+    /// Number of unreadable values.
     pub unreadable_values: u64,
-    /// Keys that were found although the list that should name them is broken.
+    /// Number of keys recovered from broken key lists.
     pub recovered_keys: u64,
-    /// Whether the file alone is not complete: its last changes are in its logs.
+    /// True if the file alone is incomplete because its last changes are in its transaction logs.
     pub is_dirty: bool,
-    /// Transaction logs that were at hand.
+    /// Number of available transaction logs.
     pub logs: u64,
-    /// Entries of these that were applied.
+    /// Number of applied log entries.
     pub applied_log_entries: u64,
 }
 
-/// What an image says about its next boot.
+/// Analysis of an image.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ImageReport {
-    /// Windows by the name that people know; empty without `SOFTWARE`.
+    /// Windows product name; empty without `SOFTWARE`.
     pub windows: String,
-    /// Build; empty without `SOFTWARE`.
+    /// Build number; empty without `SOFTWARE`.
     pub build: String,
-    /// The computer's name; empty where it is not known.
+    /// Computer name; empty if unknown.
     pub computer: String,
-    /// Its hives.
+    /// Hives.
     pub hives: Vec<HiveReport>,
-    /// The control set that the next boot uses.
+    /// Control set of the next boot.
     pub control_set: String,
-    /// Load-order groups, in their order.
+    /// Load-order groups, in load order.
     pub groups: Vec<String>,
-    /// Services and drivers, in the order in which they start.
+    /// Services and drivers, in start order.
     pub services: Vec<ServiceEntry>,
-    /// The same in numbers.
+    /// Numbers of services.
     pub counts: ServiceCounts,
-    /// Recordings that start with the computer, by name.
+    /// Autologger sessions, by name.
     pub autologgers: Vec<Autologger>,
-    /// The boot menu; `None` without `BCD`.
+    /// Boot menu; `None` without `BCD`.
     pub boot_menu: Option<BootMenu>,
-    /// Programs that start with the computer or the session: from the registry, startup folders and scheduled tasks.
+    /// Startup programs from the registry, startup folders and scheduled tasks.
     pub start_programs: Vec<StartProgram>,
-    /// Scheduled tasks of Windows itself that start with the computer or the session.
+    /// Number of Windows' own scheduled tasks that start at boot or logon.
     pub start_tasks_of_windows: u64,
-    /// Scheduled tasks that cannot be read.
+    /// Unreadable scheduled tasks.
     pub unreadable_tasks: Vec<String>,
     /// Write filters.
     pub write_filters: Vec<WriteFilter>,
-    /// How boot-start drivers are signed; empty without their files.
+    /// Signatures of boot-start drivers; empty without their files.
     pub boot_drivers: Vec<BootDriverSignature>,
-    /// What Windows reads ahead; `None` without the folder.
+    /// Prefetch data; `None` without the folder.
     pub prefetch: Option<PrefetchReport>,
 }
 
-/// How the file of a driver that the loader reads is signed.
+/// Signature of a boot-start driver file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BootDriverSignature {
-    /// Service.
+    /// Service name.
     pub service: String,
     /// File name.
     pub file: String,
-    /// Whether its file is at hand.
+    /// True if the file is available.
     pub is_present: bool,
-    /// Whether it carries its own signature; without one a catalog has it or nothing does.
+    /// True if the file has an embedded signature; otherwise it is signed by a catalog or unsigned.
     pub embedded_signature: bool,
-    /// Whether that signature is one for tests.
+    /// True if that signature is a test signature.
     pub signed_for_tests: bool,
 }
 
-/// Looks at an image.
+/// Analyzes an image.
 #[must_use]
 pub fn analyze(image: &Image) -> ImageReport {
     let services = services::read(image);
@@ -242,12 +239,12 @@ pub fn analyze(image: &Image) -> ImageReport {
     let build = text(HiveKind::Software, version, "CurrentBuild");
     let mut windows = text(HiveKind::Software, version, "ProductName");
     if build.parse::<u32>().is_ok_and(|build| build >= 22_000) {
-        // Windows 11 goes on naming itself after the one before.
+        // Windows 11 still has a Windows 10 product name in the registry.
         windows = windows.replacen("Windows 10", "Windows 11", 1);
     }
-    let tasks = start_files::of_tasks(&image.tasks);
-    let mut programs = start_programs::read(image);
-    programs.extend(start_files::of_folders(&image.startup_entries));
+    let tasks = startup_files::task_programs(&image.tasks);
+    let mut programs = startup_programs::read(image);
+    programs.extend(startup_files::folder_programs(&image.startup_entries));
     programs.extend(tasks.programs);
     let groups = image
         .setting(HiveKind::System, r"CS\Control\ServiceGroupOrder", "List")
@@ -314,8 +311,8 @@ fn boot_drivers(image: &Image, services: &[ServiceEntry]) -> Vec<BootDriverSigna
     .collect()
 }
 
-/// A point in time to the second, UTC, in a sentence; empty when it is not known.
-pub(crate) fn second(unix_ns: Option<i64>) -> String {
+/// Formats a time to the second, UTC; empty if unknown.
+pub(crate) fn format_utc(unix_ns: Option<i64>) -> String {
     unix_ns.map_or_else(String::new, |ns| {
         let text = CivilTime::from_unix_ns(ns).to_string();
         text.get(..19).unwrap_or(&text).replace('T', " ")

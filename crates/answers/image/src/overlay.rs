@@ -1,4 +1,4 @@
-//! How fast a write filter's overlay fills, from the writes of a recording.
+//! Estimates how fast a write filter's overlay fills, from recorded writes.
 
 use std::cmp::Reverse;
 
@@ -10,21 +10,21 @@ use onoff_usage::processes::Images;
 
 /// The tables that [`growth`] reads.
 pub const OVERLAY_TABLES: Tables = Tables::of(&[TableName::DiskIos, TableName::Processes]);
-/// Points of the curve.
-const POINTS: usize = 60;
-/// Blocks beyond which no more are distinguished: 16 GiB of overlay in clusters of 4 KiB.
-const MAX_BLOCKS: usize = 4 << 20;
+/// Number of points of the curve.
+const CURVE_POINTS: usize = 60;
+/// Maximum number of distinct clusters: 16 GiB of overlay in 4 KiB clusters.
+const MAX_CLUSTERS: usize = 4 << 20;
 
-/// What the overlay may hold.
+/// Overlay configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OverlayLimits {
-    /// Bytes of a cluster: what one write takes at least.
+    /// Cluster size, bytes: the minimum that a write occupies.
     pub cluster_bytes: u64,
-    /// Bytes that it may have.
+    /// Maximum overlay size, bytes.
     pub most_bytes: Option<u64>,
-    /// Bytes from which the filter warns.
+    /// Warning threshold, bytes.
     pub warning_bytes: Option<u64>,
-    /// Folders and files below the volume whose writes stay, `\Windows\Prefetch`.
+    /// Excluded folders and files relative to the volume, e.g. `\Windows\Prefetch`.
     pub exclusions: Vec<String>,
 }
 
@@ -34,59 +34,59 @@ impl Default for OverlayLimits {
     }
 }
 
-/// Who fills the overlay.
+/// A file, folder or program that fills the overlay.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OverlayOwner {
-    /// Path, folder or image name; empty when it is not known.
+    /// Path, folder or image name; empty if unknown.
     pub name: String,
-    /// Bytes of clusters that it was the first to write.
+    /// Bytes in clusters that it wrote first.
     pub new_bytes: u64,
-    /// Bytes that it wrote.
+    /// Bytes written.
     pub written_bytes: u64,
 }
 
-/// The overlay at a time.
+/// Overlay size at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OverlayPoint {
     /// Time, ns.
     pub time_ns: i64,
-    /// Bytes that it holds.
+    /// Overlay size, bytes.
     pub bytes: u64,
 }
 
-/// How an overlay grows. A cluster counts when it is written first; writing it again adds nothing, deleting frees nothing.
+/// Growth of an overlay. A cluster counts on its first write; rewriting adds nothing, and deleting frees nothing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OverlayGrowth {
-    /// Bytes at the recording's end.
+    /// Size at the end of the recording, bytes.
     pub bytes: u64,
-    /// Bytes that were written, each time.
+    /// Bytes written, including rewrites.
     pub written_bytes: u64,
-    /// Bytes of clusters that exclusions keep out of it.
+    /// Bytes in excluded clusters.
     pub excluded_bytes: u64,
-    /// Growth in the last third of the recording, bytes an hour; `None` for recordings shorter than a second.
+    /// Growth in the last third of the recording, bytes per hour; `None` for recordings shorter than a second.
     pub bytes_per_hour: Option<f64>,
-    /// Time until the filter warns if it goes on so, ns; `None` when it never does, or the limit is not known.
+    /// Time until the warning threshold at this rate, ns; `None` if never reached or the threshold is unknown.
     pub warning_in_ns: Option<i64>,
-    /// Time until the overlay is full, ns.
+    /// Time until the overlay is full at this rate, ns.
     pub full_in_ns: Option<i64>,
-    /// Most bytes that it may have.
+    /// Maximum overlay size, bytes.
     pub most_bytes: Option<u64>,
-    /// Share of `\Windows\Prefetch` in it, percent.
+    /// Share of `\Windows\Prefetch`, percent.
     pub prefetch_percent: f64,
-    /// The curve.
+    /// Size over time.
     pub curve: Vec<OverlayPoint>,
     /// Files by new bytes.
     pub files: Vec<OverlayOwner>,
-    /// Folders by new bytes: what an exclusion of each would save.
+    /// Folders by new bytes: the savings from excluding each.
     pub folders: Vec<OverlayOwner>,
     /// Programs by new bytes.
     pub processes: Vec<OverlayOwner>,
-    /// Writes whose file is not known: the file system's own, or those of files whose names were not recorded.
+    /// Bytes written to unknown files: file system metadata, or files whose names were not recorded.
     pub unnamed_bytes: u64,
-    /// Whether there were more clusters than are distinguished; the growth is then too small.
+    /// True if there were too many clusters to distinguish; the growth is then underestimated.
     pub is_cut: bool,
 }
 
@@ -111,23 +111,24 @@ impl Owners {
     }
 }
 
-/// Whether `path` lies in the folder or file `place`, which is named below the volume; the path may have a drive or a device before that.
-fn lies_in(path: &str, place: &str) -> bool {
-    let (path, place) = (path.to_lowercase(), place.to_lowercase());
-    let place = place.get(1..2).filter(|&colon| colon == ":").map_or(place.as_str(), |_| &place[2..]);
-    let place = place.trim_end_matches('\\');
-    if place.is_empty() {
+/// True if `path` is in the folder or file `location`, which is relative to the volume; the path may start with a drive
+/// or a device.
+fn is_within(path: &str, location: &str) -> bool {
+    let (path, location) = (path.to_lowercase(), location.to_lowercase());
+    let location = location.get(1..2).filter(|&colon| colon == ":").map_or(location.as_str(), |_| &location[2..]);
+    let location = location.trim_end_matches('\\');
+    if location.is_empty() {
         return false;
     }
-    // Only at the start of what follows the drive or the device.
+    // Compare only at the start of the path after the drive or device.
     let below = match path.strip_prefix(r"\device\") {
         Some(rest) => rest.find('\\').and_then(|at| rest.get(at..)).unwrap_or_default(),
         None => path.get(1..2).filter(|&colon| colon == ":").map_or(path.as_str(), |_| &path[2..]),
     };
-    below.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('\\'))
+    below.strip_prefix(location).is_some_and(|rest| rest.is_empty() || rest.starts_with('\\'))
 }
 
-/// How an overlay below the disk writes of a recording would grow; `None` without disk writes.
+/// Estimates the growth of an overlay under the recorded disk writes; `None` without disk writes.
 #[must_use]
 pub fn growth(trace: &Trace, limits: &OverlayLimits) -> Option<OverlayGrowth> {
     let cluster = limits.cluster_bytes.max(512);
@@ -142,7 +143,7 @@ pub fn growth(trace: &Trace, limits: &OverlayLimits) -> Option<OverlayGrowth> {
     let (mut files, mut folders, mut processes) = (Owners::default(), Owners::default(), Owners::default());
     let mut prefetch = 0;
     let length = trace.duration_ns.max(1);
-    let mut curve = vec![0_u64; POINTS];
+    let mut curve = vec![0_u64; CURVE_POINTS];
     let third = length / 3 * 2;
     let mut in_last_third = 0_u64;
     for row in &writes {
@@ -150,10 +151,10 @@ pub fn growth(trace: &Trace, limits: &OverlayLimits) -> Option<OverlayGrowth> {
         growth.written_bytes = growth.written_bytes.saturating_add(row.size);
         let first = row.offset / cluster;
         let behind = row.offset.saturating_add(row.size).div_ceil(cluster);
-        let excluded = limits.exclusions.iter().any(|place| lies_in(file, place));
+        let excluded = limits.exclusions.iter().any(|location| is_within(file, location));
         let mut new = 0;
         for block in first..behind {
-            if known.len() >= MAX_BLOCKS {
+            if known.len() >= MAX_CLUSTERS {
                 growth.is_cut = true;
                 break;
             }
@@ -167,11 +168,11 @@ pub fn growth(trace: &Trace, limits: &OverlayLimits) -> Option<OverlayGrowth> {
         if row.complete_ns >= third {
             in_last_third += new;
         }
-        let at = i128::from(row.complete_ns.clamp(0, length - 1)) * POINTS as i128 / i128::from(length);
+        let at = i128::from(row.complete_ns.clamp(0, length - 1)) * CURVE_POINTS as i128 / i128::from(length);
         if let Some(sum) = usize::try_from(at).ok().and_then(|at| curve.get_mut(at)) {
             *sum += new;
         }
-        if lies_in(file, r"\Windows\Prefetch") {
+        if is_within(file, r"\Windows\Prefetch") {
             prefetch += new;
         }
         if file.is_empty() {
@@ -184,7 +185,7 @@ pub fn growth(trace: &Trace, limits: &OverlayLimits) -> Option<OverlayGrowth> {
     let mut sum = 0;
     let points = curve.into_iter().enumerate().map(|(at, new)| {
         sum += new;
-        let time_ns = (i128::from(length) * (at as i128 + 1) / POINTS as i128) as i64;
+        let time_ns = (i128::from(length) * (at as i128 + 1) / CURVE_POINTS as i128) as i64;
         OverlayPoint { time_ns, bytes: sum }
     });
     growth.curve = points.collect();

@@ -7,22 +7,22 @@ use serde::Serialize;
 
 use super::{HiveKind, Image, ImageReport};
 
-/// When a service or driver starts.
+/// Start type of a service or driver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ServiceStart {
-    /// The loader reads it; it starts with the kernel.
+    /// Loaded by the boot loader, started with the kernel.
     Boot,
-    /// The kernel starts it.
+    /// Started by the kernel.
     System,
-    /// The service control manager starts it at each boot.
+    /// Started by the service control manager at every boot.
     Auto,
-    /// When it is needed.
+    /// Started on demand.
     Demand,
-    /// Never.
+    /// Never started.
     Disabled,
-    /// The registry does not say.
+    /// Not in the registry.
     #[default]
     Unknown,
 }
@@ -53,20 +53,20 @@ impl ServiceStart {
     }
 }
 
-/// What Windows does when it does not start.
+/// What Windows does if the start fails.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorControl {
     /// Nothing.
     Ignore,
-    /// Writes it down.
+    /// Logs the error.
     Normal,
-    /// Boots with the last configuration that was good.
+    /// Boots with the last known good configuration.
     Severe,
-    /// Does not boot.
+    /// Fails the boot.
     Critical,
-    /// The registry does not say.
+    /// Not in the registry.
     #[default]
     Unknown,
 }
@@ -95,20 +95,20 @@ impl ErrorControl {
     }
 }
 
-/// What it is.
+/// Type of a service or driver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ServiceKind {
-    /// A driver of the kernel.
+    /// Kernel driver.
     Driver,
-    /// A driver of a file system.
+    /// File system driver.
     FileSystem,
-    /// A service.
+    /// Service.
     Service,
-    /// The model of the services that each user's session gets.
+    /// Template of per-user services.
     UserTemplate,
-    /// Something else, or a key that only groups settings.
+    /// Another type, or a key that only contains settings.
     #[default]
     Other,
 }
@@ -119,81 +119,81 @@ pub enum ServiceKind {
 pub struct ServiceEntry {
     /// Name.
     pub name: String,
-    /// Name for people, as the registry has it; may name a resource.
+    /// Display name as in the registry; may reference a resource.
     pub display_name: String,
-    /// What it is.
+    /// Service type.
     pub kind: ServiceKind,
-    /// When it starts.
+    /// Start type.
     pub start: ServiceStart,
-    /// What Windows does when it does not start.
+    /// What Windows does if the start fails.
     pub error_control: ErrorControl,
-    /// Load-order group; empty when it is in none.
+    /// Load-order group; empty if none.
     pub group: String,
-    /// Place in the group.
+    /// Position in the group.
     pub tag: Option<u64>,
-    /// Services that start before it.
+    /// Services that must start before it.
     pub depends_on_services: Vec<String>,
-    /// Groups of which one member starts before it.
+    /// Groups of which one member must start before it.
     pub depends_on_groups: Vec<String>,
-    /// Services that name it as one that starts before them.
+    /// Services that depend on it.
     pub needed_by: Vec<String>,
-    /// Whether something starts it: a device, an address, a policy.
+    /// True if it is trigger-started, e.g. by a device, an address or a policy.
     pub has_trigger: bool,
-    /// Whether it starts after the others (two minutes, at low priority).
+    /// True for a delayed automatic start (two minutes later, at low priority).
     pub is_delayed: bool,
-    /// Protection of its process, 0 for none.
+    /// Protection level of its process; 0 for none.
     pub launch_protected: u64,
-    /// Time that it gets before a shutdown, ms.
+    /// Preshutdown timeout, ms.
     pub preshutdown_timeout_ms: Option<u64>,
-    /// Command line or path.
+    /// Command line or path of the image.
     pub image_path: String,
-    /// Its file below the volume, in the case of the registry: the library where a shared process holds it; empty when the registry does not say.
+    /// File relative to the volume, with the registry's case: for a shared process the service DLL; empty if unknown.
     pub file: String,
-    /// Whether that file lies outside Windows' folder.
+    /// True if that file is outside the Windows folder.
     pub is_outside_windows: bool,
     /// Account.
     pub account: String,
-    /// Path of its key, from the hive's name on.
+    /// Path of the key, starting with the hive name.
     pub key: String,
-    /// When the key was last written, ns since 1970-01-01 UTC.
+    /// Time of the last write to the key, ns since 1970-01-01 UTC.
     pub last_written_unix_ns: Option<i64>,
 }
 
 impl ServiceEntry {
-    /// Whether it is a service that starts at each boot.
+    /// True for a service that starts at every boot.
     #[must_use]
     pub fn is_auto(&self) -> bool {
         self.start == ServiceStart::Auto && matches!(self.kind, ServiceKind::Service | ServiceKind::UserTemplate)
     }
 
-    /// Where its start type is said, with its value: what a finding rests on.
+    /// Evidence for a finding: the key with its start type.
     #[must_use]
     pub fn evidence(&self) -> String {
-        let written = super::second(self.last_written_unix_ns);
+        let written = super::format_utc(self.last_written_unix_ns);
         let written = if written.is_empty() { written } else { format!("; key last written {written} UTC") };
         format!("{}: start {}, error control {}{written}", self.key, self.start.as_str(), self.error_control.as_str())
     }
 }
 
-/// Services in numbers.
+/// Numbers of services.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServiceCounts {
-    /// Services that start at each boot.
+    /// Services that start at every boot.
     pub auto: u64,
     /// Of these, delayed ones.
     pub delayed: u64,
-    /// Of these, ones with a trigger.
+    /// Of these, trigger-started ones.
     pub trigger: u64,
     /// Of these, ones in a load-order group.
     pub in_group: u64,
-    /// Of these, ones whose file lies outside Windows' folder.
+    /// Of these, ones with a file outside the Windows folder.
     pub outside_windows: u64,
-    /// What the loader reads and the kernel starts first.
+    /// Boot-start drivers.
     pub boot_start: u64,
-    /// Of these, ones without which Windows does not boot.
+    /// Of these, ones required to boot (critical error control).
     pub critical_boot_start: u64,
-    /// Recordings that start with the computer.
+    /// Enabled autologger sessions.
     pub autologgers: u64,
 }
 
@@ -221,7 +221,7 @@ impl ServiceCounts {
 pub(super) fn read(image: &Image) -> Vec<ServiceEntry> {
     let Some((services, path)) = image.key(HiveKind::System, r"CS\Services") else { return Vec::new() };
     let mut entries: Vec<ServiceEntry> = services.subkeys().iter().map(|key| entry(key, &path)).collect();
-    // Keys without type and start only hold settings.
+    // Keys without type and start only contain settings.
     entries.retain(|entry| entry.kind != ServiceKind::Other || entry.start != ServiceStart::Unknown);
     let mut needed_by: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for entry in &entries {
@@ -253,7 +253,7 @@ fn entry(key: &Key<'_>, services: &str) -> ServiceEntry {
     let is_driver = matches!(kind, ServiceKind::Driver | ServiceKind::FileSystem);
     let file = match library {
         Some(library) => below_volume(&library),
-        // A driver without a path lies where drivers do.
+        // The default path of a driver.
         None if image_path.is_empty() && is_driver => format!(r"\Windows\System32\drivers\{name}.sys"),
         None => below_volume(&image_path),
     };
@@ -282,13 +282,14 @@ fn entry(key: &Key<'_>, services: &str) -> ServiceEntry {
     }
 }
 
-/// The file of a command line, below the volume: `%SystemRoot%\system32\svchost.exe -k rpcss` is `\Windows\system32\svchost.exe`.
+/// The file in a command line, relative to the volume: `%SystemRoot%\system32\svchost.exe -k rpcss` gives
+/// `\Windows\system32\svchost.exe`.
 pub(super) fn below_volume(command: &str) -> String {
     let command = command.trim();
     let file = match command.strip_prefix('"') {
         Some(quoted) => quoted.split('"').next().unwrap_or_default(),
         None => {
-            // Paths without quotes may have blanks: up to the ending of a program.
+            // Unquoted paths may contain blanks: cut after a program's file extension.
             let lower = command.to_ascii_lowercase();
             let end = [".exe", ".sys", ".dll", ".com", ".bat", ".cmd", ".scr"]
                 .iter()
@@ -302,7 +303,7 @@ pub(super) fn below_volume(command: &str) -> String {
     };
     let file = file.replace('/', "\\");
     let lower = file.to_ascii_lowercase();
-    for (prefix, place) in [
+    for (prefix, folder) in [
         (r"\??\", ""),
         (r"%systemroot%\", r"\Windows\"),
         (r"%windir%\", r"\Windows\"),
@@ -316,7 +317,7 @@ pub(super) fn below_volume(command: &str) -> String {
     ] {
         if lower.starts_with(prefix) {
             let rest = file.get(prefix.len()..).unwrap_or_default();
-            return if place.is_empty() { below_volume(rest) } else { format!("{place}{rest}") };
+            return if folder.is_empty() { below_volume(rest) } else { format!("{folder}{rest}") };
         }
     }
     let bytes = file.as_bytes();
@@ -326,12 +327,12 @@ pub(super) fn below_volume(command: &str) -> String {
     if file.is_empty() || file.starts_with('\\') { file } else { format!(r"\Windows\system32\{file}") }
 }
 
-/// Sorts services in the order in which they start: by start type, then by their group's place in `groups`, by tag, by name.
+/// Sorts services in start order: by start type, position of their group in `groups`, tag, and name.
 pub fn start_order(services: &mut [ServiceEntry], groups: &[String]) {
-    let places: BTreeMap<String, usize> =
+    let positions: BTreeMap<String, usize> =
         groups.iter().enumerate().map(|(at, name)| (name.to_lowercase(), at)).collect();
     services.sort_by_cached_key(|service| {
-        let group = places.get(&service.group.to_lowercase()).copied().unwrap_or(usize::MAX);
+        let group = positions.get(&service.group.to_lowercase()).copied().unwrap_or(usize::MAX);
         (service.start, service.is_delayed, group, service.tag.unwrap_or(u64::MAX), service.name.to_lowercase())
     });
 }

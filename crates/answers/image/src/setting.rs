@@ -1,11 +1,11 @@
-//! A value of the registry, with where it was read.
+//! A registry value with its location.
 
 use std::fmt;
 
 use onoff_hive::{Key, ValueKind};
 use serde::Serialize;
 
-/// What a value holds.
+/// Content of a value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
@@ -14,34 +14,34 @@ pub enum SettingValue {
     Number(u64),
     /// Text.
     Text(String),
-    /// Texts.
+    /// List of texts.
     Texts(Vec<String>),
-    /// Bytes, in hexadecimal, at most the first 16.
+    /// The first 16 bytes, in hexadecimal.
     Bytes {
         /// The bytes.
         bytes: String,
     },
 }
 
-/// A value, with where it was read.
+/// A registry value with its location.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Setting {
-    /// Path of its key, from the hive's name on.
+    /// Path of the key, starting with the hive name.
     pub key: String,
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// What it holds.
+    /// Content.
     pub value: SettingValue,
-    /// When the key was last written, ns since 1970-01-01 UTC; `None` where it does not say.
+    /// Time of the last write to the key, ns since 1970-01-01 UTC; `None` if unknown.
     pub last_written_unix_ns: Option<i64>,
 }
 
 impl Setting {
-    /// The value `name` of `key`, which lies at `path`.
+    /// The value `name` of `key`, whose path is `path`.
     pub(crate) fn of(key: &Key<'_>, path: &str, name: &str) -> Option<Self> {
         let value = key.value(name)?;
-        let held = match value.kind {
+        let content = match value.kind {
             ValueKind::U32 | ValueKind::U32BigEndian | ValueKind::U64 => SettingValue::Number(value.number()?),
             ValueKind::Text | ValueKind::ExpandableText | ValueKind::Link => SettingValue::Text(value.text()?),
             ValueKind::Texts => SettingValue::Texts(value.texts()?),
@@ -52,12 +52,12 @@ impl Setting {
         Some(Self {
             key: path.to_owned(),
             name: value.name,
-            value: held,
+            value: content,
             last_written_unix_ns: key.last_written_unix_ns(),
         })
     }
 
-    /// The number; also of a text that is one.
+    /// The number, also if stored as text.
     #[must_use]
     pub fn number(&self) -> Option<u64> {
         match &self.value {
@@ -67,7 +67,6 @@ impl Setting {
         }
     }
 
-    /// The text.
     #[must_use]
     pub fn text(&self) -> Option<String> {
         match &self.value {
@@ -76,7 +75,7 @@ impl Setting {
         }
     }
 
-    /// The texts; a single text is a list of one.
+    /// The list of texts; a single text is a list of one.
     #[must_use]
     pub fn texts(&self) -> Option<Vec<String>> {
         match &self.value {
@@ -87,7 +86,7 @@ impl Setting {
         }
     }
 
-    /// The value, where it is, and when its key was last written: what a finding rests on.
+    /// Evidence for a finding: the value, its location, and the time of the last write to its key.
     #[must_use]
     pub fn evidence(&self) -> String {
         self.to_string()
@@ -105,7 +104,7 @@ impl fmt::Display for Setting {
             SettingValue::Bytes { bytes } => write!(formatter, "{bytes}")?,
         }
         match self.last_written_unix_ns {
-            Some(_) => write!(formatter, "; key last written {} UTC", super::second(self.last_written_unix_ns)),
+            Some(_) => write!(formatter, "; key last written {} UTC", super::format_utc(self.last_written_unix_ns)),
             None => Ok(()),
         }
     }

@@ -1,4 +1,4 @@
-//! Images made for the tests.
+//! Tests with synthetic images.
 
 use onoff_testkit::hive::KeyFile;
 use onoff_trace::{DiskIo, DiskOperation, IoPriority, Trace};
@@ -6,8 +6,8 @@ use onoff_trace::{DiskIo, DiskOperation, IoPriority, Trace};
 use super::*;
 use onoff_testkit::synthetic::MS;
 
-fn image(of: &[(&str, &KeyFile)]) -> Image {
-    let hives = of.iter().map(|(name, root)| {
+fn image(hives: &[(&str, &KeyFile)]) -> Image {
+    let hives = hives.iter().map(|(name, root)| {
         let hive = Hive::read(root.hive(), &[]).unwrap();
         ImageHive { name: (*name).to_owned(), kind: HiveKind::of(&hive).unwrap(), hive }
     });
@@ -38,7 +38,7 @@ fn system() -> KeyFile {
 }
 
 #[test]
-fn services_stand_in_the_order_in_which_they_start() {
+fn sorts_services_in_start_order() {
     let report = analyze(&image(&[("SYSTEM", &system())]));
     let names: Vec<&str> = report.services.iter().map(|service| service.name.as_str()).collect();
     assert_eq!(names, ["Disk", "Zeta", "Alpha", "Off"]);
@@ -58,7 +58,7 @@ fn services_stand_in_the_order_in_which_they_start() {
 }
 
 #[test]
-fn files_of_command_lines() {
+fn extracts_files_from_command_lines() {
     for (command, file) in [
         (r"\??\C:\Windows\system32\drivers\x.sys", r"\Windows\system32\drivers\x.sys"),
         (r"system32\DRIVERS\usbhub.sys", r"\Windows\system32\DRIVERS\usbhub.sys"),
@@ -74,7 +74,7 @@ fn files_of_command_lines() {
 }
 
 #[test]
-fn a_write_filter_says_what_it_protects_and_what_it_leaves_out() {
+fn reads_write_filter_settings() {
     let mut root = system();
     let fixed = root.key(r"ControlSet002\Services\uwfvol\Parameters\Static");
     fixed.set("CurrentSettings", 1_u32).set("UpdatedSettings", 0_u32);
@@ -95,7 +95,7 @@ fn a_write_filter_says_what_it_protects_and_what_it_leaves_out() {
 }
 
 #[test]
-fn a_comparison_puts_what_can_cost_most_first() {
+fn comparison_sorts_by_potential_cost() {
     let was = analyze(&image(&[("SYSTEM", &system())]));
     let mut root = system();
     root.key(r"ControlSet002\Services\Off").set("Start", 2_u32);
@@ -130,11 +130,11 @@ fn write(trace: &mut Trace, at_ms: i64, file: &str, offset: u64, size: u64) {
 }
 
 #[test]
-fn an_overlay_grows_by_clusters_that_are_written_first() {
+fn overlay_grows_by_first_writes() {
     let mut trace = Trace { duration_ns: 3_000 * MS, ..Trace::default() };
     assert_eq!(overlay_growth(&trace, &OverlayLimits::default()), None);
     write(&mut trace, 100, r"C:\log.txt", 0, 100);
-    // The same cluster again, and a new one.
+    // The same cluster again, plus a new one.
     write(&mut trace, 200, r"C:\log.txt", 50, 4096);
     write(&mut trace, 2_500, r"C:\Windows\Prefetch\A.pf", 1 << 20, 8192);
     let limits = OverlayLimits { most_bytes: Some(16_384 + 8192), ..OverlayLimits::default() };
@@ -142,7 +142,7 @@ fn an_overlay_grows_by_clusters_that_are_written_first() {
     assert_eq!((growth.bytes, growth.written_bytes), (16_384, 100 + 4096 + 8192));
     assert_eq!((growth.prefetch_percent, growth.files[0].new_bytes), (50.0, 8192));
     assert_eq!(growth.curve.last().unwrap().bytes, 16_384);
-    // 8 KiB in the last second, so 8 KiB more in another.
+    // 8 KiB in the last second: another 8 KiB take one second.
     assert!((growth.full_in_ns.unwrap() - 1_000 * MS).abs() < MS, "{:?}", growth.full_in_ns);
     let limits = OverlayLimits { exclusions: vec![r"C:\Windows\Prefetch".to_owned()], ..limits };
     let growth = overlay_growth(&trace, &limits).unwrap();

@@ -1,24 +1,24 @@
-//! Write filters: what keeps a volume as it was.
+//! Write filters, which protect a volume from changes.
 
 use serde::Serialize;
 
 use super::{HiveKind, Image, Setting};
 
-/// Which filter.
+/// Kind of write filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum WriteFilterKind {
     /// Unified Write Filter: Windows 8.1 and later.
     Uwf,
-    /// Enhanced Write Filter: up to Windows Embedded Standard 8; by sectors.
+    /// Enhanced Write Filter, sector-based: up to Windows Embedded Standard 8.
     Ewf,
-    /// File-Based Write Filter: up to Windows Embedded Standard 7; by files.
+    /// File-Based Write Filter: up to Windows Embedded Standard 7.
     Fbwf,
 }
 
 impl WriteFilterKind {
-    /// The name that people know.
+    /// Common name.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -29,7 +29,7 @@ impl WriteFilterKind {
     }
 }
 
-/// Where the filter keeps what is written.
+/// Location of the overlay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -38,12 +38,12 @@ pub enum OverlayKind {
     Ram,
     /// On the disk.
     Disk,
-    /// The registry does not say.
+    /// Not in the registry.
     #[default]
     Unknown,
 }
 
-/// What keeps UWF from resuming from one image again and again (HORM).
+/// Reasons why HORM (hibernate once, resume many) cannot be enabled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -52,23 +52,23 @@ pub enum HormBlocker {
     FilterOff,
     /// A volume is not protected.
     UnprotectedVolume,
-    /// A file or folder is left out of the filter.
+    /// A file or folder is excluded from the filter.
     FileExclusion,
-    /// A part of the registry is left out of the filter.
+    /// A registry key is excluded from the filter.
     RegistryExclusion,
     /// The overlay is on the disk.
     DiskOverlay,
 }
 
-/// A volume as the filter knows it.
+/// A volume in the filter's configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FilteredVolume {
-    /// Name, or what the registry calls it.
+    /// Name, or its key in the registry.
     pub name: String,
-    /// Whether it is protected; `None` where the registry does not say.
+    /// True if protected; `None` if not in the registry.
     pub is_protected: Option<bool>,
-    /// Files and folders whose writes stay.
+    /// Excluded files and folders, whose changes persist.
     pub exclusions: Vec<String>,
 }
 
@@ -76,29 +76,29 @@ pub struct FilteredVolume {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WriteFilter {
-    /// Which.
+    /// Kind.
     pub kind: WriteFilterKind,
-    /// Whether it is on; `None` where the registry does not say.
+    /// True if enabled; `None` if not in the registry.
     pub is_on: Option<bool>,
-    /// Whether it will be on after the next restart, where that differs and is said.
+    /// True if enabled after the next restart, if that differs from the current state and is known.
     pub is_on_next: Option<bool>,
-    /// Where the overlay is.
+    /// Location of the overlay.
     pub overlay: OverlayKind,
-    /// Most bytes of the overlay.
+    /// Maximum overlay size, bytes.
     pub most_bytes: Option<u64>,
-    /// Bytes from which it warns.
+    /// Warning threshold, bytes.
     pub warning_bytes: Option<u64>,
-    /// Bytes from which it is critical.
+    /// Critical threshold, bytes.
     pub critical_bytes: Option<u64>,
     /// Volumes.
     pub volumes: Vec<FilteredVolume>,
-    /// Parts of the registry whose writes stay; `None` where the registry does not say.
+    /// Excluded registry keys, whose changes persist; `None` if not in the registry.
     pub registry_exclusions: Option<Vec<String>>,
-    /// Whether resuming from one image again and again (HORM) is on; `None` where the filter has none or does not say.
+    /// True if HORM (hibernate once, resume many) is enabled; `None` if not supported or unknown.
     pub is_horm_on: Option<bool>,
-    /// What keeps it from being turned on; empty for filters that have none.
+    /// Reasons why HORM cannot be enabled; empty for filters without HORM.
     pub horm_blockers: Vec<HormBlocker>,
-    /// What was read.
+    /// Registry values used.
     pub settings: Vec<Setting>,
 }
 
@@ -120,25 +120,25 @@ impl WriteFilter {
         }
     }
 
-    /// Whether what is written to `path` below the volume stays: an exclusion names it or a folder above it. `None` where exclusions cannot
-    /// be read.
+    /// True if changes to `path` (relative to the volume) persist because an exclusion covers it. `None` if exclusions
+    /// cannot be read.
     #[must_use]
     pub fn excludes(&self, path: &str) -> Option<bool> {
         if self.volumes.is_empty() {
             return None;
         }
         let path = path.to_lowercase();
-        let holds = |exclusion: &String| {
+        let covers = |exclusion: &String| {
             let exclusion = exclusion.to_lowercase();
             let below =
                 exclusion.get(1..2).filter(|&colon| colon == ":").map_or(exclusion.as_str(), |_| &exclusion[2..]);
             let below = below.trim_end_matches('\\');
             path.strip_prefix(below).is_some_and(|rest| rest.is_empty() || rest.starts_with('\\'))
         };
-        Some(self.volumes.iter().flat_map(|volume| &volume.exclusions).any(holds))
+        Some(self.volumes.iter().flat_map(|volume| &volume.exclusions).any(covers))
     }
 
-    /// What the filter's state rests on, in one sentence.
+    /// Evidence for the filter's state.
     #[must_use]
     pub fn evidence(&self) -> String {
         self.settings.first().map_or_else(String::new, Setting::evidence)
@@ -151,7 +151,8 @@ pub(super) fn read(image: &Image) -> Vec<WriteFilter> {
     [uwf(image), ewf(image), fbwf(image)].into_iter().flatten().collect()
 }
 
-/// The Unified Write Filter. Where its settings lie is known from a public listing of its own program, not from a computer that had it on.
+/// Reads the Unified Write Filter. The location of its settings comes from a public listing of the filter's program,
+/// not from a computer with the filter enabled.
 fn uwf(image: &Image) -> Option<WriteFilter> {
     let root = r"CS\Services\uwfvol";
     image.key(HiveKind::System, root)?;
@@ -170,11 +171,11 @@ fn uwf(image: &Image) -> Option<WriteFilter> {
     let enabled = take(&at, "UwfEnabled");
     let overlay = take(&at, "OverlayType");
     let most = take(&at, "OverlayMaximumSize");
-    let moving = format!(r"{root}\Parameters\Dynamic");
-    let horm = take(&moving, "HormEnabled");
-    let warning = take(&moving, "OverlayWarningThreshold");
-    let critical = take(&moving, "OverlayCriticalThreshold");
-    // Without its settings the filter is installed, and off.
+    let dynamic = format!(r"{root}\Parameters\Dynamic");
+    let horm = take(&dynamic, "HormEnabled");
+    let warning = take(&dynamic, "OverlayWarningThreshold");
+    let critical = take(&dynamic, "OverlayCriticalThreshold");
+    // Without settings the filter is installed but disabled.
     filter.is_on = Some(enabled.is_some_and(|enabled| enabled != 0));
     let then = next.filter(|next| Some(*next) != current).and_then(|next| setting(&copy(next), "UwfEnabled")?.number());
     filter.is_on_next = then.map(|enabled| enabled != 0).filter(|next| Some(*next) != filter.is_on);
@@ -236,7 +237,7 @@ fn ewf(image: &Image) -> Option<WriteFilter> {
         });
         filter.settings.extend(enabled);
     }
-    // Without a volume it protects none.
+    // Without volumes nothing is protected.
     let known = filter.volumes.iter().all(|volume| volume.is_protected.is_some());
     filter.is_on = known.then(|| filter.volumes.iter().any(|volume| volume.is_protected == Some(true)));
     Some(filter)
@@ -245,7 +246,7 @@ fn ewf(image: &Image) -> Option<WriteFilter> {
 fn fbwf(image: &Image) -> Option<WriteFilter> {
     let start = image.setting(HiveKind::System, r"CS\Services\FBWF", "Start")?;
     let mut filter = WriteFilter::of(WriteFilterKind::Fbwf);
-    // It keeps what it protects and leaves out in a file of its own, not in the registry.
+    // FBWF stores its protected volumes and exclusions in its own file, not in the registry.
     filter.is_on = if start.number() == Some(4) { Some(false) } else { None };
     filter.overlay = OverlayKind::Ram;
     filter.settings.push(start);

@@ -1,5 +1,6 @@
-//! Lanes: for each track of a recording, a range and a width in pixels, what a screen can show. Pixels are counted here, in one
-//! place, whatever draws them. Indexes are made once; a drawing costs time in proportion to its pixels, not to the events.
+//! Lanes: what a screen shows of each track of a recording, for an interval and a width in pixels. All pixel arithmetic
+//! is here, independent of the renderer. Indexes are built once; a drawing takes time proportional to its pixels, not
+//! to the number of events.
 
 #![forbid(unsafe_code)]
 
@@ -14,7 +15,7 @@ use serde::Serialize;
 use shares::{DrawnShares, ShareLane};
 use slices::{Drawn, SliceLane};
 
-/// What a track is about. The groups are shown in this order.
+/// Group of a track. Groups are shown in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -23,21 +24,21 @@ pub enum TrackGroup {
     Firmware,
     /// Packets of a network boot.
     Network,
-    /// What programs asked of their files.
+    /// File requests of programs.
     Requests,
-    /// How busy each processor was.
+    /// CPU usage.
     Processors,
-    /// How busy each disk was.
+    /// Disk usage.
     Disks,
-    /// Who waited for whom.
+    /// Critical path.
     CriticalPath,
     /// Devices and drivers.
     Devices,
     /// Services and units.
     Services,
-    /// Session, policy and the kernel's own steps.
+    /// Session, policy and kernel steps.
     Session,
-    /// Who was notified of a transition.
+    /// Notifications of transitions.
     Notifications,
     /// Power requests to devices.
     Power,
@@ -47,76 +48,76 @@ pub enum TrackGroup {
     Log,
 }
 
-/// What a track holds.
+/// Content of a track.
 #[derive(Clone, Debug)]
 pub enum Lane {
     /// Intervals.
     Slices(SliceLane),
-    /// A share over time.
+    /// A utilization over time.
     Shares(ShareLane),
 }
 
 /// A track.
 #[derive(Clone, Debug)]
 pub struct Track {
-    /// What it is about.
+    /// Group.
     pub group: TrackGroup,
-    /// Within the group: the bus of a device, the load-order group of a service; may be empty.
+    /// Subgroup: the bus of a device, the load-order group of a service; may be empty.
     pub section: String,
-    /// Name, as people know it.
+    /// Display name.
     pub name: String,
-    /// What else to say of it, e.g. a command line; may be empty.
+    /// Note, e.g. a command line; may be empty.
     pub note: String,
-    /// The lane.
+    /// Content.
     pub lane: Lane,
 }
 
-/// A track as a list shows it.
+/// Summary of a track for a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TrackSummary {
-    /// Number: its place in the list.
+    /// Index in the list.
     pub id: u32,
-    /// What it is about.
+    /// Group.
     pub group: TrackGroup,
-    /// Within the group.
+    /// Subgroup.
     pub section: String,
     /// Name.
     pub name: String,
-    /// More of it.
+    /// Note.
     pub note: String,
-    /// What its lane shows.
+    /// Kind of its lane.
     pub kind: LaneKind,
-    /// Rows.
+    /// Number of rows.
     pub rows: usize,
-    /// Sum of its times, ns.
+    /// Total time, ns.
     pub total_ns: i64,
 }
 
-/// What a lane shows.
+/// Kind of a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LaneKind {
     /// Intervals.
     Slices,
-    /// Shares of a resource.
+    /// Utilization of a resource.
     Shares,
 }
 
-/// What a screen shows of a track.
+/// The drawing of a track.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum DrawnLane {
     /// Intervals.
     Slices(Drawn),
-    /// A share over time.
+    /// A utilization over time.
     Shares(DrawnShares),
 }
 
 impl Track {
-    /// What `pixels` pixels show of `from_ns..to_ns`.
+    /// Draws `from_ns..to_ns` in `pixels` pixels.
     #[must_use]
     pub fn draw(&self, from_ns: i64, to_ns: i64, pixels: u32) -> DrawnLane {
         match &self.lane {
@@ -125,7 +126,7 @@ impl Track {
         }
     }
 
-    /// The track as a list shows it; `id` is its place there.
+    /// Summarizes the track; `id` is its index in the list.
     #[must_use]
     pub fn summary(&self, id: u32) -> TrackSummary {
         TrackSummary {
@@ -143,7 +144,7 @@ impl Track {
         }
     }
 
-    /// Rows that it takes.
+    /// Number of rows.
     #[must_use]
     pub fn rows(&self) -> usize {
         match &self.lane {
@@ -152,7 +153,7 @@ impl Track {
         }
     }
 
-    /// The sum of its intervals' lengths, or its busy time, ns.
+    /// Total duration of its intervals, or its busy time, ns.
     #[must_use]
     pub fn total_ns(&self) -> i64 {
         match &self.lane {

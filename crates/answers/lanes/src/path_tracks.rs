@@ -1,4 +1,4 @@
-//! The critical path by process: a track for each that it goes through.
+//! The critical path by process: one track for each process on it.
 
 use hashbrown::HashMap;
 
@@ -6,12 +6,12 @@ use super::slices::{LaneSlice, SliceLane, Tone};
 use super::{Lane, Track, TrackGroup};
 use onoff_blame::waits::{CriticalPath, PathStep, StepKind};
 
-/// Processes on the path with a track of their own, those with most of its time.
+/// Maximum number of processes with their own track: those with most time on the path.
 const MAX_TRACKS: usize = 12;
-/// The section of the tracks.
-pub const SECTION: &str = "on it";
+/// Section of the tracks.
+pub const SECTION: &str = "by process";
 
-/// The process of a step: what its track is called.
+/// The process of a step: the name of its track.
 #[must_use]
 pub fn process(step: &PathStep) -> String {
     match (step.thread.process.as_str(), step.thread.pid) {
@@ -22,13 +22,13 @@ pub fn process(step: &PathStep) -> String {
     }
 }
 
-/// A track for each process on the paths, what took most of the time first; the rest share the last one.
+/// One track per process on the paths, most time first; the remaining processes share the last one.
 #[must_use]
 pub fn path_tracks(paths: &[CriticalPath]) -> Vec<Track> {
-    let (names, places) = order(paths);
+    let (names, indexes) = order(paths);
     let mut slices: Vec<Vec<LaneSlice>> = names.iter().map(|_| Vec::new()).collect();
     for step in paths.iter().flat_map(|path| &path.steps) {
-        if let Some(track) = places.get(&process(step)).and_then(|&place| slices.get_mut(place)) {
+        if let Some(track) = indexes.get(&process(step)).and_then(|&index| slices.get_mut(index)) {
             track.push(LaneSlice {
                 start_ns: step.start_ns,
                 end_ns: step.end_ns,
@@ -44,13 +44,13 @@ pub fn path_tracks(paths: &[CriticalPath]) -> Vec<Track> {
             group: TrackGroup::CriticalPath,
             section: SECTION.to_owned(),
             name,
-            note: "what it did while the end of the phase waited for it; arrows: who made whom ready".to_owned(),
+            note: "its steps on the critical path; arrows: which thread readied which".to_owned(),
             lane: Lane::Slices(SliceLane::new(slices)),
         })
         .collect()
 }
 
-/// The names of the tracks in their order, and by process which of them it is.
+/// Track names in order, and the track index of each process.
 #[must_use]
 pub fn order(paths: &[CriticalPath]) -> (Vec<String>, HashMap<String, usize>) {
     let mut times: HashMap<String, i64> = HashMap::new();
@@ -61,19 +61,19 @@ pub fn order(paths: &[CriticalPath]) -> (Vec<String>, HashMap<String, usize>) {
     let mut names: Vec<(String, i64)> = times.into_iter().collect();
     names.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     let others = names.len() > MAX_TRACKS + 1;
-    let places =
+    let indexes =
         names.iter().enumerate().map(|(at, (name, _))| (name.clone(), if others { at.min(MAX_TRACKS) } else { at }));
-    let places: HashMap<String, usize> = places.collect();
+    let indexes: HashMap<String, usize> = indexes.collect();
     let count = names.len();
     let mut names: Vec<String> = names.into_iter().map(|(name, _)| name).collect();
     if others {
         names.truncate(MAX_TRACKS);
-        names.push(format!("{} others", count - MAX_TRACKS));
+        names.push(format!("{} more processes", count - MAX_TRACKS));
     }
-    (names, places)
+    (names, indexes)
 }
 
-/// What an interval of the path says: who, and what it did.
+/// Label of a step: its thread and what it did.
 pub(super) fn path_label(step: &PathStep) -> String {
     let thread = &step.thread;
     let who = if thread.process.is_empty() { format!("thread {}", thread.tid) } else { thread.process.clone() };

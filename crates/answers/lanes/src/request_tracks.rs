@@ -1,7 +1,7 @@
-//! The requests of programs for their files as tracks: one for each program, one for each file.
+//! File requests as tracks: one per program and one per file.
 //!
-//! A program makes thousands of requests in the time of a pixel. Requests of one program for one file that follow one another without
-//! a pause are one interval, which says how many they are and how many bytes they move.
+//! A program may issue thousands of requests within one pixel. Consecutive requests of one program to one file without
+//! a pause form one interval, labeled with their number and bytes.
 
 use hashbrown::HashMap;
 use onoff_trace::{FileIo, FileOperation, IoLevel, StringId, Trace};
@@ -10,23 +10,23 @@ use super::slices::{LaneSlice, SliceLane, Tone};
 use super::{Lane, Track, TrackGroup};
 use onoff_usage::processes::Images;
 
-/// Programs, and files, that have a track to themselves: those with most requests. The rest share one.
+/// Maximum number of programs, and of files, with their own track: those with most requests. The rest share one.
 const MAX_TRACKS: usize = 200;
-/// A pause that ends an interval, ns.
-const PAUSE_NS: i64 = 1_000_000;
-/// Intervals of a section: memory is bounded whatever the requests are. Beyond, the last of a track grows on.
+/// Minimum pause that ends an interval, ns.
+const MIN_PAUSE_NS: i64 = 1_000_000;
+/// Maximum number of intervals per section, to bound memory. Beyond it, the last interval of a track is extended.
 const MAX_INTERVALS: usize = 1 << 19;
 
-/// What requests do, as far as a lane tells them apart.
+/// Kinds of requests that a lane distinguishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Doing {
+enum RequestKind {
     Read,
     Write,
     Flush,
     Other,
 }
 
-impl Doing {
+impl RequestKind {
     const fn of(operation: FileOperation) -> Self {
         match operation {
             FileOperation::Read => Self::Read,
@@ -56,31 +56,31 @@ impl Doing {
     }
 }
 
-/// Whose track it is, and whom its intervals name.
+/// The subject of a track, or the other side of its intervals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Party {
-    /// A process; `None` when it was not recorded.
+    /// A process; `None` if not recorded.
     Program(Option<u32>),
     File(StringId),
 }
 
-/// Requests without a pause.
+/// Requests without a pause between them.
 struct Run {
     start_ns: i64,
     end_ns: i64,
-    doing: Doing,
+    kind: RequestKind,
     requests: u64,
     bytes: u64,
-    /// The other side: of a program the file, of a file the program.
-    of: Party,
+    /// The other side: the file for a program, the program for a file.
+    other: Party,
     failed: bool,
 }
 
 impl Run {
-    /// Whether `next` goes on with it.
-    fn takes(&self, next: &Self) -> bool {
-        (self.doing, self.of, self.failed) == (next.doing, next.of, next.failed)
-            && next.start_ns <= self.end_ns.saturating_add(PAUSE_NS)
+    /// True if `next` continues this run.
+    fn continues_with(&self, next: &Self) -> bool {
+        (self.kind, self.other, self.failed) == (next.kind, next.other, next.failed)
+            && next.start_ns <= self.end_ns.saturating_add(MIN_PAUSE_NS)
     }
 
     fn add(&mut self, next: &Self) {
@@ -91,7 +91,7 @@ impl Run {
     }
 }
 
-/// The runs of one side, by key.
+/// The runs of all programs or all files.
 #[derive(Default)]
 struct Side {
     runs: HashMap<Party, (u64, Vec<Run>)>,
@@ -103,7 +103,7 @@ impl Side {
         let (requests, runs) = self.runs.entry(party).or_default();
         *requests += 1;
         match runs.last_mut() {
-            Some(last) if last.takes(&run) || self.intervals >= MAX_INTERVALS => last.add(&run),
+            Some(last) if last.continues_with(&run) || self.intervals >= MAX_INTERVALS => last.add(&run),
             _ => {
                 self.intervals += 1;
                 runs.push(run);
@@ -111,17 +111,17 @@ impl Side {
         }
     }
 
-    /// The tracks, those with most requests first. `names` gives the name of a party and, of a file, its path.
+    /// The tracks, most requests first. `names` returns the name of a party and, for a file, its path.
     fn tracks(self, section: &str, names: impl Fn(Party) -> (String, String)) -> Vec<Track> {
         let mut by_requests: Vec<(Party, (u64, Vec<Run>))> = self.runs.into_iter().collect();
         by_requests.sort_by(|(a, (of_a, _)), (b, (of_b, _))| of_b.cmp(of_a).then(a.cmp(b)));
         let slice = |run: &Run| {
-            let what = format!("{} of {}", run.doing.counted(run.requests), names(run.of).0);
-            let label = match run.doing {
-                Doing::Read | Doing::Write => format!("{what}: {} bytes", run.bytes),
-                Doing::Flush | Doing::Other => what,
+            let what = format!("{} of {}", run.kind.counted(run.requests), names(run.other).0);
+            let label = match run.kind {
+                RequestKind::Read | RequestKind::Write => format!("{what}: {} bytes", run.bytes),
+                RequestKind::Flush | RequestKind::Other => what,
             };
-            let tone = if run.failed { Tone::Failed } else { run.doing.tone() };
+            let tone = if run.failed { Tone::Failed } else { run.kind.tone() };
             LaneSlice::new(run.start_ns, run.end_ns, label, tone)
         };
         let track = |name: String, note: String, slices: Vec<LaneSlice>| Track {
@@ -131,7 +131,7 @@ impl Side {
             note,
             lane: Lane::Slices(SliceLane::new(slices)),
         };
-        let left = by_requests.split_off(by_requests.len().min(MAX_TRACKS));
+        let rest = by_requests.split_off(by_requests.len().min(MAX_TRACKS));
         let mut tracks: Vec<Track> = by_requests
             .iter()
             .map(|&(party, (requests, ref runs))| {
@@ -140,10 +140,10 @@ impl Side {
                 track(name, format!("{note}{}", counted(requests)), runs.iter().map(slice).collect())
             })
             .collect();
-        if !left.is_empty() {
-            let requests: u64 = left.iter().map(|(_, (requests, _))| requests).sum();
-            let slices = left.iter().flat_map(|(_, (_, runs))| runs).map(slice).collect();
-            tracks.push(track(format!("{} others", left.len()), counted(requests), slices));
+        if !rest.is_empty() {
+            let requests: u64 = rest.iter().map(|(_, (requests, _))| requests).sum();
+            let slices = rest.iter().flat_map(|(_, (_, runs))| runs).map(slice).collect();
+            tracks.push(track(format!("{} more", rest.len()), counted(requests), slices));
         }
         tracks
     }
@@ -153,13 +153,13 @@ fn counted(requests: u64) -> String {
     format!("{requests} request{}", if requests == 1 { "" } else { "s" })
 }
 
-/// The tracks of `trace`'s file operations; none where it has none.
+/// The tracks of the file operations in `trace`.
 #[must_use]
 pub fn request_tracks(trace: &Trace) -> Vec<Track> {
     let images = Images::of(trace);
     let (mut programs, mut files) = (Side::default(), Side::default());
     for row in trace.file_ios.iter() {
-        // What the memory manager and the disks did for a program's request is that request once more.
+        // Requests of the memory manager and the disks repeat those of programs.
         if row.level != IoLevel::Application {
             continue;
         }
@@ -170,7 +170,7 @@ pub fn request_tracks(trace: &Trace) -> Vec<Track> {
     let names = |party| match party {
         Party::File(file) => {
             let path = trace.text(file);
-            let name = path.rsplit(['/', '\\']).find(|part| !part.is_empty()).unwrap_or("a file without a name");
+            let name = path.rsplit(['/', '\\']).find(|part| !part.is_empty()).unwrap_or("unnamed file");
             (name.to_owned(), path.to_owned())
         }
         Party::Program(Some(pid)) => match images.at(pid, trace.duration_ns) {
@@ -184,15 +184,15 @@ pub fn request_tracks(trace: &Trace) -> Vec<Track> {
     tracks
 }
 
-fn run(row: &FileIo, of: Party) -> Run {
+fn run(row: &FileIo, other: Party) -> Run {
     let moves = matches!(row.operation, FileOperation::Read | FileOperation::Write);
     Run {
         start_ns: row.start_ns,
         end_ns: row.end_ns.unwrap_or(row.start_ns).max(row.start_ns),
-        doing: Doing::of(row.operation),
+        kind: RequestKind::of(row.operation),
         requests: 1,
         bytes: if moves { row.size } else { 0 },
-        of,
+        other,
         // NTSTATUS: an error has its two highest bits set.
         failed: row.status.is_some_and(|status| status >> 30 == 3),
     }
@@ -236,12 +236,12 @@ mod tests {
     }
 
     #[test]
-    fn requests_without_a_pause_are_one_interval_of_the_program_and_of_the_file() {
+    fn merges_requests_without_pause() {
         let mut trace = Trace::default();
         for at in 0..100 {
             request(&mut trace, at * 10_000, 7, "/data/a.bin", FileOperation::Read, 4);
         }
-        // A pause, another file, and a write of the first.
+        // After a pause: another file, and a write to the first.
         request(&mut trace, 50_000_000, 7, "/data/b.bin", FileOperation::Read, 8);
         request(&mut trace, 60_000_000, 8, "/data/a.bin", FileOperation::Write, 16);
         let tracks = request_tracks(&trace);
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn paging_is_no_request_of_a_program_and_a_failure_ends_an_interval() {
+    fn ignores_paging_and_separates_failures() {
         let mut trace = Trace::default();
         request(&mut trace, 0, 7, "a", FileOperation::Read, 4096);
         let read = row(&mut trace, 10, 7, "a", FileOperation::Read, 4096);
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_beyond_the_limit_share_a_track() {
+    fn programs_above_limit_share_a_track() {
         let mut trace = Trace::default();
         for pid in 0..MAX_TRACKS as u32 + 3 {
             request(&mut trace, i64::from(pid) * 5_000_000, pid, "a", FileOperation::Read, 1);
@@ -280,9 +280,6 @@ mod tests {
         let tracks = request_tracks(&trace);
         let programs: Vec<&Track> = tracks.iter().filter(|track| track.section == "programs").collect();
         assert_eq!(programs.len(), MAX_TRACKS + 1);
-        assert_eq!(
-            (programs[MAX_TRACKS].name.as_str(), programs[MAX_TRACKS].note.as_str()),
-            ("3 others", "3 requests")
-        );
+        assert_eq!((programs[MAX_TRACKS].name.as_str(), programs[MAX_TRACKS].note.as_str()), ("3 more", "3 requests"));
     }
 }

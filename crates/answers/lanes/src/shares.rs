@@ -1,29 +1,29 @@
-//! How busy something was: a share of 0 to 1 over time, for a strip.
+//! Utilization over time, drawn as a strip.
 
 use serde::Serialize;
 
-/// Busy time in equal buckets, as running sums: the share of any range is a difference of two.
+/// Busy time in equal buckets, as prefix sums: the utilization of any interval is the difference of two.
 #[derive(Clone, Debug)]
 pub struct ShareLane {
     start_ns: i64,
     bucket_ns: i64,
-    /// Busy time before each bucket's start, ns; one more than there are buckets.
+    /// Busy time before the start of each bucket, ns, plus the total.
     before_ns: Vec<i64>,
-    /// The part of it at low priority.
+    /// The low-priority part of it.
     low_before_ns: Vec<i64>,
 }
 
-/// What a screen shows of a strip: equal steps of the range. Columns of equal length.
+/// The drawing of a strip: equal steps of the interval. Arrays of equal length.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DrawnShares {
-    /// First step's start, ns.
+    /// Start of the first step, ns.
     pub start_ns: i64,
-    /// End of the last, ns.
+    /// End of the last step, ns.
     pub end_ns: i64,
-    /// Busy share of each step, in 255ths.
+    /// Utilization of each step, in 255ths.
     pub busy: Vec<u8>,
-    /// The part of it at low priority, in 255ths.
+    /// Low-priority part of it, in 255ths.
     pub low: Vec<u8>,
 }
 
@@ -34,7 +34,7 @@ impl Default for ShareLane {
 }
 
 impl ShareLane {
-    /// The strip of busy times `(all, at low priority)` of consecutive buckets of `bucket_ns` from `start_ns` on.
+    /// Builds a strip from busy times `(all, low priority)` of consecutive buckets of `bucket_ns` from `start_ns`.
     #[must_use]
     pub fn new(start_ns: i64, bucket_ns: i64, buckets: impl IntoIterator<Item = (i64, i64)>) -> Self {
         let mut lane = Self { start_ns, bucket_ns: bucket_ns.max(1), before_ns: vec![0], low_before_ns: vec![0] };
@@ -54,7 +54,7 @@ impl ShareLane {
         self.before_ns.last().copied().unwrap_or_default()
     }
 
-    /// The busy share of each bucket, with where it starts: ns and percent.
+    /// Utilization of each bucket: (start in ns, percent).
     pub fn steps(&self) -> impl Iterator<Item = (i64, f64)> + '_ {
         let buckets = self.before_ns.iter().zip(self.before_ns.iter().skip(1)).zip(0_i64..);
         buckets.map(|((before, after), at)| {
@@ -63,13 +63,13 @@ impl ShareLane {
         })
     }
 
-    /// What a step cannot be shorter than without being the same as its neighbor, ns.
+    /// Resolution, ns: shorter steps repeat their neighbor's value.
     #[must_use]
     pub fn bucket_ns(&self) -> i64 {
         self.bucket_ns
     }
 
-    /// The running sum at a time, in proportion within a bucket.
+    /// The prefix sum at a time, interpolated within a bucket.
     fn at(&self, sums: &[i64], time_ns: i64) -> i64 {
         let offset_ns = (i128::from(time_ns) - i128::from(self.start_ns)).max(0);
         let bucket = usize::try_from(offset_ns / i128::from(self.bucket_ns)).unwrap_or(usize::MAX);
@@ -80,7 +80,7 @@ impl ShareLane {
         before.saturating_add(i64::try_from(part).unwrap_or_default())
     }
 
-    /// What `pixels` steps show of `from_ns..to_ns`.
+    /// Draws `from_ns..to_ns` in `pixels` steps.
     #[must_use]
     pub fn draw(&self, from_ns: i64, to_ns: i64, pixels: u32) -> DrawnShares {
         let width_ns = (i128::from(to_ns) - i128::from(from_ns)).max(1);
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_step_is_the_mean_of_what_it_covers() {
+    fn step_is_mean_of_covered_buckets() {
         let lane = ShareLane::new(0, 10, [(10, 0), (0, 0), (5, 5), (10, 0)]);
         assert_eq!(lane.draw(0, 40, 4).busy, [255, 0, 127, 255]);
         assert_eq!(lane.draw(0, 40, 4).low, [0, 0, 127, 0]);
@@ -118,7 +118,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn a_step_is_what_a_look_at_every_bucket_finds(
+        fn steps_match_naive_computation(
             shares in proptest::collection::vec((0_i64..=100, 0_i64..=100), 0..60),
             from_ns in -500_i64..6_500,
             width_ns in 1_i64..7_000,
@@ -138,7 +138,7 @@ mod tests {
                 let sum = |of: fn(&(i64, i64)) -> i64| {
                     shares.iter().enumerate().map(|(at, share)| within(at) * of(share) as f64).sum::<f64>()
                 };
-                // The running sums are whole nanoseconds: of a short step one of them is much.
+                // Prefix sums are integers: in a short step one nanosecond is a large share.
                 let of_ns = (end_ns - start_ns).max(1) as f64;
                 let slack = 1.0 + 255.0 * 2.0 / of_ns;
                 for (shown, busy_ns) in [(drawn.busy[pixel], sum(|share| share.0)), (drawn.low[pixel], sum(|share| share.1))] {
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn outside_of_the_recording_nothing_is_busy() {
+    fn utilization_is_zero_outside_recording() {
         let lane = ShareLane::new(100, 10, [(10, 0), (10, 0)]);
         assert_eq!(lane.draw(0, 400, 4).busy, [0, 51, 0, 0]);
         assert_eq!(ShareLane::default().draw(i64::MIN, i64::MAX, 2).busy, [0, 0]);

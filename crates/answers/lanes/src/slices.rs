@@ -1,21 +1,22 @@
-//! Intervals of one lane, and what of them a screen can show.
+//! The intervals of one lane, and their drawing.
 //!
-//! A lane holds any number of intervals. Where they overlap they are put on rows of their own, so that those of one row follow
-//! one another; then the intervals that begin in a pixel are a range of the row, found by binary search, and the longest of a
-//! range is found in a tree of maxima. A query costs time in proportion to its pixels, not to the intervals.
+//! A lane has any number of intervals. Overlapping intervals are placed on separate rows, so that the intervals of a
+//! row are sequential. The intervals that start in a pixel are then a contiguous range of the row, found by binary
+//! search, and the longest of a range is found in a segment tree. A query takes time proportional to its pixels, not to
+//! the number of intervals.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use serde::Serialize;
 
-/// What a slice shows. A front end gives each a color and a pattern.
+/// What a slice shows. A front end maps it to a color and a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum Tone {
-    /// Nothing more than that it was there: the life of a process.
+    /// Mere existence: the lifetime of a process.
     Present,
     /// A service's host process being started.
     Container,
@@ -23,29 +24,29 @@ pub enum Tone {
     Load,
     /// A service's or unit's own initialization, or its stop.
     Initialize,
-    /// A driver that blocked its caller.
+    /// A driver blocked its caller.
     Blocked,
-    /// A driver that had returned and completes the work later.
+    /// A driver had returned and completes the request later.
     Pended,
     /// A thread ran.
     Ran,
-    /// A thread was ready to run and had no processor.
+    /// A thread was ready but had no processor.
     Ready,
     /// A wait for a disk.
     Disk,
     /// A wait for a timer.
     Timer,
-    /// A wait for an interrupt or a deferred procedure call.
+    /// A wait for an interrupt or DPC.
     Interrupt,
     /// A wait for a service.
     Service,
-    /// Not known.
+    /// Unknown.
     Unknown,
-    /// Someone was notified, until the answer.
+    /// A notification, until its response.
     Notified,
-    /// Work that is none of the above.
+    /// Other work.
     Work,
-    /// Failed, or ran into a time limit.
+    /// Failed or timed out.
     Failed,
 }
 
@@ -70,8 +71,8 @@ impl Tone {
         Self::Failed,
     ];
 
-    /// The tone of a number; not known when there is none.
-    fn of(number: u8) -> Self {
+    /// The tone with a number; unknown if there is none.
+    fn from_number(number: u8) -> Self {
         Self::ALL.get(usize::from(number)).copied().unwrap_or(Self::Unknown)
     }
 }
@@ -83,21 +84,21 @@ pub struct LaneSlice {
     pub start_ns: i64,
     /// End, ns; not before the start.
     pub end_ns: i64,
-    /// What to call it.
+    /// Label.
     pub label: String,
-    /// What it shows.
+    /// Tone.
     pub tone: Tone,
 }
 
 impl LaneSlice {
-    /// An interval; one that would end before its start has no length.
+    /// An interval; the end is clamped to the start.
     #[must_use]
     pub fn new(start_ns: i64, end_ns: i64, label: String, tone: Tone) -> Self {
         Self { start_ns, end_ns: end_ns.max(start_ns), label, tone }
     }
 }
 
-/// What a screen shows of a row: one entry per interval, or per group of intervals that share a pixel. Columns of equal length.
+/// The drawing of a row: one entry per interval, or per group of intervals within one pixel. Arrays of equal length.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DrawnRow {
@@ -105,27 +106,27 @@ pub struct DrawnRow {
     pub start_ns: Vec<i64>,
     /// Ends, ns.
     pub end_ns: Vec<i64>,
-    /// The longest interval's name, as an index into [`Drawn::labels`].
+    /// Label of the longest interval, as an index into [`Drawn::labels`].
     pub label: Vec<u32>,
-    /// The longest interval's tone, by its number.
+    /// Tone of the longest interval, by number.
     pub tone: Vec<u8>,
-    /// How many intervals the entry stands for.
+    /// Number of intervals in the entry.
     pub count: Vec<u32>,
 }
 
-/// What a screen shows of a lane of slices.
+/// The drawing of a lane of slices.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Drawn {
-    /// Names that the rows refer to.
+    /// Labels referenced by the rows.
     pub labels: Vec<String>,
-    /// The rows, top first.
+    /// Rows, top first.
     pub rows: Vec<DrawnRow>,
-    /// Intervals that lie deeper than the rows kept.
+    /// Number of intervals hidden because they overlap more than the maximum number of rows.
     pub hidden: u32,
 }
 
-/// Most rows of a lane; what overlaps deeper is counted and not shown.
+/// Maximum number of rows of a lane; intervals that overlap more are only counted.
 pub const MAX_ROWS: usize = 24;
 
 #[derive(Clone, Debug, Default)]
@@ -134,21 +135,21 @@ struct Row {
     ends: Vec<i64>,
     labels: Vec<u32>,
     tones: Vec<u8>,
-    /// A tree of maxima over lengths: leaves from `starts.len()`, each inner node the index of its longer child.
+    /// Segment tree over durations: leaves from `starts.len()`, each inner node is the index of its longer child.
     longest: Vec<u32>,
 }
 
 impl Row {
-    fn length_ns(&self, index: u32) -> i64 {
+    fn duration_ns(&self, index: u32) -> i64 {
         let at = index as usize;
         self.ends[at].saturating_sub(self.starts[at])
     }
 
     fn longer(&self, a: u32, b: u32) -> u32 {
-        if self.length_ns(b) > self.length_ns(a) { b } else { a }
+        if self.duration_ns(b) > self.duration_ns(a) { b } else { a }
     }
 
-    fn index(&mut self) {
+    fn build_index(&mut self) {
         let count = self.starts.len();
         self.longest = vec![0; count * 2];
         for leaf in 0..count {
@@ -159,7 +160,7 @@ impl Row {
         }
     }
 
-    /// The longest interval of `from..to`, which is not empty.
+    /// The longest interval of `from..to`, which must not be empty.
     fn longest_of(&self, from: usize, to: usize) -> usize {
         let count = self.starts.len();
         let (mut low, mut high) = (from + count, to + count);
@@ -197,7 +198,7 @@ impl Row {
             let pixel_end_ns = time_of(pixel_of(self.starts[at]) + 1).min(to_ns);
             let mut next = at + self.starts[at..].partition_point(|&start| start < pixel_end_ns);
             next = next.max(at + 1);
-            // Only the last that begins in a pixel can reach beyond it.
+            // Only the last interval that starts in a pixel can extend beyond it.
             let long_last = next > at + 1 && wide(next - 1);
             let merged = if long_last { next - 1 } else { next };
             entry(Entry { first: at, last: merged - 1, longest: self.longest_of(at, merged) });
@@ -212,7 +213,7 @@ struct Entry {
     longest: usize,
 }
 
-/// The intervals of one lane, indexed.
+/// An indexed lane of intervals.
 #[derive(Clone, Debug, Default)]
 pub struct SliceLane {
     labels: Vec<String>,
@@ -223,13 +224,13 @@ pub struct SliceLane {
 }
 
 impl SliceLane {
-    /// The lane of `slices`, in any order. One that ends before it starts is taken to end where it starts.
+    /// Builds a lane from `slices` in any order. The end of each is clamped to its start.
     #[must_use]
     pub fn new(mut slices: Vec<LaneSlice>) -> Self {
         slices.sort_by_key(|slice| (slice.start_ns, Reverse(slice.end_ns)));
         let mut lane = Self { slices: slices.len(), ..Self::default() };
         let mut known = hashbrown::HashMap::new();
-        // Rows by the time at which they are free, and among those that are, the uppermost first.
+        // Rows by the time they become free; of the free rows, the topmost first.
         let mut busy: BinaryHeap<Reverse<(i64, usize)>> = BinaryHeap::new();
         let mut free: BinaryHeap<Reverse<usize>> = BinaryHeap::new();
         for slice in slices {
@@ -264,45 +265,44 @@ impl SliceLane {
             row.labels.push(label);
             row.tones.push(slice.tone as u8);
         }
-        lane.rows.iter_mut().for_each(Row::index);
+        lane.rows.iter_mut().for_each(Row::build_index);
         lane
     }
 
-    /// The intervals of each row, in order of time: start and end in ns, label, what it shows. Those of one row do not overlap.
+    /// The intervals of each row in time order, without overlap: (start in ns, end in ns, label, tone).
     pub fn rows_of_slices(&self) -> impl Iterator<Item = impl Iterator<Item = (i64, i64, &str, Tone)>> {
         self.rows.iter().map(|row| {
             (0..row.starts.len()).map(|at| {
                 let label = self.labels.get(row.labels[at] as usize).map_or("", String::as_str);
-                (row.starts[at], row.ends[at], label, Tone::of(row.tones[at]))
+                (row.starts[at], row.ends[at], label, Tone::from_number(row.tones[at]))
             })
         })
     }
 
-    /// Intervals.
+    /// Number of intervals.
     #[must_use]
     pub fn len(&self) -> usize {
         self.slices
     }
 
-    /// Whether there is no interval.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.slices == 0
     }
 
-    /// The sum of all lengths, ns.
+    /// Total duration, ns.
     #[must_use]
     pub fn total_ns(&self) -> i64 {
         self.total_ns
     }
 
-    /// Rows.
+    /// Number of rows.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.rows.len()
     }
 
-    /// What `pixels` pixels show of `from_ns..to_ns`: in each row at most two entries per pixel.
+    /// Draws `from_ns..to_ns` in `pixels` pixels, with at most two entries per pixel in each row.
     #[must_use]
     pub fn draw(&self, from_ns: i64, to_ns: i64, pixels: u32) -> Drawn {
         let mut drawn = Drawn { hidden: self.hidden, ..Drawn::default() };
@@ -336,7 +336,7 @@ mod tests {
         LaneSlice { start_ns, end_ns, label: label.to_owned(), tone: Tone::Work }
     }
 
-    /// Numbers that look random and are the same each time.
+    /// Reproducible pseudo-random numbers.
     fn numbers(mut state: u64) -> impl FnMut(i64) -> i64 {
         move |below| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn what_overlaps_is_put_on_rows_of_its_own() {
+    fn places_overlapping_intervals_on_separate_rows() {
         let lane = SliceLane::new(vec![slice(0, 10, "a"), slice(5, 15, "b"), slice(10, 20, "c")]);
         assert_eq!(lane.rows(), 2);
         let drawn = lane.draw(0, 20, 20);
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pixel_shows_its_longest_and_how_many() {
+    fn pixel_shows_longest_interval_and_count() {
         let lane = SliceLane::new(vec![
             slice(0, 1, "short"),
             slice(1, 4, "longer"),
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn what_began_before_the_range_is_shown_and_what_is_outside_is_not() {
+    fn shows_intervals_that_overlap_range() {
         let lane = SliceLane::new(vec![
             slice(0, 10, "over"),
             slice(20, 90, "into"),
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn every_interval_is_counted_once_and_entries_stay_within_two_per_pixel() {
+    fn counts_every_interval_once_within_two_entries_per_pixel() {
         let mut random = numbers(7);
         let slices: Vec<LaneSlice> = (0..20_000)
             .map(|index| {
@@ -406,22 +406,23 @@ mod tests {
         }
     }
 
-    /// An entry as a look at every interval finds it: start, end, how many, and how long the longest is.
+    /// An entry computed naively: start, end, count, and longest duration.
     type Expected = (i64, i64, u32, i64);
 
-    /// What a row shows, without any index: a wide interval or one that began before alone, the others by the pixel they begin in.
-    fn look_at_every(row: &[(i64, i64, &str)], from_ns: i64, to_ns: i64, pixels: u32) -> Vec<Expected> {
+    /// Draws a row without an index: wide intervals and those that started before the range individually, the others by
+    /// the pixel they start in.
+    fn draw_naively(row: &[(i64, i64, &str)], from_ns: i64, to_ns: i64, pixels: u32) -> Vec<Expected> {
         let width_ns = i128::from(to_ns - from_ns);
         let mut entries: Vec<(Option<i128>, Expected)> = Vec::new();
         for &(start_ns, end_ns, _) in row.iter().filter(|&&(start, end, _)| end >= from_ns && start < to_ns) {
-            let length_ns = end_ns - start_ns;
-            let is_alone = start_ns < from_ns || i128::from(length_ns) * i128::from(pixels) >= width_ns;
+            let duration_ns = end_ns - start_ns;
+            let is_alone = start_ns < from_ns || i128::from(duration_ns) * i128::from(pixels) >= width_ns;
             let pixel = (!is_alone).then(|| i128::from(start_ns - from_ns) * i128::from(pixels) / width_ns);
             match entries.last_mut() {
                 Some((last, (_, end, count, longest))) if pixel.is_some() && *last == pixel => {
-                    (*end, *count, *longest) = (end_ns, *count + 1, (*longest).max(length_ns));
+                    (*end, *count, *longest) = (end_ns, *count + 1, (*longest).max(duration_ns));
                 }
-                _ => entries.push((pixel, (start_ns, end_ns, 1, length_ns))),
+                _ => entries.push((pixel, (start_ns, end_ns, 1, duration_ns))),
             }
         }
         entries.into_iter().map(|(_, entry)| entry).collect()
@@ -429,7 +430,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn what_is_drawn_is_what_a_look_at_every_interval_finds(
+        fn drawing_matches_naive_drawing(
             intervals in proptest::collection::vec((0_i64..5_000, 0_i64..300), 0..250),
             from_ns in -200_i64..5_200,
             width_ns in 1_i64..6_000,
@@ -442,7 +443,7 @@ mod tests {
             for (row, shown) in lane.rows_of_slices().zip(&drawn.rows) {
                 let row: Vec<(i64, i64, &str)> = row.map(|(start, end, label, _)| (start, end, label)).collect();
                 kept += row.len();
-                let expected = look_at_every(&row, from_ns, from_ns + width_ns, pixels);
+                let expected = draw_naively(&row, from_ns, from_ns + width_ns, pixels);
                 let of_label = |label: u32| {
                     let label = &drawn.labels[label as usize];
                     row.iter().find(|(_, _, name)| name == label).map(|(start, end, _)| end - start)
@@ -458,15 +459,15 @@ mod tests {
 
     #[test]
     #[ignore = "20 million intervals: half a minute and 3 GB; cargo test -p onoff-lanes million -- --ignored --nocapture"]
-    fn a_drawing_of_twenty_million_intervals_takes_as_long_as_its_pixels_do() {
+    fn drawing_time_is_independent_of_interval_count() {
         use std::time::{Duration, Instant};
         let drawing = |count: i64| {
-            let made = Instant::now();
+            let started = Instant::now();
             let slices =
                 (0..count).map(|at| slice(at * 1_000, at * 1_000 + 1 + at % 900, if at % 2 == 0 { "a" } else { "b" }));
             let lane = SliceLane::new(slices.collect());
-            let made = made.elapsed();
-            // The whole, a tenth, a thousandth, and a few intervals, each at three places.
+            let indexed_in = started.elapsed();
+            // The whole, a tenth, a thousandth, and a few intervals, each at three positions.
             let end_ns = count * 1_000;
             let mut longest = Duration::ZERO;
             for width_ns in [end_ns, end_ns / 10, end_ns / 1_000, 5_000] {
@@ -477,17 +478,19 @@ mod tests {
                     assert!(lane.rows.iter().all(|row| row.count.len() <= 2 * 1_920 + 1));
                 }
             }
-            eprintln!("{count} intervals: indexed in {made:?}, the longest of 12 drawings of 1,920 pixels {longest:?}");
+            eprintln!(
+                "{count} intervals: indexed in {indexed_in:?}, the longest of 12 drawings of 1,920 pixels {longest:?}"
+            );
             longest
         };
         let few = drawing(20_000);
         let many = drawing(20_000_000);
-        // A thousand times the intervals, and twice the steps of each search.
+        // A thousand times the intervals, and twice the steps per search.
         assert!(many < few * 20 + Duration::from_millis(20), "{few:?} of 20,000 and {many:?} of 20,000,000");
     }
 
     #[test]
-    fn the_ends_of_time_are_no_trouble() {
+    fn handles_extreme_times() {
         let lane = SliceLane::new(vec![slice(i64::MIN, i64::MAX, "all"), slice(5, 1, "backwards")]);
         let drawn = lane.draw(i64::MIN, i64::MAX, 1000);
         assert_eq!(drawn.rows.len(), 2);

@@ -1,4 +1,4 @@
-//! Which tracks a recording has, from the tables of the model.
+//! Builds the tracks of a recording from the tables of the model.
 
 use hashbrown::HashMap;
 
@@ -14,7 +14,7 @@ use super::shares::ShareLane;
 use super::slices::{LaneSlice, SliceLane, Tone};
 use super::{Lane, Track, TrackGroup};
 
-/// The tables that tracks are made of.
+/// The tables that tracks need.
 pub const TABLES: Tables = Tables::of(&[
     TableName::Processes,
     TableName::Threads,
@@ -34,10 +34,11 @@ pub const TABLES: Tables = Tables::of(&[
     TableName::EventFields,
 ]);
 
-/// Buckets of a strip: a screen of 1,600 pixels can show an eighth of the recording before it shows a bucket twice.
+/// Number of buckets per strip: a screen of 1,600 pixels can zoom in to an eighth of the recording at full resolution.
 const BUCKETS: i64 = 12_800;
 
-/// Every track of `trace`, by group, with the critical `paths` of its phases and what the `units` of its transitions waited for.
+/// All tracks of `trace`, by group, with the critical `paths` of its phases and the waits of the `units` of its
+/// transitions.
 #[must_use]
 pub fn tracks(trace: &Trace, paths: &[CriticalPath], units: &[Unit]) -> Vec<Track> {
     let mut tracks = processors(trace);
@@ -91,35 +92,35 @@ fn disks(trace: &Trace) -> Vec<Track> {
     let used = utilization(trace, Interval::new(0, trace.duration_ns), bucket_ns(trace));
     let bucket_ns = used.intervals.first().map_or(1, |interval| interval.range.length_ns());
     (0..used.disks.len())
-        .map(|place| {
-            let of = |sums: &[i64]| sums.get(place).copied().unwrap_or(0);
+        .map(|index| {
+            let of = |sums: &[i64]| sums.get(index).copied().unwrap_or(0);
             let busy = used.intervals.iter().map(|interval| (of(&interval.busy_ns), of(&interval.low_ns)));
             Track {
                 group: TrackGroup::Disks,
                 section: String::new(),
-                name: format!("Disk {}", used.disks[place]),
-                note: "share of time in which the disk worked on a request".to_owned(),
+                name: format!("Disk {}", used.disks[index]),
+                note: "share of time the disk was busy".to_owned(),
                 lane: Lane::Shares(ShareLane::new(0, bucket_ns, busy)),
             }
         })
         .collect()
 }
 
-/// Slices by track, in the order in which the tracks first appear.
+/// Collects slices by track, in the order in which the tracks first appear.
 #[derive(Default)]
-struct Gathered {
+struct TrackBuilder {
     tracks: Vec<(String, String, String, Vec<LaneSlice>)>,
-    places: HashMap<(String, String), usize>,
+    indexes: HashMap<(String, String), usize>,
 }
 
-impl Gathered {
+impl TrackBuilder {
     fn add(&mut self, section: &str, name: &str, note: &str, slices: impl IntoIterator<Item = LaneSlice>) {
         let next = self.tracks.len();
-        let place = *self.places.entry((section.to_owned(), name.to_owned())).or_insert(next);
-        if place == next {
+        let index = *self.indexes.entry((section.to_owned(), name.to_owned())).or_insert(next);
+        if index == next {
             self.tracks.push((section.to_owned(), name.to_owned(), note.to_owned(), Vec::new()));
         }
-        if let Some((.., known)) = self.tracks.get_mut(place) {
+        if let Some((.., known)) = self.tracks.get_mut(index) {
             known.extend(slices);
         }
     }
@@ -139,7 +140,7 @@ impl Gathered {
 }
 
 fn critical_path(paths: &[CriticalPath]) -> Vec<Track> {
-    let mut gathered = Gathered::default();
+    let mut builder = TrackBuilder::default();
     for path in paths {
         let slices = path.steps.iter().map(|step| LaneSlice {
             start_ns: step.start_ns,
@@ -147,12 +148,12 @@ fn critical_path(paths: &[CriticalPath]) -> Vec<Track> {
             label: path_label(step),
             tone: tone_of(step.kind),
         });
-        gathered.add("", "Critical path", "who ran or was waited for, up to the end of each phase", slices);
+        builder.add("", "Critical path", "steps on the critical path of each phase", slices);
     }
-    gathered.into_tracks(TrackGroup::CriticalPath)
+    builder.into_tracks(TrackGroup::CriticalPath)
 }
 
-/// The bus of a device instance: `PCI` of `PCI\VEN_8086…`.
+/// The bus of a device instance: `PCI` for `PCI\VEN_8086…`.
 fn bus(instance: &str) -> &str {
     instance
         .split(['\\', '/'])
@@ -162,7 +163,7 @@ fn bus(instance: &str) -> &str {
 }
 
 fn devices(trace: &Trace) -> Vec<Track> {
-    let mut gathered = Gathered::default();
+    let mut builder = TrackBuilder::default();
     for row in trace.device_operations.iter() {
         let end_ns = row.end_ns.unwrap_or(trace.duration_ns);
         let [device, driver] = [row.device, row.driver].map(|id| trace.text(id));
@@ -185,13 +186,13 @@ fn devices(trace: &Trace) -> Vec<Track> {
             LaneSlice { start_ns: row.start_ns, end_ns: returned_ns, label: label.clone(), tone: Tone::Blocked };
         let pended =
             LaneSlice { start_ns: returned_ns, end_ns, label: format!("{label} (pended)"), tone: Tone::Pended };
-        gathered.add(section, name, device, std::iter::once(blocked).chain((returned_ns < end_ns).then_some(pended)));
+        builder.add(section, name, device, std::iter::once(blocked).chain((returned_ns < end_ns).then_some(pended)));
     }
-    gathered.into_tracks(TrackGroup::Devices)
+    builder.into_tracks(TrackGroup::Devices)
 }
 
 fn services(trace: &Trace, units: &[Unit]) -> Vec<Track> {
-    let mut gathered = Gathered::default();
+    let mut builder = TrackBuilder::default();
     for row in trace.service_transitions.iter() {
         let name = trace.text(row.service);
         let end_ns = row.end_ns.unwrap_or(trace.duration_ns).max(row.start_ns);
@@ -201,7 +202,7 @@ fn services(trace: &Trace, units: &[Unit]) -> Vec<Track> {
             let container_ns = row.checkpoint_ns.unwrap_or(row.start_ns).clamp(row.start_ns, end_ns);
             let load_ns = row.load_ns.unwrap_or(container_ns).clamp(container_ns, end_ns);
             for (start_ns, end_ns, tone, part) in [
-                (row.start_ns, container_ns, Tone::Container, "container"),
+                (row.start_ns, container_ns, Tone::Container, "host process"),
                 (container_ns, load_ns, Tone::Load, "image load"),
                 (load_ns, end_ns, if failed { Tone::Failed } else { Tone::Initialize }, "start"),
             ] {
@@ -213,34 +214,34 @@ fn services(trace: &Trace, units: &[Unit]) -> Vec<Track> {
             let tone = if failed { Tone::Failed } else { Tone::Initialize };
             slices.push(LaneSlice { start_ns: row.start_ns, end_ns, label: format!("{name}: stop"), tone });
         }
-        gathered.add(trace.text(row.group), name, trace.text(row.container), slices);
+        builder.add(trace.text(row.group), name, trace.text(row.container), slices);
     }
-    // Whom it had waited for, and how long it was free to go then.
+    // The gap between the end of what it waited for and its own start.
     for unit in units {
         let Some(wait) = unit.waited_for.as_ref().filter(|wait| wait.time_ns < unit.start_ns) else { continue };
         let other = if wait.name.is_empty() { "the service manager" } else { wait.name.as_str() };
-        let label = format!("{} could start: {other} was done", unit.name);
+        let label = format!("{} could start: {other} was ready", unit.name);
         let slice = LaneSlice { start_ns: wait.time_ns, end_ns: unit.start_ns, label, tone: Tone::Service };
-        gathered.add(&unit.group, &unit.name, &unit.command, [slice]);
+        builder.add(&unit.group, &unit.name, &unit.command, [slice]);
     }
-    gathered.into_tracks(TrackGroup::Services)
+    builder.into_tracks(TrackGroup::Services)
 }
 
 fn session(trace: &Trace) -> Vec<Track> {
-    let mut gathered = Gathered::default();
+    let mut builder = TrackBuilder::default();
     for row in trace.activities.iter() {
         let [name, detail] = [row.name, row.detail].map(|id| trace.text(id));
         let kind = row.kind.as_str().replace('_', " ");
         let name = if name.is_empty() { kind.as_str() } else { name };
         let label = if detail.is_empty() { name.to_owned() } else { format!("{name} ({detail})") };
         let end_ns = row.end_ns.unwrap_or(trace.duration_ns);
-        gathered.add("", &kind, "", [LaneSlice { start_ns: row.start_ns, end_ns, label, tone: Tone::Work }]);
+        builder.add("", &kind, "", [LaneSlice { start_ns: row.start_ns, end_ns, label, tone: Tone::Work }]);
     }
-    gathered.into_tracks(TrackGroup::Session)
+    builder.into_tracks(TrackGroup::Session)
 }
 
 fn notifications(trace: &Trace) -> Vec<Track> {
-    let mut gathered = Gathered::default();
+    let mut builder = TrackBuilder::default();
     for row in trace.notifications.iter() {
         let name = trace.text(row.name);
         let name = match row.pid {
@@ -249,31 +250,31 @@ fn notifications(trace: &Trace) -> Vec<Track> {
         };
         let kind = row.kind.as_str().replace('_', " ");
         let end_ns = row.end_ns.unwrap_or(trace.duration_ns);
-        gathered.add(
+        builder.add(
             &kind,
             &name,
             "",
             [LaneSlice { start_ns: row.start_ns, end_ns, label: format!("{name}: {kind}"), tone: Tone::Notified }],
         );
     }
-    gathered.into_tracks(TrackGroup::Notifications)
+    builder.into_tracks(TrackGroup::Notifications)
 }
 
 fn power(trace: &Trace) -> Vec<Track> {
-    let mut gathered = Gathered::default();
+    let mut builder = TrackBuilder::default();
     for row in trace.power_requests.iter().filter(|row| !row.kind.is_runtime()) {
         let [device, driver] = [row.device, row.driver].map(|id| trace.text(id));
         let label = format!("{} {driver} {}", row.kind.as_str().replace('_', " "), trace.text(row.message));
         let tone = if row.status.is_some_and(|status| status >= 0x8000_0000) { Tone::Failed } else { Tone::Work };
         let end_ns = row.end_ns.unwrap_or(trace.duration_ns);
         let name = if device.is_empty() { driver } else { device };
-        gathered.add(bus(device), name, driver, [LaneSlice { start_ns: row.start_ns, end_ns, label, tone }]);
+        builder.add(bus(device), name, driver, [LaneSlice { start_ns: row.start_ns, end_ns, label, tone }]);
     }
-    gathered.into_tracks(TrackGroup::Power)
+    builder.into_tracks(TrackGroup::Power)
 }
 
 fn processes(trace: &Trace) -> Vec<Track> {
-    let mut gathered = Gathered::default();
+    let mut builder = TrackBuilder::default();
     for row in trace.processes.iter() {
         let image = trace.text(row.image);
         let name = if image.is_empty() { format!("process {}", row.pid) } else { format!("{image} ({})", row.pid) };
@@ -284,48 +285,48 @@ fn processes(trace: &Trace) -> Vec<Track> {
             label: name.clone(),
             tone: Tone::Present,
         };
-        gathered.add(&section, &name, trace.text(row.command_line), [slice]);
+        builder.add(&section, &name, trace.text(row.command_line), [slice]);
     }
-    gathered.into_tracks(TrackGroup::Processes)
+    builder.into_tracks(TrackGroup::Processes)
 }
 
 fn log(trace: &Trace) -> Vec<Track> {
-    let mut gathered = Gathered::default();
+    let mut builder = TrackBuilder::default();
     for row in trace.milestones.iter() {
         let [name, detail] = [row.name, row.detail].map(|id| trace.text(id));
         let label = if detail.is_empty() { name.to_owned() } else { format!("{name}: {detail}") };
-        gathered.add(
+        builder.add(
             "",
             "Milestones",
             "",
             [LaneSlice { start_ns: row.time_ns, end_ns: row.time_ns, label, tone: Tone::Work }],
         );
     }
-    let mut tracks = gathered.into_tracks(TrackGroup::Log);
-    tracks.extend(marks(trace));
+    let mut tracks = builder.into_tracks(TrackGroup::Log);
+    tracks.extend(event_tracks(trace));
     tracks
 }
 
-/// Providers of single events with a track each, those with most events; the rest share one.
+/// Maximum number of event providers with their own track: those with most events. The rest share one.
 const MAX_PROVIDERS: usize = 60;
-/// Characters of a line of a log.
-const LINE_CHARACTERS: usize = 160;
+/// Maximum length of a label, characters.
+const MAX_LABEL_CHARS: usize = 160;
 
-/// Lines of logs and single events, a track for each that wrote them.
-fn marks(trace: &Trace) -> Vec<Track> {
+/// Log lines and single events, one track per provider.
+fn event_tracks(trace: &Trace) -> Vec<Track> {
     let mut counts: HashMap<StringId, u64> = HashMap::new();
     for event in trace.events.iter() {
         *counts.entry(event.provider).or_default() += 1;
     }
     let mut providers: Vec<(StringId, u64)> = counts.into_iter().collect();
     providers.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| trace.text(a.0).cmp(trace.text(b.0))));
-    let places: HashMap<StringId, usize> =
+    let indexes: HashMap<StringId, usize> =
         providers.iter().zip(0..).map(|((provider, _), at)| (*provider, at.min(MAX_PROVIDERS))).collect();
     let mut slices: Vec<Vec<LaneSlice>> = vec![Vec::new(); providers.len().min(MAX_PROVIDERS + 1)];
     let mut fields = trace.event_fields.iter();
     let mut next_field = 0_u64;
     for event in trace.events.iter() {
-        // Fields follow one another as their events do.
+        // Fields are in the order of their events.
         let first = match event.first_field.checked_sub(next_field).map(usize::try_from) {
             Some(Ok(skipped)) if event.fields > 0 => {
                 next_field = event.first_field.saturating_add(1);
@@ -334,7 +335,7 @@ fn marks(trace: &Trace) -> Vec<Track> {
             _ => None,
         };
         let [task, opcode] = [event.task, event.opcode].map(|id| trace.text(id));
-        // A line of a log has no field but its text.
+        // A log line has a single field, its text.
         let text = first.filter(|_| event.fields == 1 && event.id == 0).map_or("", |field| trace.text(field.value));
         let name = match (task, opcode, text) {
             ("", "", "") => format!("event {}", event.id),
@@ -343,10 +344,10 @@ fn marks(trace: &Trace) -> Vec<Track> {
             ("", _, text) => text.to_owned(),
             (task, _, text) => format!("{task}: {text}"),
         };
-        let label: String = name.chars().take(LINE_CHARACTERS).collect();
+        let label: String = name.chars().take(MAX_LABEL_CHARS).collect();
         let slice = LaneSlice { start_ns: event.time_ns, end_ns: event.time_ns, label, tone: Tone::Work };
-        if let Some(its) = places.get(&event.provider).and_then(|&at| slices.get_mut(at)) {
-            its.push(slice);
+        if let Some(list) = indexes.get(&event.provider).and_then(|&at| slices.get_mut(at)) {
+            list.push(slice);
         }
     }
     let name = |at: usize| match providers.get(at) {

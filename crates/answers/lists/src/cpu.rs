@@ -1,4 +1,4 @@
-//! Who used the processors in a range: by process, thread, priority, module or processor, or any combination of them.
+//! CPU usage in an interval: by process, thread, priority, module or processor, or any combination of them.
 
 use hashbrown::HashMap;
 use onoff_trace::{Losses, StringId, TableName, Tables, Trace};
@@ -16,7 +16,7 @@ use onoff_usage::interruptions::Interruptions;
 use onoff_usage::modules::Modules;
 use onoff_usage::owners::{IDLE, Owners, UNKNOWN, file_name};
 
-/// What processor time is told apart by.
+/// Grouping keys of CPU time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -25,15 +25,15 @@ pub enum CpuGroup {
     Process,
     /// Thread, with its process.
     Thread,
-    /// Priority the thread ran at.
+    /// Priority of the running thread.
     Priority,
-    /// Module in which samples found the processor: always an estimate.
+    /// Sampled module: always an estimate.
     Module,
     /// Processor.
     Processor,
 }
 
-/// The tables this is made from.
+/// The tables that the list needs.
 #[must_use]
 pub fn tables(by: &[CpuGroup]) -> Tables {
     let tables = Tables::of(&[
@@ -52,72 +52,69 @@ pub fn tables(by: &[CpuGroup]) -> Tables {
     }
 }
 
-/// Processor time of one process, thread, priority, module or processor, as chosen; what was not chosen is empty
-/// or `None`.
+/// CPU time of one process, thread, priority, module or processor, as grouped; other keys are empty or `None`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuRow {
-    /// Image file name of the process; empty when not known.
+    /// Image file name of the process; empty if unknown.
     pub image: String,
-    /// Process id; `None` for threads whose process is not known.
+    /// Process id; `None` if unknown.
     pub pid: Option<u32>,
     /// Thread id.
     pub tid: Option<u32>,
-    /// Name given to the thread; empty when it has none.
+    /// Thread name; empty if none.
     pub thread_name: String,
-    /// Service that the thread works for; empty when not known.
+    /// Service of the thread; empty if unknown.
     pub service: String,
-    /// File name of the module in which the thread began; empty when not known.
+    /// File name of the module in which the thread started; empty if unknown.
     pub start_module: String,
     /// Priority, 0–31.
     pub priority: Option<u8>,
-    /// File name of the module; empty when no known module holds the address.
+    /// File name of the module; empty if unknown.
     pub module: String,
     /// Processor.
     pub processor: Option<u16>,
-    /// Processor time, ns.
+    /// CPU time, ns.
     pub cpu_ns: i64,
-    /// Percentage of the range's length times the number of processors; of the range's length alone where processors are
-    /// told apart.
+    /// Percentage of the interval times the number of processors; of the interval alone if grouped by processor.
     pub percent: f64,
-    /// Of `cpu_ns`, time in which interrupts and deferred procedure calls ran, ns; `None` when they were not recorded.
+    /// Part of `cpu_ns` in which interrupts and DPCs ran, ns; `None` if not recorded.
     pub interrupted_ns: Option<i64>,
-    /// Times it was put on a processor, the one it had at the range's begin included; `None` without context switches.
+    /// Number of switch-ins, including the one before the start of the interval; `None` without context switches.
     pub switches: Option<u64>,
-    /// Samples; `None` where times come from context switches.
+    /// Number of samples; `None` if the times come from context switches.
     pub samples: Option<u64>,
-    /// Time it could have run but waited for a processor, ns; `None` when it was not recorded who was ready.
+    /// Time ready but waiting for a processor, ns; `None` if not recorded.
     pub ready_ns: Option<i64>,
-    /// The longest such wait, ns.
+    /// Longest such wait, ns.
     pub ready_longest_ns: Option<i64>,
-    /// Such waits.
+    /// Number of such waits.
     pub ready_waits: Option<u64>,
 }
 
-/// The answer of `onoff cpu`.
+/// The result of `onoff cpu`.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuList {
-    /// The range.
+    /// The listed interval.
     pub range: Interval,
-    /// What the rows tell apart.
+    /// Grouping keys.
     pub by: Vec<CpuGroup>,
-    /// Processor time of all processes in the range, whichever were asked for.
+    /// CPU time of all processes in the interval, regardless of the selection.
     pub cpu: CpuTotals,
-    /// Time that interrupts and deferred procedure calls took of all processors, idle or not, ns; `None` when they were
-    /// not recorded.
+    /// Time in interrupts and DPCs on all processors, idle or not, ns; `None` if not recorded.
     pub interrupts_ns: Option<i64>,
-    /// The rows, most processor time first.
+    /// Rows, most CPU time first.
     pub rows: Vec<CpuRow>,
-    /// What would have told more, as phrases.
+    /// Records that were not recorded and would add detail.
     pub missing: Vec<MissingRecords>,
-    /// Names of the losses that touch this.
+    /// Names of the losses that affect this list.
     pub touched_by: Vec<String>,
-    /// What was lost.
+    /// Events lost by the recorder.
     pub losses: Losses,
 }
 
-/// What a row is about; what was not asked for is the same in all rows.
+/// Key of a row; ungrouped parts are equal in all rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Key {
     owner: u32,
@@ -138,9 +135,9 @@ struct Sums {
     ready_waits: u64,
 }
 
-/// Which parts of a key count.
+/// The parts of the key in use.
 #[derive(Clone, Copy, Debug)]
-struct Parts {
+struct KeyParts {
     process: bool,
     thread: bool,
     priority: bool,
@@ -148,8 +145,8 @@ struct Parts {
     processor: bool,
 }
 
-impl Parts {
-    fn of(by: &[CpuGroup]) -> Self {
+impl KeyParts {
+    fn new(by: &[CpuGroup]) -> Self {
         let thread = by.contains(&CpuGroup::Thread);
         Self {
             process: thread || by.contains(&CpuGroup::Process),
@@ -173,26 +170,26 @@ impl Parts {
     }
 }
 
-/// Who used the processors in the scope. An empty `by` means by process.
+/// CPU usage in `scope`. An empty `by` groups by process.
 #[must_use]
 pub fn list(trace: &Trace, scope: &Scope, by: &[CpuGroup]) -> CpuList {
     let by = if by.is_empty() { vec![CpuGroup::Process] } else { by.to_vec() };
-    let parts = Parts::of(&by);
+    let parts = KeyParts::new(&by);
     let range = scope.range;
     let mut owners = Owners::of(trace);
-    // Asked twice in the order of time; a second look-up of its own would number threads differently.
-    let mut owners_of_waits = owners.clone();
-    let mut tally = Tally::of(trace, scope, parts, &owners);
+    // Lookups must be in time order, so the second pass needs a copy; a fresh index would number threads differently.
+    let mut wait_owners = owners.clone();
+    let mut tally = Tally::new(trace, scope, parts, &owners);
     let cuts = [range.start_ns, range.end_ns];
     let source = if parts.module {
-        charge_samples_of(trace, &mut owners, &cuts, |ran| tally.ran(&ran))
+        charge_samples_of(trace, &mut owners, &cuts, |ran| tally.add_cpu(&ran))
     } else {
-        charge(trace, &mut owners, &cuts, |ran| tally.ran(&ran))
+        charge(trace, &mut owners, &cuts, |ran| tally.add_cpu(&ran))
     };
     let knows_ready = source == CpuSource::ContextSwitches && !trace.ready_threads.is_empty();
     if knows_ready {
-        ready_waits(trace, &mut owners_of_waits, range, |wait| {
-            tally.waited(&wait);
+        ready_waits(trace, &mut wait_owners, range, |wait| {
+            tally.add_ready_wait(&wait);
         });
     }
     let cpu = Capacity::from_source(trace, &owners, source).totals(
@@ -202,9 +199,9 @@ pub fn list(trace: &Trace, scope: &Scope, by: &[CpuGroup]) -> CpuList {
         tally.unattributed_ns,
     );
     let interrupts_ns = interrupts_ns(trace, range, cpu.processors);
-    // A sample tells what it found, not whom an interrupt had interrupted.
+    // A sample shows the interrupt, not the thread it interrupted.
     let knows_interrupted = interrupts_ns.is_some() && source == CpuSource::ContextSwitches;
-    let names = Names::of(trace, &owners);
+    let names = NameResolver::new(trace, &owners);
     let mut rows: Vec<CpuRow> = tally
         .sums
         .iter()
@@ -243,10 +240,10 @@ pub fn list(trace: &Trace, scope: &Scope, by: &[CpuGroup]) -> CpuList {
     }
 }
 
-/// The sums in the making.
+/// Accumulates the sums.
 struct Tally {
-    parts: Parts,
-    /// By owner: whether it is asked for, and its process id.
+    parts: KeyParts,
+    /// (is selected, process id) of each owner.
     owners: Vec<(bool, u32)>,
     modules: Option<Modules>,
     interruptions: Interruptions,
@@ -257,11 +254,11 @@ struct Tally {
 }
 
 impl Tally {
-    fn of(trace: &Trace, scope: &Scope, parts: Parts, owners: &Owners) -> Self {
+    fn new(trace: &Trace, scope: &Scope, parts: KeyParts, owners: &Owners) -> Self {
         let owners = owners.list().iter().map(|owner| {
             let image = file_name(trace.text(owner.image));
-            let is_asked_for = scope.has_process(owner.pid, image);
-            (is_asked_for, owner.pid.unwrap_or(0))
+            let is_selected = scope.has_process(owner.pid, image);
+            (is_selected, owner.pid.unwrap_or(0))
         });
         Self {
             parts,
@@ -276,7 +273,7 @@ impl Tally {
     }
 
     #[inline]
-    fn ran(&mut self, ran: &Stretch) {
+    fn add_cpu(&mut self, ran: &Stretch) {
         if ran.owner == IDLE {
             self.idle_ns = self.idle_ns.saturating_add(ran.ns);
             return;
@@ -299,7 +296,7 @@ impl Tally {
         sum.interrupted_ns = sum.interrupted_ns.saturating_add(taken_ns);
     }
 
-    fn waited(&mut self, wait: &ReadyWait) {
+    fn add_ready_wait(&mut self, wait: &ReadyWait) {
         if !matches!(self.owners.get(wait.owner as usize), Some((true, _))) {
             return;
         }
@@ -311,7 +308,7 @@ impl Tally {
     }
 }
 
-/// Time that interrupts took of all processors in the range, ns; `None` when they were not recorded.
+/// Time in interrupts on all processors in the interval, ns; `None` if not recorded.
 fn interrupts_ns(trace: &Trace, range: Interval, processors: u32) -> Option<i64> {
     if trace.interrupts.is_empty() {
         return None;
@@ -322,7 +319,7 @@ fn interrupts_ns(trace: &Trace, range: Interval, processors: u32) -> Option<i64>
     Some(each.fold(0, i64::saturating_add))
 }
 
-fn missing(trace: &Trace, used: CpuSource, parts: Parts) -> Vec<MissingRecords> {
+fn missing(trace: &Trace, used: CpuSource, parts: KeyParts) -> Vec<MissingRecords> {
     let mut missing = Vec::new();
     match used {
         CpuSource::None if parts.module => {
@@ -351,8 +348,8 @@ fn missing(trace: &Trace, used: CpuSource, parts: Parts) -> Vec<MissingRecords> 
     missing
 }
 
-/// From keys to names.
-struct Names<'a> {
+/// Resolves keys to names.
+struct NameResolver<'a> {
     trace: &'a Trace,
     owners: &'a Owners,
     modules: Modules,
@@ -360,8 +357,8 @@ struct Names<'a> {
     services: HashMap<(u32, u32), &'a str>,
 }
 
-impl<'a> Names<'a> {
-    fn of(trace: &'a Trace, owners: &'a Owners) -> Self {
+impl<'a> NameResolver<'a> {
+    fn new(trace: &'a Trace, owners: &'a Owners) -> Self {
         let services = trace.system.services.iter();
         Self {
             trace,
@@ -374,7 +371,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    fn row(&self, key: &Key, parts: Parts) -> CpuRow {
+    fn row(&self, key: &Key, parts: KeyParts) -> CpuRow {
         let mut row = CpuRow {
             priority: parts.priority.then_some(key.priority),
             processor: parts.processor.then_some(key.processor),
@@ -422,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn interrupts_and_waits_stand_beside_the_time_of_their_thread() {
+    fn reports_interrupt_and_ready_time_per_thread() {
         let mut trace = machine();
         // Processor 0: thread 8 from 10 to 40, thread 12 to 50. Processor 1 is idle.
         switches(
@@ -452,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn modules_come_from_samples_even_where_there_are_switches() {
+    fn modules_come_from_samples_even_with_switches() {
         let mut trace = machine();
         switches(&mut trace, &[(10 * MS, 0, 0, 8, 9), (40 * MS, 1, 0, 8, 9)]);
         image(&mut trace, 100, (0x1000, 0x100), None, r"\a\busy.exe");

@@ -1,4 +1,4 @@
-//! The work on devices and drivers that was under way in a range.
+//! Operations on devices and drivers in an interval.
 
 use onoff_trace::{Losses, TableName, Tables, Trace};
 use serde::Serialize;
@@ -8,26 +8,26 @@ use onoff_evidence::scope::Scope;
 use onoff_evidence::touched_by;
 use onoff_usage::devices::{self, Device};
 
-/// The tables this is made from.
+/// The tables that the list needs.
 pub const TABLES: Tables = Tables::of(&[TableName::DeviceOperations]);
 
-/// The answer of `onoff devices`.
+/// The result of `onoff devices`.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceList {
-    /// The range.
+    /// The listed interval.
     pub range: Interval,
-    /// Operations in the whole recording.
+    /// Number of operations in the whole recording.
     pub recorded: u64,
-    /// Those that were under way in the range, longest first; those that did not end come before all.
+    /// Operations in progress in the interval: unfinished ones first, then longest first.
     pub devices: Vec<Device>,
-    /// Names of the losses that touch this.
+    /// Names of the losses that affect this list.
     pub touched_by: Vec<String>,
-    /// What was lost.
+    /// Events lost by the recorder.
     pub losses: Losses,
 }
 
-/// The operations under way in the scope's range; the recording does not tell their process.
+/// The operations in progress in the interval of `scope`. Their processes are not recorded.
 #[must_use]
 pub fn list(trace: &Trace, scope: &Scope) -> DeviceList {
     let mut devices = devices::operations(trace);

@@ -1,7 +1,7 @@
-//! Stacks as a tree of time: what a flame graph shows. Of samples, the processes, their modules and how long each ran; of
-//! chains of waits, who waited for whom.
+//! Flame graphs: stacks as a tree of time. For samples: processes, modules and functions by CPU time. For wait chains:
+//! which thread waited for which.
 //!
-//! Nodes lie in one list and are found without recursion, so that no depth of a stack can exhaust the program's own.
+//! Nodes are in one list and traversed without recursion, so that deep stacks cannot overflow the program's own stack.
 
 use hashbrown::HashMap;
 use onoff_trace::Trace;
@@ -13,39 +13,39 @@ use onoff_usage::cpu::{charge_samples_of, sampling_period};
 use onoff_usage::functions::{Code, FunctionNames, StackFinder};
 use onoff_usage::owners::{IDLE, Owners, file_name};
 
-/// Frames below one another that are kept; what is deeper counts for the last of them.
+/// Maximum stack depth; deeper frames count for the last one kept.
 pub const MAX_FRAMES: usize = 256;
 
 /// A node: a frame below another one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FlameNode {
-    /// What it shows: a process, a module, what was waited for.
+    /// Process, module, or what was waited for.
     pub name: String,
-    /// Its time with all below it, ns.
+    /// Time including all nodes below, ns.
     pub total_ns: i64,
-    /// Time in it and in nothing below it, ns.
+    /// Time excluding the nodes below, ns.
     pub own_ns: i64,
-    /// Place of the node that it lies in; `None` of roots.
+    /// Index of the parent node; `None` for roots.
     pub parent: Option<usize>,
-    /// How many nodes it lies in.
+    /// Number of ancestors.
     pub depth: usize,
 }
 
-/// Stacks as a tree of time. A node comes after the one it lies in.
+/// A flame graph. A node comes after its parent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Flame {
-    /// The nodes.
+    /// Nodes.
     pub nodes: Vec<FlameNode>,
-    /// Time of all, ns.
+    /// Total time, ns.
     pub total_ns: i64,
     #[serde(skip)]
-    places: HashMap<(Option<usize>, String), usize>,
+    indexes: HashMap<(Option<usize>, String), usize>,
 }
 
 impl Flame {
-    /// Adds time of a stack, outermost frame first. A frame that repeats the one before counts once.
+    /// Adds time for a stack, outermost frame first. Repeated frames count once.
     pub fn add<'f>(&mut self, frames: impl IntoIterator<Item = &'f str>, ns: i64) {
         let ns = ns.max(0);
         self.total_ns = self.total_ns.saturating_add(ns);
@@ -56,7 +56,7 @@ impl Flame {
                 continue;
             }
             let next = self.nodes.len();
-            let at = *self.places.entry((last, name.to_owned())).or_insert(next);
+            let at = *self.indexes.entry((last, name.to_owned())).or_insert(next);
             if at == next {
                 self.nodes.push(FlameNode { name: name.to_owned(), parent: last, depth, ..FlameNode::default() });
             }
@@ -69,7 +69,7 @@ impl Flame {
         }
     }
 
-    /// The stacks with time of their own: the places of their nodes, the outermost first.
+    /// Stacks with own time, as node indexes, outermost first.
     pub fn stacks(&self) -> impl Iterator<Item = Vec<usize>> {
         let with_time = self.nodes.iter().enumerate().filter(|(_, node)| node.own_ns > 0);
         with_time.map(|(at, _)| {
@@ -79,12 +79,12 @@ impl Flame {
         })
     }
 
-    /// The nodes from left to right and top to bottom, the widest first among those below one node, each with where it starts,
-    /// ns; those of less than `least_ns` are left out with all below them.
+    /// The nodes by depth and start, with their start in ns. Siblings are sorted widest first. Nodes below `min_ns` are
+    /// omitted with their descendants.
     #[must_use]
-    pub fn arranged(&self, least_ns: i64) -> Vec<(i64, &FlameNode)> {
+    pub fn arranged(&self, min_ns: i64) -> Vec<(i64, &FlameNode)> {
         let mut children: HashMap<Option<usize>, Vec<usize>> = HashMap::new();
-        for (at, node) in self.nodes.iter().enumerate().filter(|(_, node)| node.total_ns >= least_ns.max(1)) {
+        for (at, node) in self.nodes.iter().enumerate().filter(|(_, node)| node.total_ns >= min_ns.max(1)) {
             children.entry(node.parent).or_default().push(at);
         }
         for list in children.values_mut() {
@@ -107,30 +107,31 @@ impl Flame {
     }
 }
 
-/// A sample that found a thread on a processor.
+/// A CPU sample of a thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sampled {
-    /// When, ns.
+    /// Time, ns.
     pub time_ns: i64,
-    /// The time that it counts for, ns.
+    /// Time represented by the sample, ns.
     pub ns: i64,
-    /// The process and its id, e.g. `explorer.exe (292)`.
+    /// Process with id, e.g. `explorer.exe (292)`.
     pub process: String,
-    /// Process id; `None` when it is not known.
+    /// Process id; `None` if unknown.
     pub pid: Option<u32>,
     /// Thread id.
     pub tid: u32,
-    /// The functions of its call stack, outermost first, or the modules of those without a name; without a stack where the processor was.
+    /// Functions of the call stack, outermost first, or modules for those without a name; without a stack the sampled
+    /// location.
     pub frames: Vec<String>,
 }
 
-/// How far samples of one processor are apart, ns.
+/// Interval between samples on one processor, ns.
 #[must_use]
 pub fn sampling_period_ns(trace: &Trace) -> i64 {
     sampling_period(trace)
 }
 
-/// Visits the samples in `range` that found a thread, in the order of the recording.
+/// Visits the samples of threads in `range`, in recording order.
 pub fn each_sample(trace: &Trace, range: Interval, names: &FunctionNames, mut visit: impl FnMut(&Sampled)) {
     let stacks =
         StackFinder::of(trace).between((range.start_ns, range.end_ns), |(time_ns, _)| range.contains(*time_ns));
@@ -156,8 +157,8 @@ pub fn each_sample(trace: &Trace, range: Interval, names: &FunctionNames, mut vi
             return;
         }
         let stack = stacks.get(&(sample.start_ns, sample.tid)).copied().unwrap_or_default();
-        let begins_there = stack.addresses(&trace.stack_pool).next() == Some(sample.address);
-        let own = (!begins_there).then_some(sample.address);
+        let starts_at_sample = stack.addresses(&trace.stack_pool).next() == Some(sample.address);
+        let own = (!starts_at_sample).then_some(sample.address);
         let mut addresses: Vec<u64> =
             own.into_iter().chain(stack.addresses(&trace.stack_pool)).take(MAX_FRAMES).collect();
         addresses.reverse();
@@ -172,8 +173,8 @@ pub fn each_sample(trace: &Trace, range: Interval, names: &FunctionNames, mut vi
     });
 }
 
-/// The samples of processors that found a thread in `range`, by process and through the functions of their call stacks, or the modules of
-/// those without a name; without a stack, where the sample found the processor.
+/// A flame graph of the samples in `range`, by process and the functions of their call stacks (or modules for those
+/// without a name).
 #[must_use]
 pub fn of_samples(trace: &Trace, range: Interval, names: &FunctionNames) -> Flame {
     let mut flame = Flame::default();
@@ -184,14 +185,14 @@ pub fn of_samples(trace: &Trace, range: Interval, names: &FunctionNames) -> Flam
     flame
 }
 
-/// Chains of waits, as far as they lie in `range`: who waited, for whom, down to what the time was.
+/// A flame graph of the wait chains in `range`: from the outermost waiter to what the time was spent on.
 #[must_use]
 pub fn of_paths(paths: &[CriticalPath], range: Interval) -> Flame {
     let mut flame = Flame::default();
     for path in paths {
         let mut names: HashMap<u32, String> = HashMap::new();
         for step in &path.steps {
-            names.entry(step.thread.tid).or_insert_with(|| named(step));
+            names.entry(step.thread.tid).or_insert_with(|| process_label(step));
         }
         for step in &path.steps {
             let ns = step.end_ns.min(range.end_ns).saturating_sub(step.start_ns.max(range.start_ns));
@@ -200,8 +201,8 @@ pub fn of_paths(paths: &[CriticalPath], range: Interval) -> Flame {
             }
             let waiters = step.waiters.iter().rev().filter_map(|tid| names.get(tid).cloned());
             let mut frames: Vec<String> = waiters.collect();
-            frames.push(named(step));
-            frames.push(was(step.kind).to_owned());
+            frames.push(process_label(step));
+            frames.push(state_label(step.kind).to_owned());
             if !step.detail.is_empty() {
                 frames.push(step.detail.clone());
             }
@@ -211,7 +212,7 @@ pub fn of_paths(paths: &[CriticalPath], range: Interval) -> Flame {
     flame
 }
 
-fn named(step: &PathStep) -> String {
+fn process_label(step: &PathStep) -> String {
     match (step.thread.process.as_str(), step.thread.pid) {
         ("", _) => format!("thread {}", step.thread.tid),
         (process, Some(pid)) => format!("{process} ({pid})"),
@@ -219,10 +220,10 @@ fn named(step: &PathStep) -> String {
     }
 }
 
-const fn was(kind: StepKind) -> &'static str {
+const fn state_label(kind: StepKind) -> &'static str {
     match kind {
         StepKind::Cpu => "ran",
-        StepKind::Ready => "was ready, no processor free",
+        StepKind::Ready => "ready, no processor free",
         StepKind::Disk => "waited for a disk",
         StepKind::Timer => "waited for a timer",
         StepKind::Device => "waited for a device",
@@ -238,7 +239,7 @@ mod tests {
     use onoff_trace::{Sample, Samples, Stack, Stacks};
 
     #[test]
-    fn times_of_a_tree_sum_and_the_widest_comes_first() {
+    fn sums_times_and_sorts_widest_first() {
         let mut flame = Flame::default();
         flame.add(["a.exe", "ntdll", "ntdll", "disk"], 30);
         flame.add(["a.exe", "ntdll"], 10);
@@ -249,12 +250,12 @@ mod tests {
             .map(|(at, node)| (at, node.name.as_str(), node.total_ns, node.own_ns))
             .collect();
         assert_eq!(arranged, [(0, "b.exe", 60, 60), (60, "a.exe", 40, 0), (60, "ntdll", 40, 10), (60, "disk", 30, 30)]);
-        assert_eq!(flame.arranged(35).len(), 3, "what is too thin is left out");
+        assert_eq!(flame.arranged(35).len(), 3, "omits narrow nodes");
         assert_eq!(flame.nodes.iter().map(|node| node.own_ns).sum::<i64>(), flame.total_ns);
     }
 
     #[test]
-    fn a_stack_of_any_depth_is_cut_and_keeps_its_time() {
+    fn truncates_deep_stack_and_keeps_its_time() {
         let mut flame = Flame::default();
         let names: Vec<String> = (0..100_000).map(|at| format!("f{at}")).collect();
         flame.add(names.iter().map(String::as_str), 5);
@@ -263,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_count_for_the_modules_of_their_stacks() {
+    fn attributes_samples_to_modules_of_stack() {
         let mut trace = Trace { duration_ns: 100_000_000, ..Trace::default() };
         synthetic::process(&mut trace, 7, "\\Windows\\work.exe", None, None);
         synthetic::thread(&mut trace, 70, 7, None, None);
@@ -279,7 +280,7 @@ mod tests {
         assert_eq!(names, [("work.exe (7)", 2_000_000), ("outer.dll", 2_000_000), ("inner.dll", 1_000_000)]);
         assert!(
             of_samples(&trace, Interval::new(50_000_000, 60_000_000), &FunctionNames::default()).nodes.is_empty(),
-            "outside of the range"
+            "outside the range"
         );
     }
 }

@@ -1,5 +1,4 @@
-//! In which functions the time went: of samples of the processors, of waits, of disk requests and of hard faults, by function or by whole
-//! call stack.
+//! Time by function or call stack: of CPU samples, waits, disk requests or hard faults.
 
 use std::collections::BTreeMap;
 
@@ -16,22 +15,22 @@ use onoff_usage::cpu::charge_samples_of;
 use onoff_usage::functions::{Code, CodeFrame, CodePlace, FunctionNames, JoinedStack, StackFinder};
 use onoff_usage::owners::{IDLE, Owners, file_name};
 
-/// What took the time.
+/// Kind of measured time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TimeOf {
-    /// Samples that found a thread on a processor, each for the time to the next: an estimate.
+    /// CPU samples, each representing the time to the next: an estimate.
     Samples,
-    /// Time from a thread's leaving a processor to its return, as far as it is in the range, with the stack with which it came back.
+    /// Waits, from switch-out to switch-in, clipped to the interval, with the stack on resuming.
     Waits,
-    /// Requests to disks from issue to completion, with the stack that issued them.
+    /// Disk requests from issue to completion, with the stack that issued them.
     DiskRequests,
-    /// Faults that had to be read from a disk, with the stack that met them.
+    /// Hard faults, with the stack that caused them.
     HardFaults,
 }
 
-/// What a row is about.
+/// Grouping keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -40,13 +39,13 @@ pub enum CodeGroup {
     Process,
     /// Module.
     Module,
-    /// Function; of modules without symbols, the module.
+    /// Function; for modules without symbols, the module.
     Function,
-    /// Whole call stack.
+    /// Entire call stack.
     Stack,
 }
 
-/// The tables this is made from.
+/// The tables that the list needs.
 #[must_use]
 pub fn tables(of: TimeOf) -> Tables {
     let events = match of {
@@ -65,77 +64,77 @@ pub fn tables(of: TimeOf) -> Tables {
     ])
 }
 
-/// A function or a call stack; what was not chosen is empty or `None`.
+/// A function or a call stack, as grouped; other keys are empty or `None`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FunctionRow {
-    /// Image file name of the process; empty when not known.
+    /// Image file name of the process; empty if unknown.
     pub image: String,
     /// Process id.
     pub pid: Option<u32>,
-    /// File name of the module; empty when no known module holds the address.
+    /// File name of the module; empty if unknown.
     pub module: String,
-    /// The function; empty when its name is not known.
+    /// Function name; empty if unknown.
     pub function: String,
-    /// The call stack, outermost first.
+    /// Call stack, outermost frame first.
     pub stack: Vec<CodeFrame>,
     /// Time in the function itself, or with this stack, ns.
     pub own_ns: i64,
-    /// Percentage of all time of the kind.
+    /// Percentage of the total time.
     pub percent: f64,
-    /// Time in the function and in all that it called, ns; `None` of stacks, and where no stack was recorded.
+    /// Time in the function including its callees, ns; `None` for stacks, and if no stack was recorded.
     pub inclusive_ns: Option<i64>,
-    /// Samples, waits, requests or faults that the own time is of.
+    /// Number of samples, waits, requests or faults in the own time.
     pub count: u64,
 }
 
-/// Where the time of samples, waits, requests or faults went in code.
+/// Time of samples, waits, requests or faults by code.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FunctionList {
-    /// The range.
+    /// The listed interval.
     pub range: Interval,
-    /// What took the time.
+    /// Kind of the time.
     pub of: TimeOf,
-    /// What the rows tell apart.
+    /// Grouping keys.
     pub by: Vec<CodeGroup>,
-    /// Time of all chosen processes, ns.
+    /// Total time of the selected processes, ns.
     pub total_ns: i64,
-    /// Samples, waits, requests or faults in it.
+    /// Number of samples, waits, requests or faults.
     pub count: u64,
-    /// Those of them that have a call stack.
+    /// Number of these with a call stack.
     pub with_stack: u64,
-    /// The rows, most own time first.
+    /// Rows, most own time first.
     pub rows: Vec<FunctionRow>,
-    /// Symbols that were looked for and not found, each with the reason.
+    /// Missing symbols, each with the reason.
     pub symbols_missing: Vec<String>,
-    /// What would have said more.
+    /// Records that were not recorded and would add detail.
     pub missing: Vec<MissingRecords>,
-    /// Names of the losses that touch this.
+    /// Names of the losses that affect this list.
     pub touched_by: Vec<String>,
-    /// What was lost.
+    /// Events lost by the recorder.
     pub losses: Losses,
 }
 
-/// Something that took time, with whose code it was.
+/// An event with a duration and a stack.
 #[derive(Clone, Copy, Debug)]
 struct Event {
-    /// Of the stack.
+    /// Time of the stack.
     time_ns: i64,
     tid: u32,
     owner: u32,
     ns: i64,
-    /// Where a sample found the processor.
+    /// Sampled address.
     address: Option<u64>,
 }
 
 /// Image and id of a process.
 type Owner<'a> = (&'a str, Option<u32>);
 
-/// Events whose stacks are looked up at a time: a large recording has more than fit into memory. Few in tests, so that all of them cross it.
-const EVENTS_AT_A_TIME: usize = if cfg!(test) { 2 } else { 1 << 20 };
+/// Number of events per batch of stack lookups, to bound memory. Small in tests, so that all of them span batches.
+const BATCH_LEN: usize = if cfg!(test) { 2 } else { 1 << 20 };
 
-/// The frames of all call stacks, each once.
+/// Interned frames of all call stacks.
 #[derive(Debug, Default)]
 struct Frames {
     list: Vec<CodeFrame>,
@@ -145,7 +144,7 @@ struct Frames {
 impl Frames {
     fn number(&mut self, frame: CodeFrame) -> u32 {
         let Self { list, numbers } = self;
-        // As many as differ in text, of addresses of 32 bits.
+        // There are at most as many as distinct frame texts.
         let next = u32::try_from(list.len()).unwrap_or(u32::MAX);
         *numbers.entry(frame).or_insert_with_key(|frame| {
             list.push(frame.clone());
@@ -158,7 +157,7 @@ impl Frames {
     }
 }
 
-/// What a row says, before anything is named.
+/// Sums of a row.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sum {
     own_ns: i64,
@@ -167,12 +166,12 @@ struct Sum {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-struct Place {
+struct StackKey {
     owner: u32,
     stack: JoinedStack,
     /// See [`Code::epoch`].
     epoch: usize,
-    /// Where the processor was, when the stack does not begin there: samples are taken before their stacks.
+    /// The sampled address, if the stack does not start there: samples are taken before their stacks.
     address: Option<u64>,
 }
 
@@ -180,11 +179,11 @@ struct Place {
 struct Amount {
     ns: i64,
     count: u64,
-    /// When it was first.
+    /// Time of the first event.
     first_ns: i64,
 }
 
-/// The time by call stack, before anything is named.
+/// Time by call stack, without names.
 pub struct CodeTimes<'a> {
     trace: &'a Trace,
     scope: Scope,
@@ -192,7 +191,7 @@ pub struct CodeTimes<'a> {
     code: Code<'a>,
     /// Image and process id by owner.
     owners: Vec<Owner<'a>>,
-    times: BTreeMap<Place, Amount>,
+    times: BTreeMap<StackKey, Amount>,
     with_stack: u64,
 }
 
@@ -207,13 +206,13 @@ impl std::fmt::Debug for CodeTimes<'_> {
 }
 
 impl<'a> CodeTimes<'a> {
-    /// Of the chosen processes in the scope.
+    /// Collects the time of the selected processes in `scope`.
     #[must_use]
     pub fn of(trace: &'a Trace, scope: &Scope, of: TimeOf) -> Self {
         let mut owners = Owners::of(trace);
         let listed: Vec<Owner<'_>> =
             owners.list().iter().map(|owner| (file_name(trace.text(owner.image)), owner.pid)).collect();
-        let chosen: Vec<bool> = listed.iter().map(|(image, pid)| scope.has_process(*pid, image)).collect();
+        let selected: Vec<bool> = listed.iter().map(|(image, pid)| scope.has_process(*pid, image)).collect();
         let code = Code::of(trace);
         let finder = StackFinder::of(trace);
         let (mut times, mut with_stack) = (BTreeMap::new(), 0);
@@ -223,11 +222,12 @@ impl<'a> CodeTimes<'a> {
         };
         let mut events: Vec<Event> = Vec::new();
         let keep = |event: Event| {
-            let is_chosen = event.owner != IDLE && event.tid != 0 && chosen.get(event.owner as usize) == Some(&true);
-            if is_chosen && event.ns >= 0 {
+            let is_selected =
+                event.owner != IDLE && event.tid != 0 && selected.get(event.owner as usize) == Some(&true);
+            if is_selected && event.ns >= 0 {
                 events.push(event);
             }
-            if events.len() >= EVENTS_AT_A_TIME {
+            if events.len() >= BATCH_LEN {
                 add(&mut events);
             }
         };
@@ -240,16 +240,16 @@ impl<'a> CodeTimes<'a> {
         self.owners.get(owner as usize).and_then(|(_, pid)| *pid).unwrap_or(0)
     }
 
-    /// Addresses of a place, outermost first.
-    fn addresses(&self, place: &Place) -> Vec<u64> {
-        // The innermost frames of one that is too deep: they say what it did.
+    /// Addresses of a stack, outermost first.
+    fn addresses(&self, place: &StackKey) -> Vec<u64> {
+        // For deep stacks, keep the innermost frames.
         let stack = place.stack.addresses(&self.trace.stack_pool);
         let mut addresses: Vec<u64> = place.address.into_iter().chain(stack).take(MAX_FRAMES).collect();
         addresses.reverse();
         addresses
     }
 
-    /// The places whose functions are to be named.
+    /// The code locations to resolve to names.
     #[must_use]
     pub fn places(&self) -> Vec<CodePlace> {
         let (mut places, mut seen) = (HashSet::new(), HashSet::new());
@@ -266,8 +266,8 @@ impl<'a> CodeTimes<'a> {
         places
     }
 
-    /// Visits each call stack: the process, the frames from the outermost on, the time, and how many it is of. With `only_modules` frames
-    /// have no functions.
+    /// Visits each call stack with its process, frames (outermost first), time, and number of events. With
+    /// `only_modules`, frames have no functions.
     fn each(
         &self,
         names: &FunctionNames,
@@ -294,7 +294,7 @@ impl<'a> CodeTimes<'a> {
         }
     }
 
-    /// The tree of time: processes, and the functions of their call stacks.
+    /// A flame graph of processes and the functions of their call stacks.
     #[must_use]
     pub fn flame(&self, names: &FunctionNames) -> Flame {
         let mut flame = Flame::default();
@@ -307,13 +307,13 @@ impl<'a> CodeTimes<'a> {
                 (image, None) => image.to_owned(),
             };
             labels.extend(frames.list.iter().skip(labels.len()).map(CodeFrame::label));
-            let of_stack = stack.iter().filter_map(|&number| labels.get(number as usize));
-            flame.add(std::iter::once(process.as_str()).chain(of_stack.map(String::as_str)), ns);
+            let stack_labels = stack.iter().filter_map(|&number| labels.get(number as usize));
+            flame.add(std::iter::once(process.as_str()).chain(stack_labels.map(String::as_str)), ns);
         });
         flame
     }
 
-    /// The list, by `by`; by function where that is empty.
+    /// The list, grouped by `by`; an empty `by` groups by function.
     #[must_use]
     pub fn list(&self, by: &[CodeGroup], names: &FunctionNames) -> FunctionList {
         let by = if by.is_empty() { vec![CodeGroup::Function] } else { by.to_vec() };
@@ -332,7 +332,7 @@ impl<'a> CodeTimes<'a> {
                 stack.push(frames.number(CodeFrame::default()));
             }
             if of_stack {
-                // Frames of a module without names tell nothing apart.
+                // Merge adjacent frames of a module without names.
                 stack.dedup_by(|number, before| number == before && frames.is_nameless(*number));
             }
             let own = if of_stack { stack.clone() } else { stack.last().copied().into_iter().collect() };
@@ -340,7 +340,7 @@ impl<'a> CodeTimes<'a> {
             sum.own_ns = sum.own_ns.saturating_add(ns);
             sum.count += events;
             if !of_stack {
-                // Recursion is in a function once.
+                // Count recursive functions once.
                 stack.sort_unstable();
                 stack.dedup();
                 for number in stack {
@@ -350,7 +350,7 @@ impl<'a> CodeTimes<'a> {
             }
             shown.extend(frames.list.iter().skip(shown.len()).cloned());
         });
-        // Without any stack only samples know where they were.
+        // Without any stack only samples have a location.
         if self.with_stack == 0 && self.of != TimeOf::Samples {
             sums.clear();
         }
@@ -392,14 +392,14 @@ impl<'a> CodeTimes<'a> {
             rows,
             symbols_missing: names.missing.clone(),
             missing: self.missing(),
-            touched_by: touched_by(self.trace, &[events_of(self.of), TableName::Stacks]),
+            touched_by: touched_by(self.trace, &[event_table(self.of), TableName::Stacks]),
             losses: self.trace.losses.clone(),
         }
     }
 
     fn missing(&self) -> Vec<MissingRecords> {
         let mut missing = Vec::new();
-        let lacks = self.trace.table(events_of(self.of)).is_empty();
+        let lacks = self.trace.table(event_table(self.of)).is_empty();
         if lacks {
             missing.push(match self.of {
                 TimeOf::Samples => MissingRecords::ProfileSamples,
@@ -410,7 +410,7 @@ impl<'a> CodeTimes<'a> {
         } else if self.with_stack == 0 {
             missing.push(MissingRecords::CallStacks);
         }
-        // On Linux the recorder lists code by itself; where it could not, a loss says so.
+        // On Linux the recorder lists code; if it could not, that is reported as a loss.
         if self.trace.images.is_empty() && self.trace.system.kind != SystemKind::Linux {
             missing.push(MissingRecords::ModuleLoads);
         }
@@ -418,27 +418,27 @@ impl<'a> CodeTimes<'a> {
     }
 }
 
-/// Adds the time of the events to that of their call stacks. Gives how many have one.
+/// Adds the time of events to that of their call stacks, and returns the number of events with a stack.
 fn add_times(
     trace: &Trace,
     finder: &StackFinder<'_>,
     code: &Code<'_>,
     owners: &[Owner<'_>],
     events: &[Event],
-    times: &mut BTreeMap<Place, Amount>,
+    times: &mut BTreeMap<StackKey, Amount>,
 ) -> u64 {
     let wanted: HashSet<(i64, u32)> = events.iter().map(|event| (event.time_ns, event.tid)).collect();
-    let span = |(first, last): (i64, i64), event: &Event| (first.min(event.time_ns), last.max(event.time_ns));
-    let span = events.iter().fold((i64::MAX, i64::MIN), span);
-    let stacks = finder.between(span, |key| wanted.contains(key));
+    let extend = |(first, last): (i64, i64), event: &Event| (first.min(event.time_ns), last.max(event.time_ns));
+    let time_range = events.iter().fold((i64::MAX, i64::MIN), extend);
+    let stacks = finder.between(time_range, |key| wanted.contains(key));
     let mut with_stack = 0;
     for event in events {
         let stack = stacks.get(&(event.time_ns, event.tid)).copied().unwrap_or_default();
         with_stack += u64::from(!stack.is_empty());
-        let begins_there = |&address: &u64| stack.addresses(&trace.stack_pool).next() == Some(address);
-        let address = event.address.filter(|address| !begins_there(address));
+        let starts_at_sample = |&address: &u64| stack.addresses(&trace.stack_pool).next() == Some(address);
+        let address = event.address.filter(|address| !starts_at_sample(address));
         let pid = owners.get(event.owner as usize).and_then(|(_, pid)| *pid).unwrap_or(0);
-        let place = Place { owner: event.owner, epoch: code.epoch(pid, event.time_ns), stack, address };
+        let place = StackKey { owner: event.owner, epoch: code.epoch(pid, event.time_ns), stack, address };
         let amount = times.entry(place).or_insert(Amount { first_ns: event.time_ns, ..Amount::default() });
         amount.ns = amount.ns.saturating_add(event.ns);
         amount.count += 1;
@@ -446,7 +446,7 @@ fn add_times(
     with_stack
 }
 
-const fn events_of(of: TimeOf) -> TableName {
+const fn event_table(of: TimeOf) -> TableName {
     match of {
         TimeOf::Samples => TableName::Samples,
         TimeOf::Waits => TableName::ContextSwitches,
@@ -475,10 +475,10 @@ fn each_event(trace: &Trace, owners: &mut Owners, range: Interval, of: TimeOf, m
         }
         TimeOf::Waits => {
             let mut left: HashMap<u32, i64> = HashMap::new();
-            for piece in trace.context_switches.pieces() {
-                let rows = piece.time_ns.iter().zip(&piece.new_tid).zip(&piece.old_tid);
+            for chunk in trace.context_switches.pieces() {
+                let rows = chunk.time_ns.iter().zip(&chunk.new_tid).zip(&chunk.old_tid);
                 for ((&time_ns, &new_tid), &old_tid) in rows {
-                    // A wait that goes on after the range counts with its part: its stack is known once it is over.
+                    // A wait that ends after the interval counts partially: its stack is only known once it ends.
                     if let Some(left_ns) = left.remove(&new_tid)
                         && let ns @ 1.. = range.overlap_ns(left_ns, time_ns)
                     {
@@ -495,19 +495,19 @@ fn each_event(trace: &Trace, owners: &mut Owners, range: Interval, of: TimeOf, m
                 let (issue_ns, tid) = (request.issue_ns?, request.tid?);
                 Some((issue_ns, tid, request.complete_ns.saturating_sub(issue_ns)))
             });
-            in_order(issued.collect(), owners, visit);
+            visit_in_time_order(issued.collect(), owners, visit);
         }
         TimeOf::HardFaults => {
             let faults = trace.hard_faults.iter().filter(|fault| range.contains(fault.end_ns));
             let ended =
                 faults.map(|fault| (fault.end_ns, fault.tid, fault.end_ns.saturating_sub(fault.start_ns).max(0)));
-            in_order(ended.collect(), owners, visit);
+            visit_in_time_order(ended.collect(), owners, visit);
         }
     }
 }
 
-/// Events as time, thread and length: whose a thread is can be looked up in the order of time only.
-fn in_order(mut events: Vec<(i64, u32, i64)>, owners: &mut Owners, mut visit: impl FnMut(Event)) {
+/// Visits events given as (time, thread, duration): thread owners can only be looked up in time order.
+fn visit_in_time_order(mut events: Vec<(i64, u32, i64)>, owners: &mut Owners, mut visit: impl FnMut(Event)) {
     events.sort();
     for (time_ns, tid, ns) in events {
         let (owner, _) = owners.whose(tid, time_ns);
@@ -525,7 +525,7 @@ mod tests {
     const MS: i64 = 1_000_000;
     const KERNEL: u64 = 0xFFFF_F800_0000_0000;
 
-    /// A process with two modules and a second one with the first of them; the kernel.
+    /// A process with two modules, a second one with the first of them, and the kernel.
     fn computer() -> Trace {
         let mut trace = Trace { duration_ns: 100 * MS, ..Trace::default() };
         for (pid, tid, image) in [(7, 70, "\\Windows\\work.exe"), (8, 80, "\\Windows\\other.exe")] {
@@ -569,7 +569,7 @@ mod tests {
         list
     }
 
-    /// What each row is about, its own time and the time with its calls in ms.
+    /// Label, own time and inclusive time of each row, ms.
     fn rows(list: &FunctionList) -> Vec<(String, i64, Option<i64>)> {
         let label = |row: &FunctionRow| {
             let frame = CodeFrame { module: row.module.clone(), function: row.function.clone() };
@@ -579,11 +579,11 @@ mod tests {
         list.rows.iter().map(|row| (label(row), row.own_ns / MS, row.inclusive_ns.map(|ns| ns / MS))).collect()
     }
 
-    fn is(expected: &[(&str, i64, Option<i64>)]) -> Vec<(String, i64, Option<i64>)> {
+    fn expected_rows(expected: &[(&str, i64, Option<i64>)]) -> Vec<(String, i64, Option<i64>)> {
         expected.iter().map(|&(label, own, with_calls)| (label.to_owned(), own, with_calls)).collect()
     }
 
-    /// inner.dll is called by outer.dll, which calls itself; the last of four samples has no stack.
+    /// outer.dll calls itself and inner.dll; the last of four samples has no stack.
     fn sampled() -> Trace {
         let mut trace = computer();
         samples(&mut trace, &[(5, 70, 0x9010), (6, 70, 0x1020), (7, 70, 0x9010), (8, 70, 0x9F00)]);
@@ -593,13 +593,17 @@ mod tests {
     }
 
     #[test]
-    fn a_function_has_its_own_time_and_once_that_of_all_that_it_called() {
+    fn computes_own_and_inclusive_time() {
         let trace = sampled();
         let list = listed(&trace, TimeOf::Samples, &[], &FunctionNames::default());
-        assert_eq!(rows(&list), is(&[("inner.dll", 3, Some(3)), ("outer.dll", 1, Some(3))]), "modules without names");
+        assert_eq!(
+            rows(&list),
+            expected_rows(&[("inner.dll", 3, Some(3)), ("outer.dll", 1, Some(3))]),
+            "modules without names"
+        );
         assert_eq!((list.count, list.with_stack, list.missing.len()), (4, 3, 0));
 
-        // Rows of images: outer.dll of each process, inner.dll, the kernel.
+        // Image rows: outer.dll of each process, inner.dll, the kernel.
         let mut names = FunctionNames::default();
         for (image, offset, function) in [(0, 0x20, "walk"), (0, 0x30, "step"), (2, 0x10, "copy"), (1, 0x20, "wrong")] {
             names.insert(CodePlace { image, offset }, function.to_owned());
@@ -611,33 +615,33 @@ mod tests {
             ("inner.dll", 1, Some(1)),
             ("outer.dll!step", 0, Some(2)),
         ];
-        assert_eq!(rows(&list), is(&expected));
+        assert_eq!(rows(&list), expected_rows(&expected));
         let list = listed(&trace, TimeOf::Samples, &[CodeGroup::Stack], &names);
         let deep = "outer.dll!walk > outer.dll!step > outer.dll!walk > inner.dll!copy";
-        assert_eq!(rows(&list), is(&[(deep, 2, None), ("inner.dll", 1, None), ("outer.dll!walk", 1, None)]));
+        assert_eq!(rows(&list), expected_rows(&[(deep, 2, None), ("inner.dll", 1, None), ("outer.dll!walk", 1, None)]));
         let list = listed(&trace, TimeOf::Samples, &[CodeGroup::Module], &names);
-        assert_eq!(rows(&list), is(&[("inner.dll", 3, Some(3)), ("outer.dll", 1, Some(3))]));
+        assert_eq!(rows(&list), expected_rows(&[("inner.dll", 3, Some(3)), ("outer.dll", 1, Some(3))]));
     }
 
     #[test]
-    fn a_sample_is_where_the_processor_was_even_if_its_stack_says_less() {
+    fn sampled_address_completes_partial_stack() {
         let mut trace = computer();
         samples(&mut trace, &[(5, 70, KERNEL + 0x10), (6, 70, KERNEL + 0x10), (7, 70, KERNEL + 0x10)]);
-        // Of the first the user's part alone, of the second both parts, of the third that of a thread which it is not.
+        // The first sample has only the user part, the second both parts, the third the stack of another thread.
         let user: &[u64] = &[0x9010, 0x1020];
         let rows_of_stacks: [(i64, u32, &[u64]); 4] =
             [(5, 70, user), (6, 70, &[KERNEL + 0x10]), (6, 70, user), (7, 80, &[0x1020])];
         stacks(&mut trace, &rows_of_stacks);
         let list = listed(&trace, TimeOf::Samples, &[], &FunctionNames::default());
         let expected = [("kernel.exe", 3, Some(3)), ("inner.dll", 0, Some(2)), ("outer.dll", 0, Some(2))];
-        assert_eq!(rows(&list), is(&expected));
+        assert_eq!(rows(&list), expected_rows(&expected));
         assert_eq!(list.with_stack, 2);
     }
 
     #[test]
-    fn waits_disk_requests_and_hard_faults_are_those_of_their_threads() {
+    fn attributes_waits_requests_and_faults_to_threads() {
         let mut trace = computer();
-        // Thread 70 is away from 10 to 40 ms, and 80 meanwhile until 30 ms.
+        // Thread 70 waits from 10 to 40 ms, thread 80 until 30 ms.
         let switches =
             [(10, 0, 70, (5, 0), 80), (20, 0, 80, (5, 0), 0), (30, 0, 0, (2, 0), 80), (40, 0, 80, (5, 0), 70)];
         synthetic::switches_in_ms(&mut trace, &switches);
@@ -658,37 +662,37 @@ mod tests {
             address: 0,
         }]);
         let (wait, disk, fault): (&[u64], &[u64], &[u64]) = (&[0x9010, 0x1020], &[0x1030], &[0x9020]);
-        // The last is at the time of thread 70's return and of another thread.
+        // The last is at the time of thread 70's resume but of another thread.
         stacks(&mut trace, &[(40, 70, wait), (30, 80, disk), (50, 70, disk), (64, 70, fault), (40, 80, fault)]);
         let nameless = FunctionNames::default();
         let of = |of, by: &[CodeGroup]| rows(&listed(&trace, of, by, &nameless));
         assert_eq!(
             of(TimeOf::Waits, &[CodeGroup::Stack]),
-            is(&[("outer.dll > inner.dll", 30, None), ("outer.dll", 10, None)])
+            expected_rows(&[("outer.dll > inner.dll", 30, None), ("outer.dll", 10, None)])
         );
-        // Of the request of 80 no stack was recorded.
+        // No stack was recorded for the request of 80.
         assert_eq!(
             of(TimeOf::DiskRequests, &[CodeGroup::Stack]),
             is(&[("outer.dll", 5, None), ("unknown module", 2, None)])
         );
-        assert_eq!(of(TimeOf::HardFaults, &[]), is(&[("inner.dll", 4, Some(4))]));
+        assert_eq!(of(TimeOf::HardFaults, &[]), expected_rows(&[("inner.dll", 4, Some(4))]));
 
-        // The part of a wait that is in a range, whenever it ends.
+        // The part of a wait in an interval, whenever it ends.
         let range = Interval::new(12 * MS, 25 * MS);
         let part = CodeTimes::of(&trace, &Scope { range, ..Scope::default() }, TimeOf::Waits);
         let part = part.list(&[CodeGroup::Stack], &nameless);
-        assert_eq!(rows(&part), is(&[("outer.dll > inner.dll", 13, None), ("outer.dll", 5, None)]));
+        assert_eq!(rows(&part), expected_rows(&[("outer.dll > inner.dll", 13, None), ("outer.dll", 5, None)]));
 
         let whole = Scope::whole(&trace);
         let of_other = whole.of_processes(vec![onoff_trace::Pattern::new("other.exe")]);
         let list =
             CodeTimes::of(&trace, &of_other, TimeOf::Waits).list(&[CodeGroup::Process, CodeGroup::Function], &nameless);
-        assert_eq!(rows(&list), is(&[("outer.dll", 10, Some(10))]));
+        assert_eq!(rows(&list), expected_rows(&[("outer.dll", 10, Some(10))]));
         assert_eq!((list.rows[0].image.as_str(), list.rows[0].pid), ("other.exe", Some(8)));
     }
 
     #[test]
-    fn code_that_a_runtime_compiled_is_its_methods() {
+    fn names_jit_compiled_methods() {
         let mut trace = computer();
         let mut method = |pid, address, times: (Option<i64>, Option<i64>), name: &str| Method {
             pid,
@@ -703,7 +707,7 @@ mod tests {
         trace.methods = Methods::from_iter([
             method(7, 0x5000, (None, Some(6 * MS)), "A.Old"),
             method(7, 0x5000, (Some(6 * MS), None), "A.New"),
-            // The same place in the other process, and code in a native image, which is mapped as a module.
+            // The same address in the other process, and code in a native image, which is mapped as a module.
             method(8, 0x5000, (None, None), "B.Decoy"),
             method(7, 0x9000, (None, None), "A.Native"),
         ]);
@@ -719,8 +723,8 @@ mod tests {
         ];
         let mut found = rows(&listed(&trace, TimeOf::Samples, &[], &nameless));
         found.sort();
-        assert_eq!(found, is(&expected));
-        // What a PDB file says of the module is more than where the runtime put it.
+        assert_eq!(found, expected_rows(&expected));
+        // Names from a PDB take precedence over the runtime's.
         let mut names = FunctionNames::default();
         names.insert(CodePlace { image: 2, offset: 0x10 }, "helper".to_owned());
         let found = rows(&listed(&trace, TimeOf::Samples, &[], &names));
@@ -728,7 +732,7 @@ mod tests {
     }
 
     #[test]
-    fn without_stacks_only_samples_have_rows_and_what_is_missing_is_said() {
+    fn without_stacks_only_samples_have_rows() {
         let mut trace = computer();
         synthetic::switches_in_ms(&mut trace, &[(10, 0, 70, (5, 0), 80), (40, 0, 80, (5, 0), 70)]);
         samples(&mut trace, &[(5, 70, 0x9010)]);
@@ -736,13 +740,13 @@ mod tests {
         let waits = listed(&trace, TimeOf::Waits, &[], &nameless);
         assert_eq!((waits.rows.len(), waits.count, &waits.missing[..]), (0, 1, &[MissingRecords::CallStacks][..]));
         let found = listed(&trace, TimeOf::Samples, &[], &nameless);
-        assert_eq!(rows(&found), is(&[("inner.dll", 1, None)]));
+        assert_eq!(rows(&found), expected_rows(&[("inner.dll", 1, None)]));
         assert_eq!(found.missing, [MissingRecords::CallStacks]);
         assert_eq!(listed(&trace, TimeOf::HardFaults, &[], &nameless).missing, [MissingRecords::HardFaults]);
     }
 
     #[test]
-    fn a_stack_of_any_depth_keeps_its_innermost_frames() {
+    fn keeps_innermost_frames_of_deep_stack() {
         let mut trace = computer();
         samples(&mut trace, &[(5, 70, 0x9010)]);
         let deep: Vec<u64> = std::iter::once(0x9010).chain(std::iter::repeat_n(0x1020, 10_000)).collect();

@@ -1,7 +1,7 @@
-//! Interrupt service routines and deferred procedure calls (DPCs) of a range: how many, how long, whose.
+//! Interrupt service routines and deferred procedure calls (DPCs) in an interval: counts, durations and drivers.
 //!
-//! One counts in the range in which it ended, as a whole. When one interrupts another, the time counts for both, as it
-//! is recorded; the totals by processor count such time once.
+//! A routine counts fully in the interval in which it ended. If one interrupts another, the time counts for both, as
+//! recorded; the totals by processor count it once.
 
 use hashbrown::HashMap;
 use onoff_trace::{InterruptKind, Losses, StringId, TableName, Tables, Trace};
@@ -15,15 +15,15 @@ use onoff_usage::interruptions::Interruptions;
 use onoff_usage::modules::Modules;
 use onoff_usage::owners::file_name;
 
-/// The tables this is made from.
+/// The tables that the list needs.
 pub const TABLES: Tables = Tables::of(&[TableName::Interrupts, TableName::Images]);
 
-/// What interrupts are distinguished by, besides their kind.
+/// Grouping keys of interrupts, in addition to their kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum InterruptGroup {
-    /// Module that the routine lies in: the driver.
+    /// Module of the routine: the driver.
     Module,
     /// Address of the routine, with its module.
     Routine,
@@ -31,7 +31,7 @@ pub enum InterruptGroup {
     Processor,
 }
 
-/// Upper ends of the histogram's steps, ns: 1 µs and its doubles up to 2048 µs. The last step has no upper end.
+/// Upper bounds of the histogram bins, ns: 1 µs to 2048 µs in powers of two. The last bin is unbounded.
 pub const STEPS_NS: [i64; 12] = {
     let mut steps = [1_000; 12];
     let mut at = 1;
@@ -42,85 +42,83 @@ pub const STEPS_NS: [i64; 12] = {
     steps
 };
 
-/// How many took how long.
+/// A histogram bin of durations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HistogramStep {
-    /// Longer than this, ns.
+    /// Lower bound (exclusive), ns.
     pub over_ns: i64,
-    /// And no longer than this, ns; `None` for the last step.
+    /// Upper bound (inclusive), ns; `None` for the last bin.
     pub up_to_ns: Option<i64>,
-    /// How many.
+    /// Count.
     pub count: u64,
 }
 
-/// Interrupts of one kind and, as asked for, one module, routine or processor; what was not asked for is empty or
-/// `None`.
+/// Interrupts of one kind and, if grouped so, one module, routine or processor; other keys are empty or `None`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InterruptRow {
-    /// What they were.
+    /// Kind.
     pub kind: InterruptKind,
-    /// File name of the module; empty when no known module holds the routine.
+    /// File name of the module; empty if unknown.
     pub module: String,
-    /// Address of the routine in hexadecimal.
+    /// Address of the routine, in hexadecimal.
     pub routine: String,
     /// Processor.
     pub processor: Option<u16>,
-    /// How many.
+    /// Count.
     pub count: u64,
-    /// Time in them, ns.
+    /// Total duration, ns.
     pub total_ns: i64,
-    /// Percentage of the range's length times the number of processors; of the range's length alone where processors are
-    /// told apart.
+    /// Percentage of the interval times the number of processors; of the interval alone if grouped by processor.
     pub percent: f64,
-    /// Mean length, ns.
+    /// Mean duration, ns.
     pub mean_ns: i64,
-    /// The longest, ns.
+    /// Longest duration, ns.
     pub longest_ns: i64,
-    /// When the longest began, ns.
+    /// Start of the longest one, ns.
     pub longest_start_ns: i64,
-    /// How many took how long, shortest first; steps beyond the longest are left out.
+    /// Histogram of durations, without empty bins above the longest.
     pub histogram: Vec<HistogramStep>,
 }
 
-/// What interrupts took of one processor.
+/// Interrupt time of one processor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProcessorInterrupts {
     /// Processor.
     pub processor: u16,
-    /// Interrupt service routines that ended in the range.
+    /// Number of interrupt service routines that ended in the interval.
     pub interrupts: u64,
-    /// Time in them, ns.
+    /// Total duration, ns.
     pub interrupt_ns: i64,
-    /// Deferred procedure calls that ended in the range.
+    /// Number of DPCs that ended in the interval.
     pub dpcs: u64,
-    /// Time in them, ns.
+    /// Total duration, ns.
     pub dpc_ns: i64,
-    /// Time taken by either within the range, nested ones counted once, ns.
+    /// Time in interrupts and DPCs in the interval, nested ones counted once, ns.
     pub taken_ns: i64,
-    /// That time as a percentage of the range's length.
+    /// That time as a percentage of the interval.
     pub taken_percent: f64,
 }
 
-/// The answer of `onoff interrupts`.
+/// The result of `onoff interrupts`.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InterruptList {
-    /// The range.
+    /// The listed interval.
     pub range: Interval,
-    /// What the rows tell apart, besides the kind.
+    /// Grouping keys, in addition to the kind.
     pub by: Vec<InterruptGroup>,
-    /// Interrupts in the whole recording.
+    /// Number of interrupts in the whole recording.
     pub recorded: u64,
-    /// The rows, most time first.
+    /// Rows, most time first.
     pub rows: Vec<InterruptRow>,
-    /// What interrupts took of each processor.
+    /// Interrupt time of each processor.
     pub processors: Vec<ProcessorInterrupts>,
-    /// Names of the losses that touch this.
+    /// Names of the losses that affect this list.
     pub touched_by: Vec<String>,
-    /// What was lost.
+    /// Events lost by the recorder.
     pub losses: Losses,
 }
 
@@ -164,7 +162,7 @@ impl Sums {
     }
 }
 
-/// The interrupts that ended in the scope's range; an interrupt belongs to no process. An empty `by` means by module.
+/// The interrupts that ended in the interval of `scope`; interrupts have no process. An empty `by` groups by module.
 #[must_use]
 pub fn list(trace: &Trace, scope: &Scope, by: &[InterruptGroup]) -> InterruptList {
     let by = if by.is_empty() { vec![InterruptGroup::Module] } else { by.to_vec() };
@@ -173,14 +171,14 @@ pub fn list(trace: &Trace, scope: &Scope, by: &[InterruptGroup]) -> InterruptLis
     let by_module = by_routine || by.contains(&InterruptGroup::Module);
     let by_processor = by.contains(&InterruptGroup::Processor);
     let modules = Modules::of(trace);
-    // The few routines are asked for by the million.
+    // Caches the modules of routines: there are few routines, but millions of lookups.
     let mut module_of: HashMap<u64, StringId> = HashMap::new();
     let mut sums: HashMap<Key, Sums> = HashMap::new();
     let mut processors_seen: Vec<ProcessorInterrupts> = Vec::new();
     let mut recorded = 0_u64;
-    for piece in trace.interrupts.pieces() {
-        recorded += piece.len() as u64;
-        for row in piece.iter().filter(|row| range.contains(row.end_ns)) {
+    for chunk in trace.interrupts.pieces() {
+        recorded += chunk.len() as u64;
+        for row in chunk.iter().filter(|row| range.contains(row.end_ns)) {
             let ns = row.end_ns.saturating_sub(row.start_ns).max(0);
             let module = if by_module {
                 *module_of
@@ -196,7 +194,7 @@ pub fn list(trace: &Trace, scope: &Scope, by: &[InterruptGroup]) -> InterruptLis
                 processor: if by_processor { row.cpu } else { 0 },
             };
             sums.entry(key).or_default().add(row.start_ns, ns);
-            let processor = at_processor(&mut processors_seen, row.cpu);
+            let processor = processor_entry(&mut processors_seen, row.cpu);
             if row.kind == InterruptKind::Interrupt {
                 processor.interrupts += 1;
                 processor.interrupt_ns = processor.interrupt_ns.saturating_add(ns);
@@ -247,7 +245,7 @@ pub fn list(trace: &Trace, scope: &Scope, by: &[InterruptGroup]) -> InterruptLis
     }
 }
 
-fn at_processor(list: &mut Vec<ProcessorInterrupts>, processor: u16) -> &mut ProcessorInterrupts {
+fn processor_entry(list: &mut Vec<ProcessorInterrupts>, processor: u16) -> &mut ProcessorInterrupts {
     let at = usize::from(processor);
     while list.len() <= at {
         list.push(ProcessorInterrupts {
@@ -276,7 +274,7 @@ mod tests {
             &[
                 (10 * US, 11 * US, 0, isr, DRIVER + 0x10),
                 (20 * US, 30 * US, 0, isr, DRIVER + 0x10),
-                // A DPC that the next interrupt came into.
+                // A DPC interrupted by the next interrupt.
                 (105 * US, 106 * US, 1, isr, 0x77),
                 (100 * US, 140 * US, 1, dpc, DRIVER + 0x20),
                 (0, 3_000 * US, 1, dpc, DRIVER + 0x20),
@@ -286,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn interrupts_are_summed_by_module_with_their_histogram() {
+    fn sums_interrupts_by_module_with_histogram() {
         let trace = machine();
         let range = Scope::between(&trace, 0, 500 * US).unwrap();
         let list = list(&trace, &range, &[]);
@@ -301,7 +299,7 @@ mod tests {
         assert_eq!((isr.longest_ns, isr.longest_start_ns), (10 * US, 20 * US));
         let steps: Vec<_> =
             isr.histogram.iter().map(|step| (step.over_ns / US, step.up_to_ns.map(|ns| ns / US), step.count)).collect();
-        // 1 µs lies in the first step, whose upper end it is; 10 µs in that from 8 to 16.
+        // 1 µs is in the first bin, whose upper bound it is; 10 µs is in the bin from 8 to 16.
         assert_eq!(steps, [(0, Some(1), 1), (1, Some(2), 0), (2, Some(4), 0), (4, Some(8), 0), (8, Some(16), 1)]);
         // 40 µs of 500 µs on two processors.
         assert!((list.rows[0].percent - 4.0).abs() < 1e-9);
@@ -310,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn routines_and_processors_are_told_apart_when_asked() {
+    fn groups_by_routine_and_processor() {
         let trace = machine();
         let list = list(&trace, &Scope::whole(&trace), &[InterruptGroup::Routine, InterruptGroup::Processor]);
         let first = &list.rows[0];

@@ -1,6 +1,6 @@
-//! Lists of what happened in any range of any recording, one kind of row each; no transition is needed for them.
+//! Lists of what happened in any interval of a recording, one kind of row each. They do not need a transition.
 //!
-//! Each list says from which tables it is made (`TABLES`), what it could not know, and which losses touch it.
+//! Each list declares the tables it needs (`TABLES`), and reports what was missing and which losses affect it.
 
 #![forbid(unsafe_code)]
 

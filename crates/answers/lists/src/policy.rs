@@ -1,4 +1,4 @@
-//! Group policy in a range: for whom it was applied, its extensions and scripts, and what waited for the network.
+//! Group Policy work in an interval: policy applications, extensions, scripts, and waits for the network.
 
 use onoff_trace::{ActivityKind, Losses, TableName, Tables, Trace};
 use serde::Serialize;
@@ -9,7 +9,7 @@ use onoff_evidence::scope::Scope;
 use onoff_evidence::touched_by;
 use onoff_usage::processes::Images;
 
-/// The tables this is made from.
+/// The tables that the list needs.
 pub const TABLES: Tables = Tables::of(&[TableName::Activities, TableName::Processes]);
 
 const KINDS: [ActivityKind; 4] = [
@@ -19,23 +19,23 @@ const KINDS: [ActivityKind; 4] = [
     ActivityKind::GroupPolicyNetworkWait,
 ];
 
-/// The answer of `onoff policy`.
+/// The result of `onoff policy`.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PolicyList {
-    /// The range.
+    /// The listed interval.
     pub range: Interval,
-    /// Work for policy in the whole recording.
+    /// Number of policy work items in the whole recording.
     pub recorded: u64,
-    /// The work under way in the range, by start: each application of policy, and its parts.
+    /// Work in progress in the interval, by start: each policy application, followed by its parts.
     pub works: Vec<Work>,
-    /// Names of the losses that touch this.
+    /// Names of the losses that affect this list.
     pub touched_by: Vec<String>,
-    /// What was lost.
+    /// Events lost by the recorder.
     pub losses: Losses,
 }
 
-/// The work for policy under way in the scope.
+/// The policy work in progress in `scope`.
 #[must_use]
 pub fn list(trace: &Trace, scope: &Scope) -> PolicyList {
     let images = Images::of(trace);
@@ -45,7 +45,7 @@ pub fn list(trace: &Trace, scope: &Scope) -> PolicyList {
         let image = work.pid.and_then(|pid| images.at(pid, work.start_ns));
         scope.range.meets(Some(work.start_ns), work.end_ns) && scope.has_process(work.pid, image.unwrap_or_default())
     });
-    // What encloses others comes before them.
+    // Enclosing work comes before its parts.
     works.sort_by_key(|work| (work.start_ns, std::cmp::Reverse(work.end_ns.unwrap_or(i64::MAX))));
     PolicyList {
         range: scope.range,

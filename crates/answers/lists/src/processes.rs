@@ -1,4 +1,4 @@
-//! The processes of a range: their lives, and what they used of processors and disks in it.
+//! Processes in an interval: their lifetimes, and their CPU and disk usage.
 
 use onoff_trace::{DiskIo, Losses, Process, TableName, Tables, Trace};
 use serde::Serialize;
@@ -11,7 +11,7 @@ use onoff_usage::cpu::{Capacity, CpuSource, CpuTotals, charge};
 use onoff_usage::owners::{IDLE, Owners, UNKNOWN, file_name};
 use onoff_usage::processes::{Images, ProcessLife, life};
 
-/// The tables this is made from.
+/// The tables that the list needs.
 pub const TABLES: Tables = Tables::of(&[
     TableName::Processes,
     TableName::Threads,
@@ -21,52 +21,52 @@ pub const TABLES: Tables = Tables::of(&[
 ])
 .union(asleep::TABLES);
 
-/// A process and what it used in the range.
+/// A process and its usage in the interval.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProcessRow {
-    /// Its life.
+    /// The process and its lifetime.
     #[serde(flatten)]
     pub life: ProcessLife,
-    /// Image file name of its creator; empty when not known.
+    /// Image file name of the parent process; empty if unknown.
     pub parent_image: String,
-    /// User: SID on Windows, name or id elsewhere; empty when not recorded.
+    /// User: SID on Windows, otherwise name or id; empty if not recorded.
     pub user: String,
-    /// Processor time in the range, ns; `None` when none was recorded, and for the idle process.
+    /// CPU time in the interval, ns; `None` if not recorded, and for the idle process.
     pub cpu_ns: Option<i64>,
-    /// That time as a percentage of the range's length times the number of processors.
+    /// CPU time as a percentage of the interval times the number of processors.
     pub cpu_percent: Option<f64>,
-    /// Threads that lived in the range; `None` when no thread was recorded.
+    /// Number of threads that existed in the interval; `None` without thread records.
     pub threads: Option<u64>,
-    /// Disk requests completed in the range; `None` when none was recorded at all.
+    /// Number of disk requests completed in the interval; `None` without disk records.
     pub disk_operations: Option<u64>,
-    /// Bytes of those requests.
+    /// Bytes of these requests.
     pub disk_bytes: Option<u64>,
-    /// Time that disks worked on them, ns.
+    /// Disk service time of these requests, ns.
     pub disk_service_ns: Option<i64>,
 }
 
-/// The answer of `onoff processes`.
+/// The result of `onoff processes`.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProcessList {
-    /// The range.
+    /// The listed interval.
     pub range: Interval,
-    /// Processor time of all processes in the range, whichever were asked for.
+    /// CPU time of all processes in the interval, regardless of the selection.
     pub cpu: CpuTotals,
-    /// Time that disks worked in the range, for all processes, ns.
+    /// Disk service time in the interval, for all processes, ns.
     pub disk_service_ns: i64,
-    /// Processes that lived in the recording, whatever was asked for.
+    /// Number of processes in the recording, regardless of the selection.
     pub recorded: u64,
-    /// The processes, most processor time first, then by start.
+    /// Processes, most CPU time first, then by start.
     pub processes: Vec<ProcessRow>,
-    /// Names of the losses that touch this.
+    /// Names of the losses that affect this list.
     pub touched_by: Vec<String>,
-    /// What was lost.
+    /// Events lost by the recorder.
     pub losses: Losses,
 }
 
-/// The processes that lived in the scope.
+/// The processes that existed in `scope`.
 #[must_use]
 pub fn list(trace: &Trace, scope: &Scope) -> ProcessList {
     let range = scope.range;
@@ -84,8 +84,7 @@ pub fn list(trace: &Trace, scope: &Scope) -> ProcessList {
 
     let used = |ns: i64| (source != CpuSource::None).then_some(ns);
     let images = Images::of(trace);
-    // The owners after the idle one and the unknown one are the processes in the order of their table, then those of
-    // which only threads tell.
+    // After the idle and the unknown owner come the processes in table order, then those known only from threads.
     let mut owner = UNKNOWN as usize;
     let mut rows: Vec<ProcessRow> = Vec::new();
     for process in trace.processes.iter() {
@@ -126,7 +125,7 @@ pub fn list(trace: &Trace, scope: &Scope) -> ProcessList {
 }
 
 fn row(trace: &Trace, images: &Images<'_>, process: &Process, cpu_ns: Option<i64>) -> ProcessRow {
-    // A creator is looked for at the time of creation: its id may have been used again since.
+    // Look the parent up at creation time: its id may have been reused since.
     let created_ns = process.start_ns.unwrap_or(0);
     let parent =
         process.parent_pid.filter(|&pid| pid != 0 && pid != process.pid).and_then(|pid| images.at(pid, created_ns));
@@ -144,7 +143,8 @@ fn row(trace: &Trace, images: &Images<'_>, process: &Process, cpu_ns: Option<i64
     }
 }
 
-/// Adds the disk requests completed in the range to their processes; answers the time disks worked on all of them, ns.
+/// Adds the disk requests completed in the interval to their processes, and returns the service time of all of them,
+/// ns.
 fn add_disk_requests(trace: &Trace, range: Interval, images: &Images<'_>, rows: &mut [ProcessRow]) -> i64 {
     let mut service_ns = 0_i64;
     let in_range = |request: &DiskIo| range.contains(request.complete_ns);

@@ -1,4 +1,4 @@
-//! The starts and stops of services that were under way in a range.
+//! Service starts and stops in an interval.
 
 use onoff_trace::{Losses, TableName, Tables, Trace};
 use serde::Serialize;
@@ -8,7 +8,7 @@ use onoff_evidence::scope::Scope;
 use onoff_evidence::touched_by;
 use onoff_usage::units::{Unit, units};
 
-/// The tables this is made from.
+/// The tables that the list needs.
 pub const TABLES: Tables = Tables::of(&[
     TableName::ServiceTransitions,
     TableName::ServiceDependencies,
@@ -17,23 +17,23 @@ pub const TABLES: Tables = Tables::of(&[
     TableName::Milestones,
 ]);
 
-/// The answer of `onoff services`.
+/// The result of `onoff services`.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServiceList {
-    /// The range.
+    /// The listed interval.
     pub range: Interval,
-    /// Starts and stops in the whole recording.
+    /// Number of starts and stops in the whole recording.
     pub recorded: u64,
-    /// Those that were under way in the range, by start. Their waits are those of the whole recording.
+    /// Starts and stops in progress in the interval, by start. Their waits are computed over the whole recording.
     pub services: Vec<Unit>,
-    /// Names of the losses that touch this.
+    /// Names of the losses that affect this list.
     pub touched_by: Vec<String>,
-    /// What was lost.
+    /// Events lost by the recorder.
     pub losses: Losses,
 }
 
-/// The starts and stops under way in the scope; a process stands for the services in it.
+/// The starts and stops in progress in `scope`; a process selects the services it hosts.
 #[must_use]
 pub fn list(trace: &Trace, scope: &Scope) -> ServiceList {
     let mut services = units(trace);

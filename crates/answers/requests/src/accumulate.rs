@@ -1,26 +1,26 @@
-//! One pass over the requests of a recording.
+//! Accumulates all views in one pass over the requests.
 
 use hashbrown::HashMap;
 use onoff_trace::{DiskOperation, FileOperation, IoLevel, StringId, Trace};
 
 use super::cache::CacheModel;
-use super::filter::{self, Fit, StorageDevice};
+use super::filter::{self, DeviceFit, StorageDevice};
 use super::groups::{GroupKey, Groups, IoGroup, MAX_PAGES};
-use super::histogram::Sizes;
+use super::histogram::HistogramBuilder;
 use super::pages::{BlockSize, CHUNK_PAGES, PageNumber, PageNumbers};
 use super::request::Request;
 use super::table::RequestTable;
 use super::{IoOptions, IoView};
 use onoff_evidence::scope::Scope;
 
-/// The image of each process id over time.
+/// Image of each process id over time.
 #[derive(Debug, Default)]
 struct Images {
     lives: HashMap<u32, Vec<(i64, StringId)>>,
 }
 
 impl Images {
-    fn of(trace: &Trace) -> Self {
+    fn new(trace: &Trace) -> Self {
         let mut lives: HashMap<u32, Vec<(i64, StringId)>> = HashMap::new();
         for process in trace.processes.iter() {
             let start_ns = process.start_ns.unwrap_or(i64::MIN);
@@ -39,9 +39,9 @@ impl Images {
     }
 }
 
-/// What is not a request that moved something.
+/// Operations that are not data transfers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Apart {
+enum OtherOperation {
     AtEnd,
     Failed,
     Flush,
@@ -50,25 +50,25 @@ enum Apart {
 
 const STATUS_END_OF_FILE: u32 = 0xC000_0011;
 
-/// The requests of a recording, or what else an operation is: of the files first, then of the disks.
+/// Iterates over the requests, or other operations, of a recording: file operations first, then disk requests.
 #[derive(Debug)]
 struct Requests<'t> {
     trace: &'t Trace,
     scope: &'t Scope,
     images: Images,
-    /// By image: whether the scope has it.
+    /// True if the scope includes the image.
     fits: HashMap<StringId, bool>,
     next_file: usize,
     next_disk: usize,
 }
 
 impl<'t> Requests<'t> {
-    fn of(trace: &'t Trace, scope: &'t Scope) -> Self {
-        Self { trace, scope, images: Images::of(trace), fits: HashMap::new(), next_file: 0, next_disk: 0 }
+    fn new(trace: &'t Trace, scope: &'t Scope) -> Self {
+        Self { trace, scope, images: Images::new(trace), fits: HashMap::new(), next_file: 0, next_disk: 0 }
     }
 
-    /// The image of the process, if the scope has it and the time.
-    fn wanted(&mut self, pid: Option<u32>, time_ns: i64) -> Option<StringId> {
+    /// The image of the process, if the scope includes it and the time.
+    fn image_in_scope(&mut self, pid: Option<u32>, time_ns: i64) -> Option<StringId> {
         let Self { trace, scope, images, fits, .. } = self;
         if !scope.range.contains(time_ns) {
             return None;
@@ -80,12 +80,12 @@ impl<'t> Requests<'t> {
 }
 
 impl Iterator for Requests<'_> {
-    type Item = Result<Request, (Apart, Request)>;
+    type Item = Result<Request, (OtherOperation, Request)>;
 
     fn next(&mut self) -> Option<Self::Item> {
         while let Some(io) = self.trace.file_ios.get(self.next_file) {
             self.next_file += 1;
-            let Some(process) = self.wanted(io.pid, io.start_ns) else { continue };
+            let Some(process) = self.image_in_scope(io.pid, io.start_ns) else { continue };
             let request = Request {
                 start_ns: io.start_ns,
                 duration_ns: io.end_ns.map(|end_ns| end_ns.saturating_sub(io.start_ns).max(0)),
@@ -99,14 +99,16 @@ impl Iterator for Requests<'_> {
                 is_write: io.operation == FileOperation::Write,
                 unbuffered: io.unbuffered,
             };
-            let apart = match (io.operation, io.status) {
-                (FileOperation::Flush, _) => Apart::Flush,
-                (FileOperation::Read, Some(STATUS_END_OF_FILE)) => Apart::AtEnd,
-                (FileOperation::Read | FileOperation::Write, Some(status)) if status >> 30 == 3 => Apart::Failed,
+            let other = match (io.operation, io.status) {
+                (FileOperation::Flush, _) => OtherOperation::Flush,
+                (FileOperation::Read, Some(STATUS_END_OF_FILE)) => OtherOperation::AtEnd,
+                (FileOperation::Read | FileOperation::Write, Some(status)) if status >> 30 == 3 => {
+                    OtherOperation::Failed
+                }
                 (FileOperation::Read | FileOperation::Write, _) => return Some(Ok(request)),
-                _ => Apart::Other,
+                _ => OtherOperation::Other,
             };
-            return Some(Err((apart, request)));
+            return Some(Err((other, request)));
         }
         while let Some(io) = self.trace.disk_ios.get(self.next_disk) {
             self.next_disk += 1;
@@ -114,7 +116,7 @@ impl Iterator for Requests<'_> {
             if io.operation == DiskOperation::Flush {
                 continue;
             }
-            let Some(process) = self.wanted(io.pid, start_ns) else { continue };
+            let Some(process) = self.image_in_scope(io.pid, start_ns) else { continue };
             return Some(Ok(Request {
                 start_ns,
                 duration_ns: Some(io.service_ns.max(0)),
@@ -133,83 +135,83 @@ impl Iterator for Requests<'_> {
     }
 }
 
-/// An access to a page by a request.
+/// An access of a request to a page.
 #[derive(Clone, Copy, Debug)]
 struct Access {
     page: u32,
     /// Group of the request.
     group: u32,
-    /// Group by process and file of the request, where that is another.
+    /// Group of the request by process and file, if different.
     subject: u32,
-    /// The pages that a read-ahead reads with it.
+    /// Number of the read-ahead unit that contains the page.
     unit: u32,
-    /// Number of the file, and so of its key block.
+    /// Number of the file, and thus of its key block.
     file: u32,
-    /// Whether it is the request's first page.
+    /// True for the first page of a request.
     is_first: bool,
 }
 
-/// Accesses that are gathered before the caches' models follow them, while the next are gathered.
-const GATHERED: usize = 1 << 18;
+/// Accesses per batch for the cache models, which process one batch while the next is collected.
+const BATCH_LEN: usize = 1 << 18;
 
-/// Accesses whose memory is fetched together, before they are followed: what they need fits near the processor.
-const TOGETHER: usize = 1 << 11;
+/// Accesses prefetched at a time: their data fits in the CPU caches.
+const PREFETCHED_ACCESSES: usize = 1 << 11;
 
-/// Requests whose memory is fetched together, before they are counted.
-const REQUESTS_TOGETHER: usize = 1 << 8;
+/// Requests prefetched at a time.
+const PREFETCHED_REQUESTS: usize = 1 << 8;
 
-/// Accesses of a view that are kept for the curves of its groups; with more these curves are left out.
-const MAX_KEPT: u64 = 1 << 24;
+/// Maximum number of accesses per view kept for the curves of its groups; with more there are no such curves.
+const MAX_KEPT_ACCESSES: u64 = 1 << 24;
 
-/// Views: three levels, reads and writes.
+/// Number of views: three levels, each with reads and writes.
 const VIEWS: usize = 6;
 
-/// The place of a request's view.
-const fn view_of(level: IoLevel, is_write: bool) -> usize {
+/// Index of the view of a request.
+const fn view_index(level: IoLevel, is_write: bool) -> usize {
     level as usize * 2 + is_write as usize
 }
 
-/// Pages of a request that are followed one by one, at most.
-fn followed_pages(page: BlockSize, offset: u64, length: u64) -> u64 {
+/// Number of individually counted pages of a request.
+fn counted_pages(page: BlockSize, offset: u64, length: u64) -> u64 {
     page.span(offset, length).map_or(0, |(first, last)| (last - first).saturating_add(1).min(MAX_PAGES))
 }
 
-/// How many accesses to pages the requests of each view come to.
-fn accesses_of_views(trace: &Trace, scope: &Scope, options: &IoOptions) -> [u64; VIEWS] {
+/// Number of page accesses in each view.
+fn accesses_by_view(trace: &Trace, scope: &Scope, options: &IoOptions) -> [u64; VIEWS] {
     let page = BlockSize::new(options.page_bytes);
     let files = trace.file_ios.offset.iter().zip(&trace.file_ios.size);
     let disks = trace.disk_ios.offset.iter().zip(&trace.disk_ios.size);
-    let most =
-        files.chain(disks).fold(0_u64, |sum, (&offset, &size)| sum.saturating_add(followed_pages(page, offset, size)));
-    if most <= MAX_KEPT.min(options.exact_accesses) {
-        // So few that it does not matter which view has them.
-        return [most; VIEWS];
+    let total =
+        files.chain(disks).fold(0_u64, |sum, (&offset, &size)| sum.saturating_add(counted_pages(page, offset, size)));
+    if total <= MAX_KEPT_ACCESSES.min(options.exact_accesses) {
+        // Few enough for any distribution over the views.
+        return [total; VIEWS];
     }
     let mut counts = [0_u64; VIEWS];
-    for request in Requests::of(trace, scope).filter_map(Result::ok) {
-        if let Some(count) = counts.get_mut(view_of(request.level, request.is_write)) {
-            *count = count.saturating_add(followed_pages(page, request.offset, request.length));
+    for request in Requests::new(trace, scope).filter_map(Result::ok) {
+        if let Some(count) = counts.get_mut(view_index(request.level, request.is_write)) {
+            *count = count.saturating_add(counted_pages(page, request.offset, request.length));
         }
     }
     counts
 }
 
-/// What caches make of the accesses of a view.
+/// Cache models for the accesses of a view.
 #[derive(Debug)]
-struct Caches {
-    /// Group, subject and page of all accesses in order, for the groups' own curves; `None` when there are too many.
+struct CacheModels {
+    /// (group, page) of all accesses in order, for the curves of groups; `None` if there are too many.
     kept: Option<Vec<(u32, u32)>>,
     kept_subjects: Option<Vec<u32>>,
-    /// Of pages, and of pages with the key blocks of a filter.
+    /// Model of a page cache, and of a cache of pages and key blocks.
     pages: CacheModel,
     has_keys: bool,
     ahead: Option<CacheModel>,
 }
 
-impl Caches {
+impl CacheModels {
     fn new(level: IoLevel, is_write: bool, has_subjects: bool, options: &IoOptions, accesses: u64) -> Self {
         let application = level == IoLevel::Application;
-        let is_kept = application && accesses <= MAX_KEPT;
+        let is_kept = application && accesses <= MAX_KEPT_ACCESSES;
         let model = || CacheModel::new(accesses, options.exact_accesses);
         Self {
             kept: is_kept.then(Vec::new),
@@ -220,13 +222,13 @@ impl Caches {
         }
     }
 
-    /// Hands what is gathered to the models, of which each can run on a processor of its own.
-    fn follow(&mut self, gathered: &mut Vec<Access>) {
-        let accesses = gathered.as_slice();
+    /// Feeds a batch to the models, in parallel.
+    fn process(&mut self, batch: &mut Vec<Access>) {
+        let accesses = batch.as_slice();
         let Self { kept, kept_subjects, pages, has_keys, ahead } = self;
         let has_keys = *has_keys;
         let of_pages = || {
-            for accesses in accesses.chunks(TOGETHER) {
+            for accesses in accesses.chunks(PREFETCHED_ACCESSES) {
                 pages.prepare(accesses.iter().map(|access| access.page));
                 for access in accesses {
                     if has_keys && access.is_first {
@@ -239,7 +241,7 @@ impl Caches {
         let of_ahead = || {
             let Some(model) = ahead else { return };
             let mut last = None;
-            for accesses in accesses.chunks(TOGETHER) {
+            for accesses in accesses.chunks(PREFETCHED_ACCESSES) {
                 model.prepare(accesses.iter().map(|access| access.unit));
                 for access in accesses {
                     if access.is_first || last != Some(access.unit) {
@@ -256,7 +258,7 @@ impl Caches {
         if let Some(subjects) = kept_subjects {
             subjects.extend(accesses.iter().map(|access| access.subject));
         }
-        gathered.clear();
+        batch.clear();
     }
 }
 
@@ -266,41 +268,41 @@ pub(super) struct View {
     pub(super) level: IoLevel,
     pub(super) is_write: bool,
     pub(super) table: RequestTable,
-    sizes: Sizes,
+    histogram: HistogramBuilder,
     pages: PageNumbers,
     units: PageNumbers,
-    /// By page: the pages that a read-ahead reads with it.
+    /// Read-ahead unit of each page.
     unit_of_page: Vec<u32>,
     has_read_ahead: bool,
     next_unit: u32,
-    /// Numbers given to pages.
+    /// Next page number.
     next_number: u32,
-    /// By file of the recording: its number in this view plus one.
+    /// Number of each recorded file in this view, plus one.
     files: Vec<u32>,
-    gathered: Vec<Access>,
-    /// By what was asked for.
+    batch: Vec<Access>,
+    /// Groups by the requested keys.
     groups: Groups,
-    /// By process and file, for the findings; `None` when that is what was asked for.
+    /// Groups by process and file, for the findings; `None` if those are the requested keys.
     subjects: Option<Groups>,
     /// Accesses to pages.
     accesses: u64,
 }
 
-/// The by of the findings.
-const SUBJECTS: [GroupKey; 2] = [GroupKey::Process, GroupKey::File];
+/// Grouping keys of the findings.
+const FINDING_KEYS: [GroupKey; 2] = [GroupKey::Process, GroupKey::File];
 
-/// Pages that are followed one by one in a whole recording; their numbers have 32 bits.
+/// Maximum number of individually counted pages per recording; page numbers have 32 bits.
 const MAX_ACCESSES: u64 = u32::MAX as u64 - 1;
 
 impl View {
     fn new(level: IoLevel, is_write: bool, options: &IoOptions) -> Self {
         let application = level == IoLevel::Application;
-        let subjects = application && options.by != SUBJECTS;
+        let subjects = application && options.by != FINDING_KEYS;
         Self {
             level,
             is_write,
             table: RequestTable::default(),
-            sizes: Sizes::default(),
+            histogram: HistogramBuilder::default(),
             pages: PageNumbers::default(),
             units: PageNumbers::default(),
             unit_of_page: Vec::new(),
@@ -308,14 +310,13 @@ impl View {
             next_unit: 0,
             next_number: 0,
             files: Vec::new(),
-            gathered: Vec::new(),
+            batch: Vec::new(),
             groups: Groups::new(options),
-            subjects: subjects.then(|| Groups::new(&IoOptions { by: SUBJECTS.to_vec(), ..options.clone() })),
+            subjects: subjects.then(|| Groups::new(&IoOptions { by: FINDING_KEYS.to_vec(), ..options.clone() })),
             accesses: 0,
         }
     }
 
-    /// The number of a file in this view.
     fn file(&mut self, file: StringId) -> u32 {
         let index = file.index();
         if index >= self.files.len() {
@@ -329,7 +330,8 @@ impl View {
         *known - 1
     }
 
-    /// Brings what counting `requests` of this view will need near the processor, which waits for many at a time in a separate loop.
+    /// Prefetches the data for counting `requests` of this view into the CPU caches. In a separate loop the processor
+    /// overlaps the cache misses.
     fn prepare(&self, requests: &[Request], page: BlockSize) {
         if !self.pages.is_large() {
             return;
@@ -345,22 +347,22 @@ impl View {
         std::hint::black_box(first_pages.fold(0, |sum, page| sum ^ page));
     }
 
-    /// Counts the pages of the groups' requests that were gathered from place `from` on.
+    /// Counts the page accesses of groups in the batch from `from` on.
     fn touch(&mut self, from: usize) {
-        let gathered = self.gathered.get(from..).unwrap_or_default();
-        for access in gathered {
+        let batch = self.batch.get(from..).unwrap_or_default();
+        for access in batch {
             self.groups.touch(access.group, access.page);
         }
         if let Some(subjects) = &mut self.subjects {
-            for access in gathered {
+            for access in batch {
                 subjects.touch(access.subject, access.page);
             }
         }
     }
 
-    /// The number of a page of a file, and of the pages that a read-ahead reads with it.
+    /// The number of a page of a file, and of its read-ahead unit.
     fn page(&mut self, file: u32, page: u64, read_ahead_pages: u64) -> (u32, u32) {
-        let PageNumber { number, chunk, is_new } = self.pages.of(file, page, self.next_number);
+        let PageNumber { number, chunk, is_new } = self.pages.get_or_insert(file, page, self.next_number);
         if is_new {
             self.next_number = self.next_number.saturating_add(1);
             self.table.unique_pages += 1;
@@ -369,7 +371,7 @@ impl View {
             return (number, chunk);
         }
         if is_new && self.has_read_ahead {
-            let unit = self.units.of(file, page / read_ahead_pages.max(1), self.next_unit);
+            let unit = self.units.get_or_insert(file, page / read_ahead_pages.max(1), self.next_unit);
             self.next_unit = self.next_unit.saturating_add(u32::from(unit.is_new));
             self.unit_of_page.resize(number as usize, 0);
             self.unit_of_page.push(unit.number);
@@ -377,12 +379,12 @@ impl View {
         (number, self.unit_of_page.get(number as usize).copied().unwrap_or(0))
     }
 
-    /// Counts a request; answers the pages that were not followed.
+    /// Counts a request and returns the number of pages not counted individually.
     fn add(&mut self, trace: &Trace, request: &Request, options: &IoOptions, sizes: (BlockSize, BlockSize)) -> u64 {
         let pages = sizes.0.span(request.offset, request.length);
         let count = pages.map_or(0, |(first, last)| (last - first).saturating_add(1));
         self.table.add(request, count, sizes.0);
-        self.sizes.add(request.length);
+        self.histogram.add(request.length);
         let file = self.file(request.file);
         let group = self.groups.add(trace, request, count, sizes);
         let subject = self.subjects.as_mut().map_or(0, |subjects| subjects.add(trace, request, count, sizes));
@@ -393,108 +395,107 @@ impl View {
         let mut is_first = true;
         for page in (first..=last).take(usize::try_from(followed).unwrap_or(0)) {
             let (page, unit) = self.page(file, page, options.read_ahead_pages);
-            self.gathered.push(Access { page, group, subject, unit, file, is_first });
+            self.batch.push(Access { page, group, subject, unit, file, is_first });
             is_first = false;
         }
         count - followed
     }
 }
 
-/// Everything of a recording.
+/// All views of a recording.
 #[derive(Debug)]
 pub(super) struct Accumulation {
     pub(super) views: Vec<View>,
-    caches: Vec<Caches>,
+    caches: Vec<CacheModels>,
     pub(super) flushes: HashMap<(Option<u32>, StringId), (u64, i64)>,
     pub(super) reads_at_end: u64,
     pub(super) failed: u64,
     pub(super) pages_not_followed: u64,
-    fit: Fit,
+    fit: DeviceFit,
 }
 
 impl Accumulation {
-    pub(super) fn of(trace: &Trace, scope: &Scope, options: &IoOptions) -> Self {
+    pub(super) fn new(trace: &Trace, scope: &Scope, options: &IoOptions) -> Self {
         let kinds = [IoLevel::Application, IoLevel::Paging, IoLevel::Device]
             .into_iter()
             .flat_map(|level| [(level, false), (level, true)]);
         let views: Vec<View> = kinds.map(|(level, is_write)| View::new(level, is_write, options)).collect();
-        let accesses = accesses_of_views(trace, scope, options);
-        let caches = views
-            .iter()
-            .zip(accesses)
-            .map(|(view, accesses)| Caches::new(view.level, view.is_write, view.subjects.is_some(), options, accesses));
+        let accesses = accesses_by_view(trace, scope, options);
+        let caches = views.iter().zip(accesses).map(|(view, accesses)| {
+            CacheModels::new(view.level, view.is_write, view.subjects.is_some(), options, accesses)
+        });
         let caches = caches.collect();
-        let mut all_of = Self {
+        let mut accumulation = Self {
             views,
             caches,
             flushes: HashMap::new(),
             reads_at_end: 0,
             failed: 0,
             pages_not_followed: 0,
-            fit: Fit::default(),
+            fit: DeviceFit::default(),
         };
-        let mut requests = Requests::of(trace, scope);
-        let mut gathered: Vec<Vec<Access>> = all_of.views.iter().map(|_| Vec::new()).collect();
+        let mut requests = Requests::new(trace, scope);
+        let mut batch: Vec<Vec<Access>> = accumulation.views.iter().map(|_| Vec::new()).collect();
         loop {
-            // The models follow what was gathered before.
-            let mut caches = std::mem::take(&mut all_of.caches);
-            let follow = || {
-                for (caches, gathered) in caches.iter_mut().zip(&mut gathered) {
-                    caches.follow(gathered);
+            // The models process the previous batch meanwhile.
+            let mut caches = std::mem::take(&mut accumulation.caches);
+            let process = || {
+                for (caches, batch) in caches.iter_mut().zip(&mut batch) {
+                    caches.process(batch);
                 }
             };
-            let (more, ()) = rayon::join(|| all_of.gather(trace, &mut requests, options), follow);
-            all_of.caches = caches;
-            for (view, gathered) in all_of.views.iter_mut().zip(&mut gathered) {
-                std::mem::swap(&mut view.gathered, gathered);
+            let (more, ()) = rayon::join(|| accumulation.collect_batch(trace, &mut requests, options), process);
+            accumulation.caches = caches;
+            for (view, batch) in accumulation.views.iter_mut().zip(&mut batch) {
+                std::mem::swap(&mut view.batch, batch);
             }
-            if !more && gathered.iter().all(Vec::is_empty) {
-                return all_of;
+            if !more && batch.iter().all(Vec::is_empty) {
+                return accumulation;
             }
         }
     }
 
-    /// Counts the next requests; answers whether there are more.
-    fn gather(&mut self, trace: &Trace, requests: &mut Requests<'_>, options: &IoOptions) -> bool {
+    /// Counts the next requests and returns true if there are more.
+    fn collect_batch(&mut self, trace: &Trace, requests: &mut Requests<'_>, options: &IoOptions) -> bool {
         let sizes = (BlockSize::new(options.page_bytes), BlockSize::new(options.buffer_bytes));
-        let mut next = Vec::with_capacity(REQUESTS_TOGETHER);
+        let mut next = Vec::with_capacity(PREFETCHED_REQUESTS);
         loop {
             next.clear();
             let mut pages = 0;
-            while next.len() < REQUESTS_TOGETHER
-                && pages < GATHERED as u64
+            while next.len() < PREFETCHED_REQUESTS
+                && pages < BATCH_LEN as u64
                 && let Some(found) = requests.next()
             {
                 match found {
                     Ok(request) => {
-                        pages += followed_pages(sizes.0, request.offset, request.length);
+                        pages += counted_pages(sizes.0, request.offset, request.length);
                         next.push(request);
                     }
-                    Err((Apart::AtEnd, _)) => self.reads_at_end += 1,
-                    Err((Apart::Failed, _)) => self.failed += 1,
-                    Err((Apart::Flush, flush)) => {
+                    Err((OtherOperation::AtEnd, _)) => self.reads_at_end += 1,
+                    Err((OtherOperation::Failed, _)) => self.failed += 1,
+                    Err((OtherOperation::Flush, flush)) => {
                         let (count, time_ns) = self.flushes.entry((flush.pid, flush.file)).or_default();
                         *count += 1;
                         *time_ns = time_ns.saturating_add(flush.duration_ns.unwrap_or(0));
                     }
-                    Err((Apart::Other, _)) => {}
+                    Err((OtherOperation::Other, _)) => {}
                 }
             }
             if next.is_empty() {
                 return false;
             }
-            let gathered: Vec<usize> = self.views.iter().map(|view| view.gathered.len()).collect();
+            let batch: Vec<usize> = self.views.iter().map(|view| view.batch.len()).collect();
             self.views.iter().for_each(|view| view.prepare(&next, sizes.0));
             next.iter().for_each(|request| self.add(trace, request, options, sizes));
-            self.views.iter_mut().zip(gathered).for_each(|(view, from)| view.touch(from));
-            if self.views.iter().any(|view| view.gathered.len() >= GATHERED) {
+            self.views.iter_mut().zip(batch).for_each(|(view, from)| view.touch(from));
+            if self.views.iter().any(|view| view.batch.len() >= BATCH_LEN) {
                 return true;
             }
         }
     }
 
     fn add(&mut self, trace: &Trace, request: &Request, options: &IoOptions, sizes: (BlockSize, BlockSize)) {
-        let Some(view) = self.views.get_mut(view_of(request.level, request.is_write)) else { return };
+        let Some(view) = self.views.get_mut(view_index(request.level, request.is_write)) else { return };
         self.pages_not_followed += view.add(trace, request, options, sizes);
         if request.level == IoLevel::Device
             && !request.is_write
@@ -504,12 +505,13 @@ impl Accumulation {
         }
     }
 
-    /// The device as its own reads show it.
+    /// The device model fitted to its reads.
     pub(super) fn fit_device(&self) -> Option<StorageDevice> {
         self.fit.device()
     }
 
-    /// Programs' requests in one direction by process and file, most requests first, with the curves of the first.
+    /// Application requests in one direction by process and file, most requests first, with the curves of the first
+    /// groups.
     pub(super) fn subjects(&mut self, trace: &Trace, options: &IoOptions, is_write: bool) -> Vec<IoGroup> {
         let views = self.views.iter_mut().zip(&self.caches);
         let found = views.into_iter().find(|(view, _)| (view.level, view.is_write) == (IoLevel::Application, is_write));
@@ -542,7 +544,7 @@ impl Accumulation {
                 IoView {
                     level: view.level.as_str(),
                     direction: if view.is_write { "write" } else { "read" },
-                    histogram: view.sizes.finish(),
+                    histogram: view.histogram.finish(),
                     patterns: view.groups.patterns(),
                     filter: application.then(|| filter::costs(&table, &cache, page_bytes, options.key_blocks, device)),
                     cache_with_read_ahead: caches

@@ -1,10 +1,10 @@
-//! Two recordings of one thing: with a filter and without, before a change and after.
+//! Compares two recordings, e.g. with and without a filter, or before and after a change.
 
 use serde::Serialize;
 
 use super::{IoReport, IoView};
 
-/// What differs between two recordings.
+/// Differences between two recordings.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IoComparison {
@@ -12,23 +12,23 @@ pub struct IoComparison {
     pub changes: Vec<IoChange>,
 }
 
-/// A measure of two recordings.
+/// A measure in two recordings.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IoChange {
-    /// Who made the requests: `application`, `paging` or `device`.
+    /// Level of the requests: `application`, `paging` or `device`.
     pub level: &'static str,
     /// `read` or `write`.
     pub direction: &'static str,
-    /// What is measured, as the table of requests calls it.
+    /// Measure, named as in the request table.
     pub measure: &'static str,
-    /// In the recording that is compared with; `None` when it has no such requests.
+    /// Value in the baseline recording; `None` if it has no such requests.
     pub was: Option<f64>,
-    /// In this recording; `None` when it has no such requests.
+    /// Value in this recording; `None` if it has no such requests.
     pub is: Option<f64>,
 }
 
-/// A measure's name, and what it is of a view.
+/// Name of a measure, and its value in a view.
 type Measure = (&'static str, fn(&IoView) -> Option<f64>);
 
 const MEASURES: [Measure; 9] = [
@@ -43,7 +43,7 @@ const MEASURES: [Measure; 9] = [
     ("time_ns", |view| (view.table.timed_requests == view.table.requests).then_some(view.table.time_ns as f64)),
 ];
 
-/// What changed from `was` to `is`. A measure that neither knows is left out.
+/// The changes from `was` to `is`, without measures that both lack.
 #[must_use]
 pub fn compare(was: &IoReport, is: &IoReport) -> IoComparison {
     let mut kinds: Vec<(&'static str, &'static str)> =
@@ -51,7 +51,7 @@ pub fn compare(was: &IoReport, is: &IoReport) -> IoComparison {
     let order = |level: &str| ["application", "paging", "device"].iter().position(|&known| known == level);
     kinds.sort_by_key(|&(level, direction)| (order(level), direction));
     kinds.dedup();
-    let of = |report: &IoReport, kind: (&str, &str), measure: fn(&IoView) -> Option<f64>| {
+    let value = |report: &IoReport, kind: (&str, &str), measure: fn(&IoView) -> Option<f64>| {
         report.views.iter().find(|view| (view.level, view.direction) == kind).and_then(measure)
     };
     let changes = kinds.into_iter().flat_map(|kind| {
@@ -59,8 +59,8 @@ pub fn compare(was: &IoReport, is: &IoReport) -> IoComparison {
             level: kind.0,
             direction: kind.1,
             measure: name,
-            was: of(was, kind, measure),
-            is: of(is, kind, measure),
+            was: value(was, kind, measure),
+            is: value(is, kind, measure),
         })
     });
     IoComparison { changes: changes.filter(|change| change.was.is_some() || change.is.is_some()).collect() }

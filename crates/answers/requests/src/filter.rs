@@ -1,60 +1,60 @@
-//! What requests cost with and without a filter that keeps nothing, on a device of which latency and bandwidth are known.
+//! Cost of requests with and without an uncached filter, on a device with known latency and bandwidth.
 
 use serde::Serialize;
 
 use super::cache::CacheCurve;
 use super::table::RequestTable;
 
-/// A device: a fixed time for each request, and a rate.
+/// A device model: a fixed time per request, and a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StorageDevice {
-    /// Time of a request besides its bytes, ns.
+    /// Time per request without its bytes, ns.
     pub latency_ns: i64,
     /// Bytes per second.
     pub bytes_per_second: f64,
-    /// Where the two are from.
+    /// Source of these numbers.
     pub origin: DeviceOrigin,
 }
 
-/// Where a device's numbers are from.
+/// Source of a device model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum DeviceOrigin {
-    /// The caller gave them.
+    /// Given by the caller.
     Given,
-    /// Fitted to the durations of the recording's own requests.
+    /// Fitted to the durations of the recorded requests.
     Fitted,
 }
 
-/// Operations on the device, bytes, and time.
+/// Device operations, bytes and time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FilterCost {
-    /// Operations on the device.
+    /// Number of device operations.
     pub operations: u64,
-    /// Bytes it moves.
+    /// Bytes transferred.
     pub bytes: u64,
-    /// Time they take one after the other, ns; `None` when no device is known.
+    /// Total time if executed sequentially, ns; `None` without a device.
     pub time_ns: Option<i64>,
 }
 
-/// The same requests in four worlds.
+/// Cost of the same requests in four configurations.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FilterCosts {
-    /// The device the times are for; `None` when it is not known.
+    /// The device used for the times; `None` if unknown.
     pub device: Option<StorageDevice>,
-    /// Pages of the cache of the two cached worlds: the smallest with 99 % of the hits that can be had.
+    /// Cache size in the cached configurations, pages: the smallest with 99 % of the achievable hits.
     pub cache_pages: u64,
     /// No filter, no cache.
     pub plain: FilterCost,
     /// No filter, pages cached.
     pub plain_cached: FilterCost,
-    /// The filter, no cache: each request reads its key blocks and every block it touches.
+    /// Filter, no cache: each request reads its key blocks and every block it touches.
     pub filtered: FilterCost,
-    /// The filter with a cache of pages above it: each miss reads its key blocks and a block.
+    /// Filter with a page cache above it: each miss reads its key blocks and one block.
     pub filtered_cached: FilterCost,
 }
 
@@ -62,12 +62,12 @@ impl StorageDevice {
     fn time_ns(&self, operations: u64, bytes: u64) -> i64 {
         let bytes_ns = bytes as f64 / self.bytes_per_second.max(1.0) * 1e9;
         let time_ns = operations as f64 * self.latency_ns as f64 + bytes_ns;
-        // Saturates; a time beyond 292 years is none that anybody waits for.
+        // Saturates at 292 years.
         time_ns as i64
     }
 }
 
-/// The four worlds of `table`.
+/// The costs of the requests in `table`.
 pub(super) fn costs(
     table: &RequestTable,
     cache: &CacheCurve,
@@ -84,7 +84,7 @@ pub(super) fn costs(
     let data_pages = table.exact_pages.saturating_sub(keys);
     let cache_pages = cache.pages_for_99_percent.unwrap_or(0);
     let misses = cache.accesses.saturating_sub(cache.hits_within(cache_pages));
-    // The key blocks of a file lie together: one more operation, whatever their number.
+    // The key blocks of a file are contiguous: one additional operation, whatever their number.
     let operations_each = 1 + u64::from(key_blocks > 0);
     FilterCosts {
         device,
@@ -99,9 +99,9 @@ pub(super) fn costs(
     }
 }
 
-/// Durations by size, for a line through them.
+/// Sums for a linear fit of duration over size.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Fit {
+pub(super) struct DeviceFit {
     count: f64,
     bytes: f64,
     ns: f64,
@@ -109,10 +109,10 @@ pub(super) struct Fit {
     bytes_ns: f64,
 }
 
-/// Fewest requests that a device is fitted to.
-const MIN_COUNT: f64 = 100.0;
+/// Minimum number of requests for a fit.
+const MIN_FIT_REQUESTS: f64 = 100.0;
 
-impl Fit {
+impl DeviceFit {
     pub(super) fn add(&mut self, bytes: u64, duration_ns: i64) {
         let (bytes, ns) = (bytes as f64, duration_ns as f64);
         self.count += 1.0;
@@ -122,10 +122,10 @@ impl Fit {
         self.bytes_ns += bytes * ns;
     }
 
-    /// Least squares; `None` for too few requests, for requests of one size, or where larger ones are not slower.
+    /// Least-squares fit; `None` with too few requests, a single size, or if larger requests are not slower.
     pub(super) fn device(&self) -> Option<StorageDevice> {
         let spread = self.count * self.bytes_squared - self.bytes * self.bytes;
-        if self.count < MIN_COUNT || spread <= f64::EPSILON * self.bytes_squared * self.count {
+        if self.count < MIN_FIT_REQUESTS || spread <= f64::EPSILON * self.bytes_squared * self.count {
             return None;
         }
         let ns_per_byte = (self.count * self.bytes_ns - self.bytes * self.ns) / spread;
@@ -143,8 +143,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_device_is_found_again_and_not_made_up() {
-        let mut fit = Fit::default();
+    fn fits_device_only_with_enough_evidence() {
+        let mut fit = DeviceFit::default();
         for at in 0..200_u64 {
             // 100 µs and 100 MB/s.
             let bytes = 4096 * (1 + at % 16);
@@ -153,10 +153,10 @@ mod tests {
         let device = fit.device().unwrap();
         assert!((device.latency_ns - 100_000).abs() < 100, "{device:?}");
         assert!((device.bytes_per_second / 1e8 - 1.0).abs() < 1e-3, "{device:?}");
-        // One size tells no rate.
-        let mut fit = Fit::default();
+        // A single size does not determine a rate.
+        let mut fit = DeviceFit::default();
         (0..200).for_each(|_| fit.add(4096, 100_000));
         assert_eq!(fit.device(), None);
-        assert_eq!(Fit::default().device(), None);
+        assert_eq!(DeviceFit::default().device(), None);
     }
 }

@@ -1,4 +1,4 @@
-//! What is worth changing in how programs ask for their data. Each names its evidence; what was not recorded is not guessed.
+//! Findings about data access, with evidence. Nothing is inferred from data that was not recorded.
 
 use onoff_trace::{StringId, Trace, codes};
 use serde::Serialize;
@@ -8,81 +8,80 @@ use super::accumulate::Accumulation;
 use super::groups::IoGroup;
 
 codes! {
-    /// A kind of finding.
+    /// Kind of a finding.
     pub enum FindingCode {
         /// More than a quarter of more than 1,000 requests are smaller than 512 bytes.
         SmallRequests = "small_requests",
-        /// A filter that keeps nothing would move more than eight times the bytes.
+        /// An uncached filter would transfer more than eight times the bytes.
         Amplification = "amplification",
-        /// Most touched pages were touched before.
+        /// Most page accesses are to pages accessed before.
         ReadAgain = "read_again",
-        /// The cache is passed by with requests of less than a page.
+        /// Requests smaller than a page bypass the cache.
         Unbuffered = "unbuffered",
-        /// More than 1,000 requests, more than a tenth of all, straddle pages, and are large enough to be aligned.
+        /// More than 1,000 requests, over a tenth of all, are misaligned although they are large enough to be aligned.
         Misaligned = "misaligned",
-        /// More than 1,000 writes, more than a fifth of all, follow no order.
+        /// More than 1,000 writes, over a fifth of all, are in random order.
         ScatteredWrites = "scattered_writes",
-        /// A flush follows at least every second write.
+        /// At least every second write is followed by a flush.
         FlushAfterWrite = "flush_after_write",
     }
 }
 
-/// Something worth changing, with its evidence. What does not apply is `None`.
+/// A finding with its evidence. Values that do not apply are `None`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IoFinding {
-    /// What it is.
+    /// Kind of the finding.
     pub code: FindingCode,
     /// `read` or `write`.
     pub direction: &'static str,
-    /// Process id; `None` when it is not known.
+    /// Process id; `None` if unknown.
     pub pid: Option<u32>,
-    /// Image file name of the process; empty when it is not known.
+    /// Image file name of the process; empty if unknown.
     pub process: String,
-    /// File; empty when it is not known.
+    /// File; empty if unknown.
     pub file: String,
-    /// Requests that show it.
+    /// Number of affected requests.
     pub requests: u64,
-    /// All requests of the process to the file in that direction.
+    /// Number of all requests of the process to the file in that direction.
     pub of_requests: u64,
-    /// Sum of the durations of all those requests, ns, where each was recorded; not the time that a change would save.
+    /// Total duration of all those requests, ns, if all were recorded; not the time that a fix would save.
     pub time_ns: Option<i64>,
-    /// The part of that time in which somebody waited for it: on the critical path of a phase of the recorded boot, shutdown or sleep,
-    /// ns. `None` where no path is known.
+    /// Part of that time on the critical path of a recorded phase, ns; `None` if no path is known.
     pub on_path_ns: Option<i64>,
-    /// Bytes moved for each byte asked for, with a filter that keeps nothing.
+    /// Bytes transferred per requested byte with an uncached filter.
     pub amplification: Option<f64>,
-    /// Requests through a buffer of `buffer_bytes`.
+    /// Number of requests through a buffer of `buffer_bytes`.
     pub buffered_requests: Option<u64>,
-    /// Pages of the smallest cache with 99 % of the hits that can be had.
+    /// Size of the smallest cache with 99 % of the achievable hits, pages.
     pub cache_pages: Option<u64>,
-    /// Share of the page accesses that such a cache has, percent of all accesses.
+    /// Hit rate of such a cache, percent of all page accesses.
     pub cache_hit_percent: Option<f64>,
-    /// Flushes.
+    /// Number of flushes.
     pub flushes: Option<u64>,
-    /// Sum of the durations of the flushes, ns, where they were recorded.
+    /// Total duration of the flushes, ns, if recorded.
     pub flush_ns: Option<i64>,
-    /// The file as the recording has it.
+    /// The file as recorded.
     #[serde(skip)]
     pub(super) recorded_file: StringId,
 }
 
-/// Fewer requests than this are no finding (source: Drishti's absolute threshold).
-const MIN_COUNT: u64 = 1000;
+/// Number of requests that a finding must exceed (source: Drishti's absolute threshold).
+const MIN_REQUESTS: u64 = 1000;
 /// Share of small requests, percent (source: the threshold for desktops and boots in the project's facts).
 const SMALL_PERCENT: u64 = 25;
 /// Amplification (source: the same).
 const AMPLIFICATION: f64 = 8.0;
 /// Share of misaligned requests, percent (source: Drishti).
 const MISALIGNED_PERCENT: u64 = 10;
-/// Share of requests in no order, percent (source: Drishti).
+/// Share of requests in random order, percent (source: Drishti).
 const UNORDERED_PERCENT: u64 = 20;
-/// Share of page accesses that were there before, percent: ten times as many reads as pages.
+/// Share of repeated page accesses, percent: ten accesses per page.
 const AGAIN_PERCENT: f64 = 90.0;
-/// Writes and flushes from which a habit is seen.
+/// Minimum number of writes and of flushes that show a pattern.
 const MIN_FLUSHES: u64 = 100;
 
-/// What is worth changing, most requests first.
+/// The findings, most requests first.
 pub(super) fn find(trace: &Trace, all: &mut Accumulation, options: &IoOptions) -> Vec<IoFinding> {
     let mut findings = Vec::new();
     let page_bytes = options.page_bytes.max(1);
@@ -90,19 +89,19 @@ pub(super) fn find(trace: &Trace, all: &mut Accumulation, options: &IoOptions) -
         let groups = all.subjects(trace, options, is_write);
         for group in groups.iter().filter(|group| group.table.requests >= MIN_FLUSHES) {
             let flushes = all.flushes.get(&(group.pid, group.recorded_file)).copied();
-            of_group(group, is_write, flushes, page_bytes, &mut findings);
+            check_group(group, is_write, flushes, page_bytes, &mut findings);
         }
     }
     findings.sort_by(|a, b| (b.requests, a.code, &a.process, &a.file).cmp(&(a.requests, b.code, &b.process, &b.file)));
     findings
 }
 
-/// Whether `part` is more than `percent` of `whole`.
-const fn is_more(part: u64, percent: u64, whole: u64) -> bool {
+/// True if `part` exceeds `percent` of `whole`.
+const fn exceeds(part: u64, percent: u64, whole: u64) -> bool {
     part as u128 * 100 > percent as u128 * whole as u128
 }
 
-fn of_group(
+fn check_group(
     group: &IoGroup,
     is_write: bool,
     flushes: Option<(u64, i64)>,
@@ -139,14 +138,14 @@ fn of_group(
         cache_hit_percent: hit_percent,
         ..base.clone()
     };
-    if all > MIN_COUNT && is_more(table.small_requests, SMALL_PERCENT, all) {
+    if all > MIN_REQUESTS && exceeds(table.small_requests, SMALL_PERCENT, all) {
         findings.push(IoFinding {
             requests: table.small_requests,
             buffered_requests: Some(patterns.buffered_requests),
             ..cached.clone()
         });
     }
-    if all > MIN_COUNT && table.amplification > AMPLIFICATION {
+    if all > MIN_REQUESTS && table.amplification > AMPLIFICATION {
         findings.push(IoFinding {
             code: FindingCode::Amplification,
             requests: all,
@@ -155,12 +154,12 @@ fn of_group(
         });
     }
     let again = hit_percent.is_some_and(|percent| percent > AGAIN_PERCENT);
-    // Reading on in small steps touches a page again each time; that is the finding of small requests.
+    // Sequential small reads also touch pages repeatedly, but are reported as small requests.
     let steps_back = patterns.backward + patterns.overlapping + patterns.strided;
-    if !is_write && all > MIN_COUNT && again && is_more(steps_back, UNORDERED_PERCENT, all) {
+    if !is_write && all > MIN_REQUESTS && again && exceeds(steps_back, UNORDERED_PERCENT, all) {
         findings.push(IoFinding { code: FindingCode::ReadAgain, requests: steps_back, ..cached.clone() });
     }
-    if all > MIN_COUNT && table.unbuffered_small_requests > MIN_COUNT {
+    if all > MIN_REQUESTS && table.unbuffered_small_requests > MIN_REQUESTS {
         findings.push(IoFinding {
             code: FindingCode::Unbuffered,
             requests: table.unbuffered_small_requests,
@@ -169,12 +168,12 @@ fn of_group(
         });
     }
     if table.average_bytes >= page_bytes as f64
-        && table.misaligned_requests > MIN_COUNT
-        && is_more(table.misaligned_requests, MISALIGNED_PERCENT, all)
+        && table.misaligned_requests > MIN_REQUESTS
+        && exceeds(table.misaligned_requests, MISALIGNED_PERCENT, all)
     {
         findings.push(IoFinding { code: FindingCode::Misaligned, requests: table.misaligned_requests, ..base.clone() });
     }
-    if is_write && patterns.unordered() > MIN_COUNT && is_more(patterns.unordered(), UNORDERED_PERCENT, all) {
+    if is_write && patterns.unordered() > MIN_REQUESTS && exceeds(patterns.unordered(), UNORDERED_PERCENT, all) {
         findings.push(IoFinding { code: FindingCode::ScatteredWrites, requests: patterns.unordered(), ..base.clone() });
     }
     if let Some((count, time_ns)) = flushes

@@ -1,4 +1,4 @@
-//! Requests that share something.
+//! Groups requests by process, file and other keys.
 
 use hashbrown::{HashMap, HashSet};
 use onoff_trace::{StringId, Trace};
@@ -14,59 +14,56 @@ use super::table::RequestTable;
 use onoff_blame::waits::TransitionPhase;
 use onoff_usage::drive_paths::DrivePaths;
 
-/// What requests can share.
+/// Grouping keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum GroupKey {
-    /// The process that made them.
     Process,
-    /// The file.
     File,
-    /// The extension of the file's name.
+    /// File extension.
     Extension,
-    /// The folder of the file.
     Folder,
-    /// The open file.
+    /// Open file.
     Handle,
-    /// The slice of time.
+    /// Slice of time.
     Slice,
-    /// The phase of the recorded transition in which they began.
+    /// Phase of the recorded transition in which the request started.
     Phase,
 }
 
-/// Requests of a group.
+/// A group of requests.
 #[derive(Clone, Debug, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IoGroup {
-    /// Process id; `None` when it is not known or not grouped by.
+    /// Process id; `None` if unknown or not grouped by process.
     pub pid: Option<u32>,
-    /// Image file name of the process; empty when it is not known or not grouped by.
+    /// Image file name of the process; empty if unknown or not grouped by process.
     pub process: String,
-    /// File; empty when not grouped by.
+    /// File; empty if not grouped by file.
     pub file: String,
-    /// Extension in lower case; empty when there is none or it is not grouped by.
+    /// Lower-case extension; empty if none or not grouped by extension.
     pub extension: String,
-    /// Folder; empty when not grouped by.
+    /// Folder; empty if not grouped by folder.
     pub folder: String,
-    /// Number of the open file as recorded; `None` when it is not known or not grouped by.
+    /// Recorded number of the open file; `None` if unknown or not grouped by handle.
     pub handle: Option<u64>,
-    /// Start of the slice of time, ns; `None` when not grouped by.
+    /// Start of the slice, ns; `None` if not grouped by slice.
     pub slice_start_ns: Option<i64>,
-    /// Phase of the recorded transition; empty outside of all, and when not grouped by.
+    /// Phase; empty outside all phases or if not grouped by phase.
     pub phase: String,
-    /// Its requests.
+    /// Request totals.
     pub table: RequestTable,
-    /// How they follow each other.
+    /// Access patterns.
     pub patterns: Patterns,
-    /// What a cache of its own pages would save; `None` beyond the groups with the most requests.
+    /// Cache curve of the group's own pages; `None` except for the groups with most requests.
     pub cache: Option<CacheCurve>,
-    /// The file as the recording has it; that of the first request where not grouped by file.
+    /// The file as recorded (of the first request if not grouped by file).
     #[serde(skip)]
     pub(super) recorded_file: StringId,
 }
 
-/// What a group shares, in numbers.
+/// Numeric key of a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct GroupId {
     pid: Option<u32>,
@@ -75,11 +72,11 @@ pub(super) struct GroupId {
     path: usize,
     handle: u64,
     slice: i64,
-    /// Number of the phase plus one.
+    /// Phase number plus one; 0 for none.
     phase: usize,
 }
 
-/// Texts made from paths: folders and extensions, each once.
+/// Interned folders and extensions.
 #[derive(Clone, Debug, Default)]
 struct PathParts {
     of_file: HashMap<StringId, usize>,
@@ -88,7 +85,7 @@ struct PathParts {
 }
 
 impl PathParts {
-    fn of(&mut self, trace: &Trace, file: StringId, part: fn(&str) -> String) -> usize {
+    fn intern(&mut self, trace: &Trace, file: StringId, part: fn(&str) -> String) -> usize {
         if let Some(&number) = self.of_file.get(&file) {
             return number;
         }
@@ -103,7 +100,7 @@ impl PathParts {
     }
 }
 
-/// The last part of a path, of either notation.
+/// The last component of a Windows or Unix path.
 fn file_name(path: &str) -> &str {
     path.rsplit(['\\', '/']).next().unwrap_or(path)
 }
@@ -127,7 +124,7 @@ struct Row {
     streams: Vec<usize>,
 }
 
-/// A request as far as its group and its stream depend on it: who made it, where, and when.
+/// The properties of a request that determine its group and stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct StreamKey {
     pid: Option<u32>,
@@ -138,34 +135,34 @@ struct StreamKey {
     phase: usize,
 }
 
-/// Group and stream of requests with one key.
+/// The group and stream of requests with one key.
 #[derive(Clone, Copy, Debug)]
-struct Found {
+struct Assignment {
     group: u32,
     stream: usize,
 }
 
-/// Keys that are found without a search when they come again soon.
-const RECENT: usize = 256;
+/// Number of slots for recently used keys, which avoid a hash lookup.
+const RECENT_SLOTS: usize = 256;
 
-/// No group has touched the page yet.
-const NOBODY: u32 = u32::MAX;
+/// No group has accessed the page yet.
+const NO_GROUP: u32 = u32::MAX;
 
-/// Requests in groups, as they grow.
+/// Accumulates requests in groups.
 #[derive(Clone, Debug)]
 pub(super) struct Groups {
     by: Vec<GroupKey>,
     slice_ns: i64,
-    /// The phases that are grouped by.
+    /// The phases, if grouping by phase.
     phases: Vec<TransitionPhase>,
-    found: HashMap<StreamKey, Found>,
-    /// Keys met lately, by a part of the file's number and the handle's.
-    recent: Vec<Option<(StreamKey, Found)>>,
+    assignments: HashMap<StreamKey, Assignment>,
+    /// Recently used keys, by bits of file and handle.
+    recent: Vec<Option<(StreamKey, Assignment)>>,
     rows: Vec<Row>,
     index: HashMap<GroupId, u32>,
-    /// By page: the group that touched it first.
+    /// The first group that accessed each page.
     owners: Vec<u32>,
-    /// Groups that touched a page that is another's.
+    /// (group, page) of accesses to pages first accessed by another group.
     others: HashSet<(u32, u32)>,
     files: HashSet<(u32, StringId)>,
     streams: HashMap<(u32, Option<u32>, StringId, u64), usize>,
@@ -181,8 +178,8 @@ impl Groups {
             by: options.by.clone(),
             slice_ns: options.slice_ns.max(1),
             phases: if by_phase { options.phases.clone() } else { Vec::new() },
-            found: HashMap::new(),
-            recent: vec![None; RECENT],
+            assignments: HashMap::new(),
+            recent: vec![None; RECENT_SLOTS],
             rows: Vec::new(),
             index: HashMap::new(),
             owners: Vec::new(),
@@ -195,7 +192,7 @@ impl Groups {
         }
     }
 
-    /// The first phase that holds a moment: its number plus one.
+    /// The number plus one of the first phase that contains a time.
     fn phase(&self, time_ns: i64) -> usize {
         self.phases.iter().position(|phase| phase.range.contains(time_ns)).map_or(0, |at| at + 1)
     }
@@ -206,8 +203,8 @@ impl Groups {
             match by {
                 GroupKey::Process => (id.pid, id.process) = (key.pid, key.process),
                 GroupKey::File => id.path = key.file.index(),
-                GroupKey::Extension => id.path = self.parts.of(trace, key.file, extension),
-                GroupKey::Folder => id.path = self.parts.of(trace, key.file, folder),
+                GroupKey::Extension => id.path = self.parts.intern(trace, key.file, extension),
+                GroupKey::Folder => id.path = self.parts.intern(trace, key.file, folder),
                 GroupKey::Handle => id.handle = key.handle,
                 GroupKey::Slice => id.slice = key.slice,
                 GroupKey::Phase => id.phase = key.phase,
@@ -216,10 +213,10 @@ impl Groups {
         id
     }
 
-    /// Group and stream of requests with a key that was not met yet.
-    fn open(&mut self, trace: &Trace, key: &StreamKey) -> Found {
+    /// Assigns a new key to a group and stream.
+    fn assign(&mut self, trace: &Trace, key: &StreamKey) -> Assignment {
         let id = self.id(trace, key);
-        let next = u32::try_from(self.rows.len()).unwrap_or(NOBODY - 1);
+        let next = u32::try_from(self.rows.len()).unwrap_or(NO_GROUP - 1);
         let group = *self.index.entry(id).or_insert(next);
         if group == next {
             self.rows.push(Row { id, file: key.file, ..Row::default() });
@@ -236,10 +233,10 @@ impl Groups {
         if stream == next {
             self.all_streams.push(Stream::default());
         }
-        Found { group, stream }
+        Assignment { group, stream }
     }
 
-    /// Counts a request; answers the number of its group.
+    /// Counts a request and returns its group.
     pub(super) fn add(
         &mut self,
         trace: &Trace,
@@ -256,15 +253,15 @@ impl Groups {
             slice: if by_slice { request.start_ns.div_euclid(self.slice_ns) } else { 0 },
             phase: if self.phases.is_empty() { 0 } else { self.phase(request.start_ns) },
         };
-        let slot = (request.file.index() ^ (request.handle >> 4) as usize) % RECENT;
+        let slot = (request.file.index() ^ (request.handle >> 4) as usize) % RECENT_SLOTS;
         let found = match self.recent.get(slot).copied().flatten() {
             Some((recent, found)) if recent == key => found,
             _ => {
-                let found = match self.found.get(&key) {
+                let found = match self.assignments.get(&key) {
                     Some(&found) => found,
                     None => {
-                        let found = self.open(trace, &key);
-                        self.found.insert(key, found);
+                        let found = self.assign(trace, &key);
+                        self.assignments.insert(key, found);
                         found
                     }
                 };
@@ -283,14 +280,14 @@ impl Groups {
         found.group
     }
 
-    /// Counts a page of a request of `group`.
+    /// Counts an access of `group` to a page.
     pub(super) fn touch(&mut self, group: u32, page: u32) {
         let index = page as usize;
         if index >= self.owners.len() {
-            self.owners.resize(index + 1, NOBODY);
+            self.owners.resize(index + 1, NO_GROUP);
         }
         let Some(owner) = self.owners.get_mut(index) else { return };
-        let is_new = if *owner == NOBODY {
+        let is_new = if *owner == NO_GROUP {
             *owner = group;
             true
         } else {
@@ -301,7 +298,7 @@ impl Groups {
         }
     }
 
-    /// The groups' numbers, those with the most requests first.
+    /// Group numbers, most requests first.
     fn order(&self, trace: &Trace) -> Vec<u32> {
         let has_file = self.by.contains(&GroupKey::File);
         let paths = DrivePaths::of(trace);
@@ -319,7 +316,7 @@ impl Groups {
         order
     }
 
-    /// The groups, those with the most requests first.
+    /// The groups, most requests first.
     pub(super) fn finish(&self, trace: &Trace, options: &IoOptions) -> Vec<IoGroup> {
         let has = |key| self.by.contains(&key);
         let paths = DrivePaths::of(trace);
@@ -354,17 +351,16 @@ impl Groups {
         self.order(trace).into_iter().filter_map(group).collect()
     }
 
-    /// The patterns of all requests.
     pub(super) fn patterns(&self) -> Patterns {
         merged(self.all_streams.iter())
     }
 
-    /// Finds the curves of the groups with the most requests, from group and page of each access. Other groups may be meant: then
-    /// `numbers` has the group of each. Without accesses there are none.
+    /// Computes the cache curves of the groups with most requests, from the (group, page) of each access. `numbers`, if
+    /// given, replaces the group of each access. Without accesses there are no curves.
     pub(super) fn curves(&mut self, trace: &Trace, accesses: Option<&[(u32, u32)]>, numbers: Option<&[u32]>) {
         let Some(accesses) = accesses.filter(|_| self.curves.is_empty()) else { return };
         let mut first = self.order(trace);
-        first.truncate(GROUPS_WITH_CURVES);
+        first.truncate(MAX_CURVES);
         let curve = |&group: &u32| {
             let mut model = CacheModel::new(0, u64::MAX);
             match numbers {
@@ -380,10 +376,10 @@ impl Groups {
     }
 }
 
-/// Groups whose cache curve is found.
-const GROUPS_WITH_CURVES: usize = 16;
+/// Number of groups with a cache curve.
+const MAX_CURVES: usize = 16;
 
-/// Pages of one request that are followed one by one: 1 GiB of 4 KiB pages.
+/// Maximum number of individually counted pages per request: 1 GiB of 4 KiB pages.
 pub(super) const MAX_PAGES: u64 = 1 << 18;
 
 fn merged<'s>(streams: impl Iterator<Item = &'s Stream>) -> Patterns {
@@ -406,7 +402,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_of_paths_of_either_notation() {
+    fn splits_windows_and_unix_paths() {
         assert_eq!((extension(r"C:\a.b\File.DLL").as_str(), folder(r"C:\a.b\File.DLL").as_str()), ("dll", r"C:\a.b"));
         assert_eq!((extension("/usr/lib/.hidden").as_str(), folder("/usr/lib/.hidden").as_str()), ("", "/usr/lib"));
         assert_eq!((extension("name").as_str(), folder("name").as_str()), ("", ""));

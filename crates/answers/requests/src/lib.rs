@@ -1,10 +1,12 @@
-//! How programs ask for their data: sizes, pages, patterns, and what a buffer, a cache or a filter makes of them.
+//! How programs access their data: request sizes, pages, access patterns, and the effect of a buffer, a cache or a
+//! filter.
 //!
-//! The table is that of the paper *The Curious Case of the Four-byte Writes*: a filter between a program and its file that
-//! keeps nothing reads a key block and every touched block again for each request, so 4 bytes cost 8,192.
+//! The table follows the paper *The Curious Case of the Four-byte Writes*: an uncached filter between a program and its
+//! file reads a key block and every touched block again for each request, so 4 bytes cost 8,192.
 //!
-//! A cached read that misses shows twice in a recording: as the program's request, and as the request of the memory manager for
-//! the missing pages. The two, and what reached the disk, are kept apart ([`Level`](onoff_trace::IoLevel)).
+//! A cached read that misses appears twice in a recording: as the program's request, and as the memory manager's
+//! request for the missing pages. These levels, and the requests that reached the disk, are kept separate
+//! ([`Level`](onoff_trace::IoLevel)).
 
 #![forbid(unsafe_code)]
 
@@ -45,26 +47,26 @@ pub use table::RequestTable;
 /// The tables that [`analyze`] reads.
 pub const TABLES: Tables = Tables::of(&[TableName::FileIos, TableName::DiskIos, TableName::Processes]);
 
-/// How to answer.
+/// Options of [`analyze`].
 #[derive(Clone, Debug)]
 pub struct IoOptions {
-    /// Bytes of a page, or of a block of the filter; a power of two is not needed.
+    /// Page size, or block size of the filter, bytes. It need not be a power of two.
     pub page_bytes: u64,
-    /// Blocks that the filter reads besides the requested ones, for each request.
+    /// Additional blocks that the filter reads per request.
     pub key_blocks: u64,
-    /// What the groups share.
+    /// How requests are grouped.
     pub by: Vec<GroupKey>,
-    /// Length of a slice of time, ns, where groups are by slice.
+    /// Slice duration, ns, when grouping by slice.
     pub slice_ns: i64,
-    /// The phases, where groups are by phase; a request belongs to the first that holds its begin.
+    /// Phases, when grouping by phase; a request belongs to the first phase that contains its start.
     pub phases: Vec<TransitionPhase>,
-    /// Pages that a read-ahead reads at a time; 1 is none.
+    /// Pages per read-ahead; 1 means none.
     pub read_ahead_pages: u64,
-    /// Bytes of the buffer that a program could read or write through.
+    /// Size of a buffer that a program could use, bytes.
     pub buffer_bytes: u64,
-    /// The device: given, or fitted from the recording when `None`.
+    /// The device; `None` to fit it to the recording.
     pub device: Option<StorageDevice>,
-    /// Accesses above which the cache's curve is sampled.
+    /// Number of page accesses above which cache curves are sampled.
     pub exact_accesses: u64,
 }
 
@@ -84,33 +86,33 @@ impl Default for IoOptions {
     }
 }
 
-/// The answer of `onoff io`.
+/// The result of `onoff io`.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IoReport {
-    /// The time asked about.
+    /// The analyzed interval.
     pub range: Interval,
-    /// Bytes of a page, or of a block of the filter.
+    /// Page size, or block size of the filter, bytes.
     pub page_bytes: u64,
-    /// Blocks that a filter reads besides the requested ones, for each request.
+    /// Additional blocks that a filter reads per request.
     pub key_blocks: u64,
-    /// Bytes of the buffer that programs could read or write through.
+    /// Size of a buffer that programs could use, bytes.
     pub buffer_bytes: u64,
-    /// What the groups share.
+    /// How requests are grouped.
     pub by: Vec<GroupKey>,
-    /// Requests by who made them, and by direction; those of programs first. A kind without requests is left out.
+    /// Requests by level and direction, application requests first, without empty views.
     pub views: Vec<IoView>,
-    /// What is worth changing, most requests first.
+    /// Findings, most requests first.
     pub findings: Vec<IoFinding>,
-    /// Reads at or beyond the end of a file; they move nothing and are in no table.
+    /// Number of reads at or beyond the end of a file. They transfer nothing and are in no table.
     pub reads_at_end: u64,
-    /// Reads and writes that failed; they are in no table.
+    /// Number of failed reads and writes. They are in no table.
     pub failed: u64,
-    /// Pages that were not followed one by one because requests were larger than anything that exists.
+    /// Number of pages not counted individually, because of implausibly large requests.
     pub pages_not_followed: u64,
-    /// Names of the losses that touch this.
+    /// Names of the losses that affect this report.
     pub touched_by: Vec<String>,
-    /// What was lost.
+    /// Events lost by the recorder.
     pub losses: Losses,
 }
 
@@ -118,42 +120,43 @@ pub struct IoReport {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IoView {
-    /// Who made the requests: `application`, `paging` or `device`.
+    /// Level of the requests: `application`, `paging` or `device`.
     pub level: &'static str,
     /// `read` or `write`.
     pub direction: &'static str,
-    /// All of them.
+    /// Totals.
     pub table: RequestTable,
-    /// Their sizes.
+    /// Request sizes.
     pub histogram: Histogram,
-    /// How each request of a file follows the one before.
+    /// How each request to a file follows the previous one.
     pub patterns: Patterns,
-    /// What a cache of pages would save.
+    /// Hits of a page cache by size.
     pub cache: CacheCurve,
-    /// The same, when a miss reads the whole aligned group of `read_ahead_pages` pages.
+    /// The same if a miss reads the whole aligned group of `read_ahead_pages` pages.
     pub cache_with_read_ahead: Option<CacheCurve>,
-    /// The same, when the filter's key blocks are cached with the pages.
+    /// The same if the filter's key blocks are cached with the pages.
     pub cache_with_key_blocks: Option<CacheCurve>,
-    /// What a filter would cost.
+    /// Cost of a filter.
     pub filter: Option<FilterCosts>,
-    /// Requests that share what is grouped by, most requests first.
+    /// Request groups, most requests first.
     pub groups: Vec<IoGroup>,
 }
 
-/// How programs in `scope` ask for their data.
+/// Analyzes how programs in `scope` access their data.
 #[must_use]
 pub fn analyze(trace: &Trace, scope: &Scope, options: &IoOptions) -> IoReport {
-    let mut all = accumulate::Accumulation::of(trace, scope, options);
-    let device = options.device.or_else(|| all.fit_device());
-    let findings = findings::find(trace, &mut all, options);
-    let (reads_at_end, failed, pages_not_followed) = (all.reads_at_end, all.failed, all.pages_not_followed);
+    let mut accumulation = accumulate::Accumulation::new(trace, scope, options);
+    let device = options.device.or_else(|| accumulation.fit_device());
+    let findings = findings::find(trace, &mut accumulation, options);
+    let (reads_at_end, failed, pages_not_followed) =
+        (accumulation.reads_at_end, accumulation.failed, accumulation.pages_not_followed);
     IoReport {
         range: scope.range,
         page_bytes: options.page_bytes.max(1),
         key_blocks: options.key_blocks,
         buffer_bytes: options.buffer_bytes,
         by: options.by.clone(),
-        views: all.finish(trace, options, device),
+        views: accumulation.finish(trace, options, device),
         findings,
         reads_at_end,
         failed,

@@ -1,4 +1,4 @@
-//! How much of a finding's time somebody waited for: the part that lies on the critical path of a phase.
+//! Computes how much of a finding's request time is on the critical path of a phase.
 
 use hashbrown::HashMap;
 use onoff_trace::{FileOperation, IoLevel, StringId, Trace};
@@ -8,79 +8,80 @@ use onoff_blame::account::has_no_path;
 use onoff_blame::waits::{TransitionPhase, Waits};
 use onoff_evidence::scope::Scope;
 
-/// What a finding's requests share: process, file, and whether they write.
-type Key = (Option<u32>, StringId, bool);
+/// Key of a finding's requests: (process, file, is write).
+type RequestKey = (Option<u32>, StringId, bool);
 
-/// For each thread, when it was on a path: running, waiting, or waited for by nobody else. In order, without overlap.
+/// For each thread, the intervals in which it or a thread it waited for was on a critical path; sorted, without
+/// overlap.
 #[derive(Debug, Default)]
-struct OnPath {
-    stretches: HashMap<u32, Vec<(i64, i64)>>,
+struct PathIntervals {
+    intervals: HashMap<u32, Vec<(i64, i64)>>,
 }
 
-impl OnPath {
-    /// The paths of `phases`; `None` when no path is known in any of them.
-    fn of(waits: &Waits<'_>, phases: &[TransitionPhase]) -> Option<Self> {
+impl PathIntervals {
+    /// The paths of `phases`; `None` if no path is known in any of them.
+    fn new(waits: &Waits<'_>, phases: &[TransitionPhase]) -> Option<Self> {
         let mut phases: Vec<&TransitionPhase> = phases.iter().filter(|phase| !has_no_path(&phase.name)).collect();
         phases.sort_by_key(|phase| (phase.range.start_ns, phase.range.end_ns));
         let mut on_path = Self::default();
         let mut is_known = false;
         let mut done_ns = i64::MIN;
         for phase in phases {
-            // Phases may overlap; each moment is on one path.
+            // Phases may overlap; each moment counts for one path only.
             let ends = (phase.range.start_ns.max(done_ns), phase.range.end_ns);
             if ends.0 >= ends.1 || !waits.has_switches(ends) {
                 continue;
             }
             done_ns = ends.1;
-            let walked = match waits.walked_by_units(phase) {
+            let walked = match waits.walk_units(phase) {
                 Some((walked, _)) => walked,
-                None => waits.walked(ends, &waits.end_at(ends.1)),
+                None => waits.walk_back(ends, &waits.end_at(ends.1)),
             };
             for step in &walked.steps {
-                let stretch = (step.start_ns.max(ends.0), step.end_ns.min(ends.1));
-                if stretch.0 >= stretch.1 {
+                let interval = (step.start_ns.max(ends.0), step.end_ns.min(ends.1));
+                if interval.0 >= interval.1 {
                     continue;
                 }
                 is_known |= step.tid != 0;
-                on_path.stretches.entry(step.tid).or_default().push(stretch);
-                // Who waits for the thread of a step is on the path with it.
+                on_path.intervals.entry(step.tid).or_default().push(interval);
+                // Threads that wait for the thread of a step are on the path with it.
                 let mut waiter = step.waiter;
                 while let Some(found) = walked.waiters.get(waiter as usize) {
-                    let from = (stretch.0.max(found.from_ns), stretch.1);
+                    let from = (interval.0.max(found.from_ns), interval.1);
                     if from.0 < from.1 && found.tid != step.tid {
-                        on_path.stretches.entry(found.tid).or_default().push(from);
+                        on_path.intervals.entry(found.tid).or_default().push(from);
                     }
                     waiter = found.waiter;
                 }
             }
         }
-        for stretches in on_path.stretches.values_mut() {
-            merge(stretches);
+        for intervals in on_path.intervals.values_mut() {
+            merge(intervals);
         }
         is_known.then_some(on_path)
     }
 
-    /// Time that lies both in `requests` (in order, without overlap) and in the stretches of a thread.
+    /// Overlap of `requests` (sorted, without overlap) with the intervals of a thread, ns.
     fn within(&self, tid: u32, requests: &[(i64, i64)]) -> i64 {
-        let Some(stretches) = self.stretches.get(&tid) else { return 0 };
+        let Some(intervals) = self.intervals.get(&tid) else { return 0 };
         let mut next = 0;
         let mut sum_ns = 0_i64;
         for &(start_ns, end_ns) in requests {
-            while stretches.get(next).is_some_and(|stretch| stretch.1 <= start_ns) {
+            while intervals.get(next).is_some_and(|interval| interval.1 <= start_ns) {
                 next += 1;
             }
-            for stretch in stretches.iter().skip(next).take_while(|stretch| stretch.0 < end_ns) {
-                sum_ns = sum_ns.saturating_add(stretch.1.min(end_ns).saturating_sub(stretch.0.max(start_ns)).max(0));
+            for interval in intervals.iter().skip(next).take_while(|interval| interval.0 < end_ns) {
+                sum_ns = sum_ns.saturating_add(interval.1.min(end_ns).saturating_sub(interval.0.max(start_ns)).max(0));
             }
         }
         sum_ns
     }
 }
 
-/// Stretches in order, those that overlap or touch joined.
-fn merge(stretches: &mut Vec<(i64, i64)>) {
-    stretches.sort_unstable();
-    stretches.dedup_by(|next, before| {
+/// Sorts intervals and joins those that overlap or touch.
+fn merge(intervals: &mut Vec<(i64, i64)>) {
+    intervals.sort_unstable();
+    intervals.dedup_by(|next, before| {
         let joins = next.0 <= before.1;
         if joins {
             before.1 = before.1.max(next.1);
@@ -89,16 +90,17 @@ fn merge(stretches: &mut Vec<(i64, i64)>) {
     });
 }
 
-/// Says of each finding how much of its requests' time is on the critical path of one of `phases`. Without context switches, phases, or
-/// threads and ends of the requests, nothing is known and nothing is said.
+/// Sets the time on the critical path of one of `phases` for each finding. It stays unknown without context switches,
+/// phases, or threads and ends of the requests.
 pub fn add_path_time(trace: &Trace, scope: &Scope, phases: &[TransitionPhase], findings: &mut [IoFinding]) {
     if findings.is_empty() || phases.is_empty() {
         return;
     }
     let waits = Waits::of(trace);
-    let Some(on_path) = OnPath::of(&waits, phases) else { return };
-    let key = |finding: &IoFinding| -> Key { (finding.pid, finding.recorded_file, finding.direction == "write") };
-    let mut requests: HashMap<Key, Requests> =
+    let Some(on_path) = PathIntervals::new(&waits, phases) else { return };
+    let key =
+        |finding: &IoFinding| -> RequestKey { (finding.pid, finding.recorded_file, finding.direction == "write") };
+    let mut requests: HashMap<RequestKey, Requests> =
         findings.iter().map(|finding| (key(finding), Requests::default())).collect();
     for io in trace.file_ios.iter() {
         let is_write = match io.operation {
@@ -128,12 +130,12 @@ pub fn add_path_time(trace: &Trace, scope: &Scope, phases: &[TransitionPhase], f
     }
 }
 
-/// The requests of a finding, by thread.
+/// The request intervals of a finding, by thread.
 #[derive(Debug, Default)]
 struct Requests {
     transfers: HashMap<u32, Vec<(i64, i64)>>,
     flushes: HashMap<u32, Vec<(i64, i64)>>,
-    /// Whether a request does not say when it ended or whose it is.
+    /// True if the end or the thread of a request is unknown.
     lacks_ends: bool,
 }
 
@@ -147,9 +149,9 @@ mod tests {
     use onoff_testkit::synthetic::{MS, process, readies, switches_in_ms, thread};
     use onoff_transitions::TransitionKind;
 
-    /// A boot phase of 2 s on two processors. Thread 204 of b.exe wakes 104 of a.exe after 999 ms, and the phase ends with what that does; 304
-    /// of c.exe runs beside them. Each reads 4 bytes every half millisecond, which takes a quarter: b.exe and c.exe all the time, a.exe
-    /// when it runs.
+    /// A boot phase of 2 s on two processors. Thread 204 of b.exe wakes 104 of a.exe after 999 ms, and the phase ends
+    /// with the work of 104; 304 of c.exe runs in parallel. Each reads 4 bytes every half millisecond, taking a quarter
+    /// of a millisecond: b.exe and c.exe all the time, a.exe while it runs.
     fn boot() -> (Trace, Vec<TransitionPhase>) {
         let mut trace = Trace { duration_ns: 2_010 * MS, ..Trace::default() };
         trace.system.processors = 2;
@@ -199,7 +201,7 @@ mod tests {
         (trace, vec![phase])
     }
 
-    fn small(trace: &Trace, phases: &[TransitionPhase]) -> Vec<(String, Option<i64>)> {
+    fn small_request_findings(trace: &Trace, phases: &[TransitionPhase]) -> Vec<(String, Option<i64>)> {
         let scope = Scope::whole(trace);
         let mut findings = analyze(trace, &scope, &IoOptions::default()).findings;
         add_path_time(trace, &scope, phases, &mut findings);
@@ -210,31 +212,31 @@ mod tests {
     }
 
     #[test]
-    fn only_what_lies_on_the_path_counts() {
+    fn counts_only_time_on_path() {
         let (trace, phases) = boot();
-        let [a, b, c] = &small(&trace, &phases)[..] else { panic!() };
+        let [a, b, c] = &small_request_findings(&trace, &phases)[..] else { panic!() };
         assert_eq!(*a, ("a.exe".to_owned(), Some(500 * MS)));
-        // Of one second, in which it ran and was waited for; what it read afterwards nobody waited for.
+        // Half of the second in which it ran and was waited for; its later reads blocked nothing.
         let of_b = b.1.unwrap();
         assert!((498 * MS..=500 * MS).contains(&of_b), "{b:?}");
         assert_eq!(*c, ("c.exe".to_owned(), Some(0)));
         // A phase that ends before a.exe reads.
         let first = [TransitionPhase { range: Interval::new(0, 900 * MS), ..phases[0].clone() }];
-        assert_eq!(small(&trace, &first)[0], ("a.exe".to_owned(), Some(0)));
+        assert_eq!(small_request_findings(&trace, &first)[0], ("a.exe".to_owned(), Some(0)));
     }
 
     #[test]
-    fn without_a_path_nothing_is_said() {
+    fn path_time_is_unknown_without_path() {
         let (trace, phases) = boot();
-        assert!(small(&trace, &[]).iter().all(|one| one.1.is_none()));
+        assert!(small_request_findings(&trace, &[]).iter().all(|one| one.1.is_none()));
         let after = [TransitionPhase { name: "PostBoot".to_owned(), ..phases[0].clone() }];
-        assert!(small(&trace, &after).iter().all(|one| one.1.is_none()));
+        assert!(small_request_findings(&trace, &after).iter().all(|one| one.1.is_none()));
         let mut without = trace.clone();
         without.context_switches = onoff_trace::Batches::default();
-        assert!(small(&without, &phases).iter().all(|one| one.1.is_none()));
-        // A request whose end is not known may have been on the path for any time.
+        assert!(small_request_findings(&without, &phases).iter().all(|one| one.1.is_none()));
+        // A request without a known end may have been on the path for any time.
         let mut cut = trace;
         cut.file_ios.end_ns.set(0, None);
-        assert_eq!(small(&cut, &phases)[1], ("b.exe".to_owned(), None));
+        assert_eq!(small_request_findings(&cut, &phases)[1], ("b.exe".to_owned(), None));
     }
 }

@@ -1,44 +1,46 @@
-//! How each request of an open file follows the one before.
+//! Access patterns: how each request of an open file follows the previous one.
 
 use hashbrown::HashMap;
 use serde::Serialize;
 
 use super::pages::BlockSize;
 
-/// Requests by how they follow the one before to the same file by the same process. Each is in one of the first six.
+/// Requests by how they follow the previous one to the same file by the same process. Each is in exactly one of the
+/// first six.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Patterns {
-    /// First requests, which follow none.
+    /// First requests.
     pub first: u64,
-    /// Requests that start where the one before ended.
+    /// Requests that start where the previous one ended.
     pub consecutive: u64,
-    /// Requests at the file's usual distance from the one before, which at least half of its other requests have.
+    /// Requests at the file's usual stride, which at least half of its other requests have.
     pub strided: u64,
-    /// Requests further on, past a gap.
+    /// Requests further on, after a gap.
     pub forward: u64,
-    /// Requests that start before the one before.
+    /// Requests that start before the previous one.
     pub backward: u64,
-    /// Requests that start inside the one before: read again.
+    /// Requests that start inside the previous one, reading data again.
     pub overlapping: u64,
-    /// The most frequent distance, bytes, over the files that have one; `None` when none has.
+    /// The most frequent stride over all files, bytes; `None` if no file has one.
     pub stride_bytes: Option<i64>,
-    /// Stretches of consecutive requests.
+    /// Number of runs of consecutive requests.
     pub runs: u64,
-    /// Requests of the longest.
+    /// Requests in the longest run.
     pub longest_run: u64,
-    /// Open files whose first request is a small one at the start and whose next is elsewhere: a header, then the body.
+    /// Number of open files whose first request is a small one at the start and whose second is elsewhere: a header,
+    /// then the body.
     pub header_then_body: u64,
-    /// Requests if consecutive ones were merged into whole pages.
+    /// Number of requests if consecutive ones were merged into whole pages.
     pub merged_requests: u64,
-    /// Requests if each file were read or written through a buffer of `buffer_bytes`.
+    /// Number of requests if each file were accessed through a buffer of `buffer_bytes`.
     pub buffered_requests: u64,
 }
 
-/// Distances that are counted for each open file; beyond, its stride is not known.
+/// Maximum number of distinct strides per open file; with more, its stride is unknown.
 const MAX_STRIDES: usize = 1024;
 
-/// The requests of one open file.
+/// Tracks the requests of one open file.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Stream {
     started: bool,
@@ -78,7 +80,7 @@ impl Stream {
             {
                 *self.strides.entry(stride).or_insert(0) += 1;
                 if self.strides.len() > MAX_STRIDES {
-                    // Its stride will not be known: nothing more is counted.
+                    // The stride will be unknown: stop counting.
                     self.strides_overflow = true;
                     self.strides = HashMap::new();
                 }
@@ -96,7 +98,7 @@ impl Stream {
         }
         counts.longest_run = counts.longest_run.max(self.run);
         if let Some((first, last)) = page.span(offset, length) {
-            // The page in which the request before ended is there already.
+            // The page in which the previous request ended already counts.
             let new = (last - first).saturating_add(u64::from(self.run_page != Some(first)));
             counts.merged_requests = counts.merged_requests.saturating_add(new);
             self.run_page = Some(last);
@@ -113,7 +115,7 @@ impl Stream {
         self.end = end;
     }
 
-    /// The distance that at least half of the requests have that are not consecutive, if there is one, and how many have it.
+    /// The stride of at least half of the non-consecutive requests, if any, and their number.
     fn stride(&self) -> Option<(i64, u64)> {
         let counts = &self.counts;
         let steps = counts.forward + counts.backward + counts.overlapping;
@@ -122,12 +124,12 @@ impl Stream {
         (!self.strides_overflow && steps >= 4 && count * 2 >= steps && stride != 0).then_some((stride, count))
     }
 
-    /// The counts, with strided requests taken out of the others, and the stride.
+    /// The counts, with strided requests moved from the other classes, and the stride.
     pub(super) fn finish(&self) -> (Patterns, Option<(i64, u64)>) {
         let mut counts = self.counts.clone();
         let stride = self.stride();
         if let Some((stride, count)) = stride {
-            // Backward distances are negative; a short forward one starts inside the request before or after its end.
+            // Backward strides are negative; a short forward one may start inside or after the previous request.
             let mut left = count;
             let from: [&mut u64; 2] = if stride < 0 {
                 [&mut counts.backward, &mut counts.overlapping]
@@ -146,7 +148,7 @@ impl Stream {
 }
 
 impl Patterns {
-    /// Adds another open file's counts.
+    /// Adds the counts of another open file.
     pub(super) fn merge(&mut self, other: &Patterns) {
         let Patterns { stride_bytes: _, longest_run, .. } = *other;
         for (sum, count) in [
@@ -166,7 +168,7 @@ impl Patterns {
         self.longest_run = self.longest_run.max(longest_run);
     }
 
-    /// Requests in no order: neither consecutive nor at a usual distance.
+    /// Number of requests that are neither consecutive nor strided.
     #[must_use]
     pub const fn unordered(&self) -> u64 {
         self.forward + self.backward + self.overlapping
@@ -187,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn four_bytes_at_a_time_need_one_buffer() {
+    fn sequential_small_reads_fit_in_one_buffer() {
         let requests: Vec<(u64, u64)> = (0..2000).map(|at| (at * 4, 4)).collect();
         let (patterns, stride) = stream(&requests);
         assert_eq!((patterns.first, patterns.consecutive, patterns.runs, patterns.longest_run), (1, 1999, 1, 2000));
@@ -195,15 +197,15 @@ mod tests {
     }
 
     #[test]
-    fn a_header_then_the_body_is_one_small_read_at_the_start_and_the_next_elsewhere() {
+    fn detects_header_then_body() {
         let header = |requests: &[(u64, u64)]| stream(requests).0.header_then_body;
-        // The header, then data at a page further on.
+        // The header, then data in a later page.
         assert_eq!(header(&[(0, 64), (8192, 4096), (12_288, 4096)]), 1);
         assert_eq!(header(&[(0, 64), (4096, 64)]), 1);
-        // Reading on, and going on in the same page.
+        // Consecutive, and within the same page.
         assert_eq!(header(&[(0, 64), (64, 4096), (8192, 4096)]), 0);
         assert_eq!(header(&[(0, 64), (512, 64), (8192, 4096)]), 0);
-        // Decoys: a first request that is large, or not at the start; one request alone.
+        // Decoys: a large first request, one not at the start, a single request.
         assert_eq!(header(&[(0, 4096), (16_384, 4096)]), 0);
         assert_eq!(header(&[(512, 64), (8192, 4096)]), 0);
         assert_eq!(header(&[(0, 64)]), 0);
@@ -211,8 +213,8 @@ mod tests {
     }
 
     #[test]
-    fn each_request_has_one_place_in_the_order() {
-        // First, consecutive, further on, back, inside the one before, and the same place again.
+    fn classifies_each_request_once() {
+        // First, consecutive, forward, backward, inside the previous one, and the same place again.
         let requests =
             [(4096, 512), (4608, 512), (16_384, 512), (0, 512), (100, 512), (100, 512), (100, 512), (612, 4)];
         let (patterns, stride) = stream(&requests);
@@ -223,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stride_is_what_half_of_the_steps_have() {
+    fn stride_needs_half_of_the_steps() {
         let step = |at: u64| (at * 10_000, 512);
         // Three of six steps.
         let (patterns, stride) = stream(&[step(0), step(1), step(2), step(3), (0, 512), step(7), (5, 512)]);
@@ -231,24 +233,24 @@ mod tests {
         // Two of six.
         let (patterns, stride) = stream(&[step(0), step(1), step(2), step(7), (0, 512), step(9), (5, 512)]);
         assert_eq!((stride, patterns.strided), (None, 0));
-        // A decoy: the same distance each time, but no gap between: reading on.
+        // Decoy: a constant distance without gaps is consecutive.
         let (patterns, stride) =
             stream(&[(0, 10_000), (10_000, 10_000), (20_000, 10_000), (30_000, 10_000), (40_000, 10_000)]);
         assert_eq!((stride, patterns.strided, patterns.consecutive), (None, 0, 4));
     }
 
     #[test]
-    fn a_stride_is_told_from_disorder() {
+    fn distinguishes_stride_from_random_access() {
         let requests: Vec<(u64, u64)> = (0..100).map(|at| (at * 65_536, 512)).collect();
         let (patterns, stride) = stream(&requests);
         assert_eq!((patterns.strided, patterns.forward, stride), (99, 0, Some(65_536)));
         let (patterns, stride) = stream(&[(0, 4), (9000, 4), (100, 4), (50_000, 4), (7, 4), (90_000, 4)]);
         assert_eq!((patterns.strided, patterns.forward, patterns.backward, stride), (0, 3, 2, None));
         assert_eq!(patterns.header_then_body, 1);
-        // Backward by the same distance.
+        // Constant backward distance.
         let requests: Vec<(u64, u64)> = (0..10).rev().map(|at| (at * 8192, 4096)).collect();
         assert_eq!(stream(&requests).0.strided, 9);
-        // The same again is no stride.
+        // Repeated access to the same place is no stride.
         let (patterns, stride) = stream(&[(64, 4); 10]);
         assert_eq!((patterns.overlapping, stride), (9, None));
     }

@@ -1,8 +1,8 @@
-//! One request of a program for its data.
+//! A request of a program for data.
 
 use onoff_trace::{IoLevel, StringId};
 
-/// A read or write that moved something.
+/// A read or write that transferred data.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Request {
     pub(super) start_ns: i64,
@@ -15,6 +15,6 @@ pub(super) struct Request {
     pub(super) length: u64,
     pub(super) level: IoLevel,
     pub(super) is_write: bool,
-    /// Whether it passed the cache by.
+    /// True if it bypassed the cache.
     pub(super) unbuffered: bool,
 }

@@ -1,51 +1,51 @@
-//! Exact LRU stack distances: how many different pages were touched since a page was touched last.
+//! Exact LRU stack distances: the number of distinct pages accessed since the last access to a page.
 //!
-//! A cache of N pages that evicts what was used longest ago has a page exactly when its distance is at most N (R. Mattson and
-//! others, 1970), so one pass answers for every size. The last touches are bits in their order, counted in blocks of three sizes:
-//! a touch changes one number of each, and a distance sums a few neighbors of each. A Fenwick tree has a step for every power of
-//! two instead, most of them somewhere else in memory. The touches are renumbered when their places are used up, so memory grows
-//! with the pages and not with the accesses.
+//! An LRU cache of N pages contains a page exactly if its distance is at most N (R. Mattson et al., 1970), so one pass
+//! covers every cache size. The last accesses are bits in chronological order, counted in blocks of three sizes: an
+//! access changes one counter per size, and a distance sums a few neighboring counters. A Fenwick tree would need one
+//! step per power of two, most of them a cache miss. Positions are renumbered when they run out, so memory grows with
+//! the number of pages and not of accesses.
 //!
-//! Things of several kinds can share the stack: pages, and the key blocks of files. How many of each kind were touched since is
-//! counted apart, so one pass answers for a cache of pages and for one that holds both.
+//! Items of several kinds can share the stack: pages, and key blocks of files. Distances are counted per kind, so one
+//! pass covers a page cache and a cache of both.
 
-/// The things that were touched, in the order of their last touches.
+/// The accessed items, in the order of their last accesses.
 #[derive(Clone, Debug)]
 pub(super) struct StackDistances<const KINDS: usize> {
-    /// By kind and number: where its last touch is in the order, plus one; 0 for what was not touched yet.
-    place: [Vec<u32>; KINDS],
-    /// By place: the number of what was touched there.
-    number: Vec<u32>,
-    /// By place and kind, a bit: whether it is the last touch of something of that kind.
+    /// Position of the last access plus one, by kind and number; 0 if never accessed.
+    positions: [Vec<u32>; KINDS],
+    /// Item number by position.
+    numbers: Vec<u32>,
+    /// One bit by position and kind: set if it is the last access of an item of that kind.
     live_bits: Vec<[u64; KINDS]>,
-    /// By kind and small block of places: how many last touches it has; likewise the others.
+    /// Number of last accesses by kind and block of positions, for three block sizes.
     small: [Vec<u16>; KINDS],
     middle: [Vec<u32>; KINDS],
     large: [Vec<u32>; KINDS],
-    /// By kind: how many were touched.
+    /// Number of accessed items by kind.
     live: [u32; KINDS],
 }
 
-/// Places before the first renumbering.
-const MIN_PLACES: usize = 1 << 12;
-/// Things above which there are two places for each in place of four: the memory counts more than the renumbering.
-const MANY: usize = 1 << 20;
-/// Places of a word of bits.
+/// Positions before the first renumbering.
+const MIN_POSITIONS: usize = 1 << 12;
+/// Number of items above which there are two positions per item instead of four, to save memory.
+const MIN_COMPACT_ITEMS: usize = 1 << 20;
+/// Positions per word of bits.
 const WORD: usize = 64;
-/// Places of a small block: two words, because counting the bits of one is dear on processors without an instruction for it.
+/// Positions per small block: two words, because counting bits is slow on processors without an instruction for it.
 const SMALL: usize = WORD * 2;
-/// Places of a middle block.
+/// Positions per middle block.
 const MIDDLE: usize = SMALL * 32;
-/// Places of a large block.
+/// Positions per large block.
 const LARGE: usize = MIDDLE * 32;
-/// Numbers up to which everything is near the processor anyhow.
-const NEAR: usize = 1 << 16;
+/// Number of items up to which everything fits in the CPU caches.
+const MAX_CACHED_ITEMS: usize = 1 << 16;
 
 impl<const KINDS: usize> Default for StackDistances<KINDS> {
     fn default() -> Self {
         Self {
-            place: std::array::from_fn(|_| Vec::new()),
-            number: Vec::new(),
+            positions: std::array::from_fn(|_| Vec::new()),
+            numbers: Vec::new(),
             live_bits: Vec::new(),
             small: std::array::from_fn(|_| Vec::new()),
             middle: std::array::from_fn(|_| Vec::new()),
@@ -56,40 +56,42 @@ impl<const KINDS: usize> Default for StackDistances<KINDS> {
 }
 
 impl<const KINDS: usize> StackDistances<KINDS> {
-    /// Brings what touches of pages of the first kind will need near the processor. It changes nothing. In a separate loop a
-    /// processor waits for many of them at a time.
+    /// Prefetches the data for accesses to items of the first kind into the CPU caches, without side effects. In a
+    /// separate loop the processor overlaps the cache misses.
     pub(super) fn prepare(&self, numbers: impl Iterator<Item = u32> + Clone) {
-        let Some(places) = self.place.first().filter(|places| places.len() > NEAR) else { return };
-        let place = |number: u32| places.get(number as usize).copied().unwrap_or(0);
-        let touched = numbers.clone().fold(0, |sum, number| sum ^ place(number));
+        let Some(positions) = self.positions.first().filter(|positions| positions.len() > MAX_CACHED_ITEMS) else {
+            return;
+        };
+        let position = |number: u32| positions.get(number as usize).copied().unwrap_or(0);
+        let touched = numbers.clone().fold(0, |sum, number| sum ^ position(number));
         std::hint::black_box(touched);
-        let bits = |place: u32| self.live_bits.get(place as usize / WORD).and_then(|bits| bits.first().copied());
-        let touched = numbers.fold(0, |sum, number| sum ^ bits(place(number)).unwrap_or(0));
+        let bits = |position: u32| self.live_bits.get(position as usize / WORD).and_then(|bits| bits.first().copied());
+        let touched = numbers.fold(0, |sum, number| sum ^ bits(position(number)).unwrap_or(0));
         std::hint::black_box(touched);
     }
 
-    /// A touch of page `number`, which is small, of `kind`: how many other pages of each kind were touched since it was touched last;
-    /// `None` for its first touch.
+    /// Records an access to item `number` (small) of `kind`. Returns the number of other items of each kind accessed
+    /// since its last access; `None` for the first access.
     #[inline]
     pub(super) fn touch(&mut self, kind: usize, number: u32) -> Option<[u32; KINDS]> {
         let index = number as usize;
-        let places = self.place.get_mut(kind)?;
-        if index >= places.len() {
-            places.resize(index + 1, 0);
+        let positions = self.positions.get_mut(kind)?;
+        if index >= positions.len() {
+            positions.resize(index + 1, 0);
         }
-        let place = places.get(index).copied().unwrap_or(0) as usize;
-        if place != 0 && place == self.number.len() {
-            // What was touched last: it stays where it is.
+        let position = positions.get(index).copied().unwrap_or(0) as usize;
+        if position != 0 && position == self.numbers.len() {
+            // The most recent item stays where it is.
             return Some([0; KINDS]);
         }
-        if place != 0 && place + 1 == self.number.len() {
-            // The one before: the two change places, both of which stay last touches.
+        if position != 0 && position + 1 == self.numbers.len() {
+            // The second most recent: the two swap positions.
             return Some(self.swap_last_two(kind));
         }
-        if self.number.len() >= self.live_bits.len() * WORD {
+        if self.numbers.len() >= self.live_bits.len() * WORD {
             self.renumber();
         }
-        let after = match self.place_of(kind, number).checked_sub(1) {
+        let after = match self.position_of(kind, number).checked_sub(1) {
             Some(at) => {
                 let after = self.after(at as usize);
                 self.change(kind, at as usize, u32::MAX);
@@ -102,41 +104,41 @@ impl<const KINDS: usize> StackDistances<KINDS> {
                 None
             }
         };
-        let at = self.number.len();
-        self.number.push(number);
+        let at = self.numbers.len();
+        self.numbers.push(number);
         self.change(kind, at, 1);
-        self.set_place(kind, number, at + 1);
+        self.set_position(kind, number, at + 1);
         after
     }
 
-    fn place_of(&self, kind: usize, number: u32) -> u32 {
-        self.place.get(kind).and_then(|places| places.get(number as usize)).copied().unwrap_or(0)
+    fn position_of(&self, kind: usize, number: u32) -> u32 {
+        self.positions.get(kind).and_then(|positions| positions.get(number as usize)).copied().unwrap_or(0)
     }
 
-    fn set_place(&mut self, kind: usize, number: u32, place: usize) {
-        let slot = self.place.get_mut(kind).and_then(|places| places.get_mut(number as usize));
-        if let (Some(slot), Ok(place)) = (slot, u32::try_from(place)) {
-            *slot = place;
+    fn set_position(&mut self, kind: usize, number: u32, position: usize) {
+        let slot = self.positions.get_mut(kind).and_then(|positions| positions.get_mut(number as usize));
+        if let (Some(slot), Ok(position)) = (slot, u32::try_from(position)) {
+            *slot = position;
         }
     }
 
-    /// The kind of what was touched at a live place.
+    /// The kind of the item at a live position.
     fn kind_at(&self, at: usize) -> usize {
         let bits = self.live_bits.get(at / WORD);
         bits.and_then(|bits| bits.iter().position(|bits| bits >> (at % WORD) & 1 != 0)).unwrap_or(0)
     }
 
-    /// Lets the one before the last, of `kind`, be the last; answers what was.
+    /// Moves the second most recent item, of `kind`, to the top and returns its distance.
     fn swap_last_two(&mut self, kind: usize) -> [u32; KINDS] {
-        let Some(last) = self.number.len().checked_sub(1) else { return [0; KINDS] };
+        let Some(last) = self.numbers.len().checked_sub(1) else { return [0; KINDS] };
         let other = self.kind_at(last);
-        if let [.., before, last] = self.number.as_mut_slice() {
+        if let [.., before, last] = self.numbers.as_mut_slice() {
             std::mem::swap(before, last);
         }
         let (before, after) = (last.saturating_sub(1), last);
         for (kind, at) in [(other, before), (kind, after)] {
-            if let Some(&number) = self.number.get(at) {
-                self.set_place(kind, number, at + 1);
+            if let Some(&number) = self.numbers.get(at) {
+                self.set_position(kind, number, at + 1);
             }
         }
         if other != kind {
@@ -157,11 +159,11 @@ impl<const KINDS: usize> StackDistances<KINDS> {
         }
     }
 
-    /// Live places after `at`, by kind.
+    /// Number of set bits after position `at`, by kind.
     fn after(&self, at: usize) -> [u32; KINDS] {
         let next = at + 1;
-        if self.number.len() - next < SMALL {
-            return self.between(next, self.number.len());
+        if self.numbers.len() - next < SMALL {
+            return self.between(next, self.numbers.len());
         }
         let (small, middle, large) = (next / SMALL, next / MIDDLE, next / LARGE);
         let bits = self.between(small * SMALL, next);
@@ -179,7 +181,7 @@ impl<const KINDS: usize> StackDistances<KINDS> {
         })
     }
 
-    /// Live places from `start` up to, not including, `end`, counted bit by bit, by kind.
+    /// Number of set bits from `start` up to, not including, `end`, by kind.
     fn between(&self, start: usize, end: usize) -> [u32; KINDS] {
         let (first, last) = (start / WORD, end / WORD);
         let words = self.live_bits.get(first..=last.min(self.live_bits.len().saturating_sub(1))).unwrap_or_default();
@@ -205,7 +207,7 @@ impl<const KINDS: usize> StackDistances<KINDS> {
         }
     }
 
-    /// Sets (1) or clears (minus one in its wrapped form) the bit of a place.
+    /// Sets (1) or clears (wrapped −1) the bit of a position.
     #[inline]
     fn change(&mut self, kind: usize, at: usize, change: u32) {
         self.flip(kind, at);
@@ -219,12 +221,12 @@ impl<const KINDS: usize> StackDistances<KINDS> {
         }
     }
 
-    /// Leaves out the places that are no last touch any more.
+    /// Removes positions that are no longer last accesses.
     fn renumber(&mut self) {
         let mut kept = 0;
         for word in 0..self.live_bits.len() {
             let bits = self.live_bits.get(word).copied().unwrap_or([0; KINDS]);
-            // The kept ones move to the front, over places that were looked at already.
+            // Remaining items move to the front, over positions already processed.
             if let Some(bits) = self.live_bits.get_mut(word) {
                 *bits = [0; KINDS];
             }
@@ -232,21 +234,21 @@ impl<const KINDS: usize> StackDistances<KINDS> {
             while left != 0 {
                 let bit = left.trailing_zeros();
                 left &= left - 1;
-                let Some(&number) = self.number.get(word * WORD + bit as usize) else { break };
+                let Some(&number) = self.numbers.get(word * WORD + bit as usize) else { break };
                 let kind = bits.iter().position(|bits| bits >> bit & 1 != 0).unwrap_or(0);
-                if let Some(slot) = self.number.get_mut(kept) {
+                if let Some(slot) = self.numbers.get_mut(kept) {
                     *slot = number;
                 }
                 self.flip(kind, kept);
                 kept += 1;
-                self.set_place(kind, number, kept);
+                self.set_position(kind, number, kept);
             }
         }
-        self.number.truncate(kept);
-        let places = if kept < MANY { kept * 4 } else { kept * 2 };
-        let places = places.max(MIN_PLACES).next_multiple_of(SMALL);
-        self.number.reserve_exact(places - kept);
-        self.live_bits.resize(places / WORD, [0; KINDS]);
+        self.numbers.truncate(kept);
+        let positions = if kept < MIN_COMPACT_ITEMS { kept * 4 } else { kept * 2 };
+        let positions = positions.max(MIN_POSITIONS).next_multiple_of(SMALL);
+        self.numbers.reserve_exact(positions - kept);
+        self.live_bits.resize(positions / WORD, [0; KINDS]);
         for kind in 0..KINDS {
             let counts: Vec<u16> = self
                 .live_bits
@@ -275,7 +277,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Distances of pages of one kind, counted: first touches, and by distance less one how often.
+    /// Counts the distances of pages of one kind: first accesses, and occurrences by distance minus one.
     fn counted(accesses: impl IntoIterator<Item = u32>) -> (u64, Vec<u64>) {
         let mut stack = StackDistances::<1>::default();
         let (mut first, mut counts) = (0, Vec::new());
@@ -294,8 +296,8 @@ mod tests {
         (first, counts)
     }
 
-    /// A stack, moved by hand: for each access how many pages of each kind are above it.
-    fn by_hand(accesses: &[(usize, u32)]) -> Vec<Option<[u32; 2]>> {
+    /// A naive LRU stack: for each access the number of items of each kind above it.
+    fn naive_distances(accesses: &[(usize, u32)]) -> Vec<Option<[u32; 2]>> {
         let mut stack: Vec<(usize, u32)> = Vec::new();
         let mut answers = Vec::new();
         for &access in accesses {
@@ -312,27 +314,27 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(48))]
         #[test]
-        fn as_a_stack_moved_by_hand(
+        fn matches_naive_stack(
             accesses in prop_oneof![
                 prop::collection::vec((0..2_usize, 0..40_u32), 0..400),
-                // One kind alone, and mostly.
+                // One kind only.
                 prop::collection::vec((Just(0_usize), 0..40_u32), 0..400),
-                // Across blocks, and past a renumbering.
+                // Across blocks, with renumbering.
                 prop::collection::vec((prop_oneof![9 => Just(0_usize), 1 => Just(1)], 0..2500_u32), 4000..6000),
-                // Two in turn, as a file's key block and its page are.
+                // Two alternating, like a file's key block and its page.
                 prop::collection::vec((0..3_u32, 3..9_u32), 0..300)
                     .prop_map(|pairs| pairs.into_iter().flat_map(|(key, page)| [(1, key), (0, page)]).collect()),
             ],
         ) {
             let mut stack = StackDistances::<2>::default();
             let answers: Vec<_> = accesses.iter().map(|&(kind, number)| stack.touch(kind, number)).collect();
-            prop_assert_eq!(answers, by_hand(&accesses));
+            prop_assert_eq!(answers, naive_distances(&accesses));
         }
     }
 
-    /// Pages enough for blocks of every size, met again in both orders.
+    /// Enough pages for blocks of every size, accessed again in both orders.
     #[test]
-    fn distances_across_large_blocks() {
+    fn counts_across_large_blocks() {
         let pages = 2 * u32::try_from(LARGE).unwrap() + 700;
         // A loop: every distance is the number of pages.
         let (first, counts) = counted((0..pages).chain(0..pages));
@@ -340,19 +342,19 @@ mod tests {
             (first, counts.len(), counts.iter().sum::<u64>()),
             (u64::from(pages), pages as usize, u64::from(pages))
         );
-        // Back: the page met at step s is at distance s + 1.
+        // Reversed: the page accessed at step s is at distance s + 1.
         let (_, counts) = counted((0..pages).chain((0..pages).rev()));
         assert!(counts.len() == pages as usize && counts.iter().all(|&count| count == 1));
     }
 
     #[test]
-    fn renumbering_changes_no_distance() {
-        // Many more accesses than places, and more pages than the first tree has places.
+    fn renumbering_preserves_distances() {
+        // Many more accesses than positions, and more pages than the initial positions.
         let round =
             |round: u32| (0..5000_u32).map(move |page| if round.is_multiple_of(2) { page } else { 4999 - page });
         let (first, counts) = counted((0..20).flat_map(round));
         assert_eq!(first, 5000);
-        // Back and forth: in each later round the page met at step s is at distance s + 1.
+        // Alternating directions: in each later round the page accessed at step s is at distance s + 1.
         assert_eq!(counts.iter().sum::<u64>(), 95_000);
         assert!(counts.iter().all(|&count| count == 19));
     }

@@ -1,51 +1,52 @@
-//! The paper's table.
+//! The request table of the paper.
 
 use serde::Serialize;
 
 use super::pages::BlockSize;
 
-/// Requests, bytes and pages. A page is a block of a filter that keeps nothing and reads key blocks besides.
+/// Requests, bytes and pages. A page is a block of an uncached filter that also reads key blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RequestTable {
-    /// Requests.
+    /// Number of requests.
     pub requests: u64,
-    /// Bytes they moved.
+    /// Bytes transferred.
     pub bytes: u64,
-    /// Bytes of a request on average.
+    /// Average request size, bytes.
     pub average_bytes: f64,
-    /// Bytes of the largest request.
+    /// Largest request, bytes.
     pub largest_bytes: u64,
-    /// Files they went to.
+    /// Number of files.
     pub files: u64,
-    /// Different pages they touched.
+    /// Number of distinct pages.
     pub unique_pages: u64,
-    /// Pages when each file is read in one operation: the different pages, and the key blocks of each file.
+    /// Pages transferred if each file is read in one operation: its distinct pages and key blocks.
     pub one_operation_pages: u64,
-    /// Pages when each different page is asked for once, with its key blocks.
+    /// Pages transferred if each distinct page is requested once, with its key blocks.
     pub minimum_pages: u64,
-    /// Pages as the requests were made, each taken to touch one page, with its key blocks: the paper's "your pages".
+    /// Pages transferred by the recorded requests if each touches one page, with its key blocks: the paper's "your
+    /// pages".
     pub optimistic_pages: u64,
-    /// Pages as the requests were made, each with all pages it touches and its key blocks.
+    /// Pages transferred by the recorded requests, with all pages they touch and their key blocks.
     pub exact_pages: u64,
-    /// Bytes of the exact pages for each byte that was asked for.
+    /// Bytes in the exact pages per requested byte.
     pub amplification: f64,
-    /// Pages that would hold the bytes if they lay together.
+    /// Minimum number of pages that could contain the requested bytes.
     pub ideal_pages: u64,
-    /// Requests of less than 512 bytes.
+    /// Number of requests smaller than 512 bytes.
     pub small_requests: u64,
-    /// Requests whose offset or length is no multiple of the page.
+    /// Number of requests whose offset or length is not a multiple of the page size.
     pub misaligned_requests: u64,
-    /// Requests of less than a page that passed the cache by.
+    /// Number of requests smaller than a page that bypassed the cache.
     pub unbuffered_small_requests: u64,
-    /// Requests whose duration is known.
+    /// Number of requests with a known duration.
     pub timed_requests: u64,
-    /// Sum of the known durations, ns; requests at the same time count each.
+    /// Sum of the known durations, ns; concurrent requests count separately.
     pub time_ns: i64,
 }
 
-/// Requests of less than this are small (source: the threshold for desktops and boots in the project's facts; storage people
-/// use 1 MiB, which nearly every request of a boot is below).
+/// Size below which a request is small, bytes (source: the threshold for desktops and boots in the project's facts;
+/// storage benchmarks use 1 MiB, which nearly every request of a boot is below).
 pub(super) const SMALL_BYTES: u64 = 512;
 
 impl RequestTable {
@@ -65,7 +66,7 @@ impl RequestTable {
         }
     }
 
-    /// What follows from the counts. `exact_pages` holds the touched pages without key blocks until now.
+    /// Computes the derived values. Before this, `exact_pages` excludes key blocks.
     pub(super) fn finish(&mut self, page_bytes: u64, key_blocks: u64) {
         let requests = self.requests as f64;
         self.average_bytes = if self.requests == 0 { 0.0 } else { self.bytes as f64 / requests };

@@ -124,7 +124,7 @@ fn compares_ip_versions_and_windows() {
     let (v4, v6) = (path("v4-full-baseline"), path("v6-full-baseline"));
     let families = comparison(&folder, &format!("--baseline {v4} --candidate {v6} --least-runs 1"));
     let text = folder.answer(&format!("compare --baseline {v4} --candidate {v6} --least-runs 1"));
-    let line = "baseline: 1 run (IPv4, no window, blocks of 1468 bytes) · candidate: 1 run (IPv6, no window, blocks of 1228 bytes)";
+    let line = "baseline: 1 run (IPv4, no window, block size 1468 bytes) · candidate: 1 run (IPv6, no window, block size 1228 bytes)";
     assert!(text.contains(line), "{text}");
     let key = "netboot.phase.boot program";
     let (fourth, sixth) = (median(&families, key, 0), median(&families, key, 1));
@@ -132,7 +132,7 @@ fn compares_ip_versions_and_windows() {
     let (one, four) = (path("v4-dnsmasq-uki"), path("v4-atftpd-win"));
     let text = folder.answer(&format!("compare --baseline {one} --candidate {four} {v4} --least-runs 1"));
     let line =
-        "candidate: 2 runs (mixed: IPv4, windows of 4, blocks of 1468 bytes; IPv4, no window, blocks of 1468 bytes)";
+        "candidate: 2 runs (mixed: IPv4, window 4, block size 1468 bytes; IPv4, no window, block size 1468 bytes)";
     assert!(text.contains(line), "{text}");
     let windows = comparison(&folder, &format!("--baseline {one} --candidate {four} --least-runs 1"));
     let (before, after) = (median(&windows, key, 0), median(&windows, key, 1));

@@ -54,7 +54,7 @@ fn exit_codes_for_pass_regression_and_no_verdict() {
     // A single run gives no verdict, and an unreadable recording is not a regression.
     let (code, text, _) = gate(&folder, &format!("--baseline good --candidate slow/1.etl {LIMIT}"));
     assert_eq!(code, 2, "{text}");
-    assert!(text.contains("1 run of the candidate, 3 needed"), "{text}");
+    assert!(text.contains("1 run in the candidate, at least 3 required"), "{text}");
     let (code, text, stderr) = gate(&folder, &format!("--baseline good --candidate absent.etl {LIMIT}"));
     assert_eq!((code, text.as_str()), (2, ""), "{stderr}");
     let (code, _, _) = gate(&folder, &format!("--baseline good/1.etl --candidate slow/1.etl --least-runs 1 {LIMIT}"));
@@ -146,12 +146,12 @@ fn validates_foreign_baselines() {
     let good: Value = serde_json::from_slice(&std::fs::read(folder.path("base.json")).unwrap()).unwrap();
     type Spoil = fn(&mut Value);
     let cases: [(Spoil, &str); 8] = [
-        (|it| it["version"] = json!(2), "version 2 of the format"),
-        (|it| it["format"] = json!("other"), "format is 'other'"),
+        (|it| it["version"] = json!(2), "unsupported baseline version 2"),
+        (|it| it["format"] = json!("other"), "format 'other'"),
         (|it| it["runs"] = json!([]), "no run"),
-        (|it| it["runs"][0]["measures"][0]["value"] = json!(-1), "cannot be"),
+        (|it| it["runs"][0]["measures"][0]["value"] = json!(-1), "out of range"),
         (|it| it["runs"][0]["measures"][0]["value"] = json!(1e300), "not an onoff baseline"),
-        (|it| it["runs"][0]["measures"][0]["key"] = json!("x"), "no key"),
+        (|it| it["runs"][0]["measures"][0]["key"] = json!("x"), "does not match its category"),
         (|it| it["runs"][0]["surprise"] = json!(1), "not an onoff baseline"),
         (|it| *it = json!([1, 2]), "not an onoff baseline"),
     ];

@@ -373,14 +373,10 @@ fn invalid_study_reports_location() {
     for (text, code, part) in [
         ("nonsense".to_owned(), 1, "not a study"),
         ("[[configuration]]\nname = \"a\"\nfiles = []\n".to_owned(), 1, "has no files"),
-        (two.replace("\"b\"", "\"a\""), 1, "two configurations are called 'a'"),
+        (two.replace("\"b\"", "\"a\""), 1, "two configurations are named 'a'"),
         (format!("surprise = 1\n{two}"), 1, "not a study"),
-        (
-            table("measures = [\"boot.never\"]"),
-            2,
-            "table 'T': no run has a measure 'boot.never'; of the whole there are boot.",
-        ),
-        (table("measures = []"), 2, "names no measure"),
+        (table("measures = [\"boot.never\"]"), 2, "table 'T': unknown measure 'boot.never'; totals are boot."),
+        (table("measures = []"), 2, "no measures"),
         (table("measures = [\"boot.services\"]\nrows = \"filter\""), 2, "no factor 'filter'"),
         (table("measures = [\"boot.services\"]\nonly = { x = \"y\" }"), 2, "no configuration"),
     ] {

@@ -314,10 +314,10 @@ fn waits_for_files_and_processors() {
 fn rejects_unanswerable_queries_with_reason() {
     let folder = Folder::boot("why-chains.toml");
     for (question, reason) in [
-        ("--process nobody.exe", "no thread of such a process"),
-        ("--thread 99999", "no such thread"),
+        ("--process nobody.exe", "no such process in this recording"),
+        ("--thread 99999", "no such thread in this recording"),
         ("--service Nobody", "no such service"),
-        ("--device Nobody", "no request to such a device"),
+        ("--device Nobody", "no request to such a device in this recording"),
         ("--phase Nobody", "no such phase"),
         ("--process victim.exe --min 900000", "no wait took"),
         ("--process victim.exe --at yesterday", "is not a time"),

@@ -200,7 +200,7 @@ fn kernel_runs_before_first_switch() {
     let phase = stretch(&report, "kernel", "boot");
     assert_eq!(number(&phase["start_ns"]), 0);
     // Thread 1 was woken at 0.9 s and ran at 1.0 s; before that, only the kernel ran.
-    let kernel = share_ms(phase, "cpu", "the kernel, before its first recorded switch");
+    let kernel = share_ms(phase, "cpu", "kernel (before the first recorded context switch)");
     assert_eq!(kernel, 900);
     assert_eq!(number(&phase["path"]["missing_ns"]), 0);
 }
@@ -263,7 +263,7 @@ fn names_slow_unit_of_real_boot() {
 
     let report = sample_answer("boot-2", "").unwrap();
     let kernel = stretch(&report, "kernel", "boot");
-    let before = share_ms(kernel, "cpu", "the kernel, before its first recorded switch");
+    let before = share_ms(kernel, "cpu", "kernel (before the first recorded context switch)");
     assert_eq!(before, 420);
     let user_space = stretch(&report, "user_space", "boot");
     assert!(share_ms(user_space, "service_dependency", "slowearly.service") > 5_990);
@@ -393,7 +393,7 @@ fn verbs_agree_on_injected_unit() {
     // e2scrub_reap.service took 8.17 s of the first boot, off the critical path, and ifup@enp0s16.service 3.88 s of the
     // shutdown.
     let boot = culprits(&folder, &format!("boot {}", samples.join("boot-2.tar.xz").display()));
-    assert!(!boot.iter().any(|(_, name, _)| name == "e2scrub_reap.service" || name == "the processors"), "{boot:?}");
+    assert!(!boot.iter().any(|(_, name, _)| name == "e2scrub_reap.service" || name == "CPU"), "{boot:?}");
     let stop = culprits(&folder, &format!("shutdown {}", shutdown.display()));
     assert!(!stop.iter().any(|(_, name, _)| name == "ifup@enp0s16.service"), "{stop:?}");
 }
@@ -407,7 +407,7 @@ fn reports_cpu_bound_boot() {
     for name in ["boot-1", "boot-fpdt"] {
         let path = samples.join(format!("{name}.tar.xz"));
         let (phase, first, ms) = culprits(&folder, &format!("boot {}", path.display())).swap_remove(0);
-        assert_eq!((phase.as_str(), first.as_str()), ("user_space", "the processors"), "{name}");
+        assert_eq!((phase.as_str(), first.as_str()), ("user_space", "CPU"), "{name}");
         let text = folder.answer(&format!("boot {}", path.display()));
         let headline = format!("CPU contention blocked user space for {}", onoff_trace::Duration::from_ns(ms * MS));
         assert!(text.contains(&headline), "{text}");

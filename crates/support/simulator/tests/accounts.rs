@@ -70,8 +70,8 @@ const WINDOWS: &[&str] = &[
     "userinit.exe",
     "explorer.exe",
     "LogonUI.exe",
-    "video driver, system's session",
-    "video driver, user's session",
+    "video driver (system session)",
+    "video driver (user session)",
     "computer policy",
     "user policy",
 ];

@@ -1,4 +1,4 @@
-//! Parts of a phase, summed by subject.
+//! Sums the parts of a phase by subject.
 
 use std::collections::BTreeMap;
 
@@ -10,18 +10,18 @@ use onoff_evidence::account_model::{
 };
 use onoff_usage::cpu::percent_of;
 
-/// Stretches listed with an entry, at most: the longest.
-const LISTED_STRETCHES: usize = 64;
-/// A file that a phase waited for less than this is its reader's time, ns: what makes somebody a culprit.
+/// Maximum number of intervals listed per entry: the longest.
+const MAX_LISTED_INTERVALS: usize = 64;
+/// A file that a phase waited for less than this counts as its reader's time, ns.
 const MIN_FILE_NS: i64 = super::MIN_CULPRIT_NS;
-/// Files that a folder is said in place of, at least.
+/// Minimum number of files that are reported as their folder.
 const MIN_FOLDER_FILES: usize = 3;
-/// Readers listed with a file, at most: those that waited for it longest.
-const LISTED_READERS: usize = 8;
-/// Stretches kept while a phase is summed, before the shortest go.
-const KEPT_STRETCHES: usize = 1024;
+/// Maximum number of readers listed per file: the longest waiters.
+const MAX_LISTED_READERS: usize = 8;
+/// Maximum number of intervals kept per entry while summing, before the shortest are dropped.
+const MAX_KEPT_INTERVALS: usize = 1024;
 
-/// A subject, as its name will be printed. Two parts are one subject's when these are equal.
+/// A subject as it will be printed. Two parts belong to the same subject if these are equal.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Subject {
     pub(super) kind: AccountSubjectKind,
@@ -36,10 +36,10 @@ impl Subject {
     }
 }
 
-/// A subject's number in a [`Subjects`].
+/// Index into [`Subjects`].
 pub(super) type SubjectId = u32;
 
-/// Every subject that was met, each with a number.
+/// Interns subjects.
 #[derive(Debug, Default)]
 pub(super) struct Subjects {
     list: Vec<Subject>,
@@ -47,9 +47,9 @@ pub(super) struct Subjects {
 }
 
 impl Subjects {
-    /// The number of `subject`. Names are compared without case: Windows spells one driver in several ways. A driver is one
-    /// subject, whatever devices it works for, and the first one is named: [`super::actors`] meets all of them in the order of
-    /// the recording. Files are told apart as they are spelled, and by their disk: a phase brings them together.
+    /// Interns `subject`. Names are compared ignoring case: Windows spells driver names inconsistently. A driver is one
+    /// subject for all its devices, and the first device is named: [`super::subject_resolver`] registers them in
+    /// recording order. Files differ by exact spelling and disk; a phase joins them later.
     pub(super) fn id(&mut self, subject: Subject) -> SubjectId {
         let key = match subject.kind {
             AccountSubjectKind::File => subject.clone(),
@@ -74,52 +74,51 @@ impl Subjects {
     }
 }
 
-/// A part of a phase.
+/// An interval of a phase with the subject that took it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Part {
     pub(super) start_ns: i64,
     pub(super) end_ns: i64,
-    pub(super) who: Who,
+    pub(super) attribution: Attribution,
     pub(super) did: Did,
     pub(super) certainty: Certainty,
 }
 
-/// Whose a part is.
+/// What a part is attributed to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Who {
+pub(super) enum Attribution {
     Subject(SubjectId),
-    /// A file, and the part of the system that waited for it.
+    /// A file, and the system component that waited for it.
     File {
         file: SubjectId,
         reader: SubjectId,
     },
     Idle,
-    Nobody(NotKnown),
+    Unattributed(NotKnown),
 }
 
 #[derive(Debug, Default)]
-struct Sum {
+struct Total {
     ns: i64,
     certainty: Certainty,
     did: Vec<(Did, i64)>,
     stretches: Vec<AccountStretch>,
     count: u64,
-    /// What of it is a wait for files that took too little to be named, ns by disk.
+    /// Waits for files too short to be named, ns by disk.
     by_disk: BTreeMap<String, i64>,
 }
 
-impl Sum {
+impl Total {
     fn measured() -> Self {
         Self { certainty: Certainty::Measured, ..Self::default() }
     }
 
-    /// With another's parts.
-    fn join(&mut self, its: Self) {
-        self.ns = self.ns.saturating_add(its.ns);
-        self.certainty = self.certainty.and(its.certainty);
-        self.count = self.count.saturating_add(its.count);
-        self.stretches.extend(its.stretches);
-        for (did, ns) in its.did {
+    fn join(&mut self, other: Self) {
+        self.ns = self.ns.saturating_add(other.ns);
+        self.certainty = self.certainty.and(other.certainty);
+        self.count = self.count.saturating_add(other.count);
+        self.stretches.extend(other.stretches);
+        for (did, ns) in other.did {
             match self.did.iter_mut().find(|(known, _)| *known == did) {
                 Some((_, total)) => *total = total.saturating_add(ns),
                 None => self.did.push((did, ns)),
@@ -128,11 +127,11 @@ impl Sum {
     }
 }
 
-/// The time of a file, or of the files of a folder, by who waited for it.
+/// Time of a file, or of the files in a folder, by the subject that waited.
 #[derive(Debug)]
 struct FileTime {
     subject: Subject,
-    by_reader: BTreeMap<SubjectId, Sum>,
+    by_reader: BTreeMap<SubjectId, Total>,
 }
 
 impl FileTime {
@@ -140,7 +139,7 @@ impl FileTime {
         self.by_reader.values().fold(0_i64, |sum, one| sum.saturating_add(one.ns))
     }
 
-    /// What a phase waited little for is its reader's time, and so is what has no name.
+    /// Files with little wait time count as their reader's time, and so do unnamed ones.
     fn is_named(&self) -> bool {
         !self.subject.name.is_empty() && self.ns() >= MIN_FILE_NS
     }
@@ -152,7 +151,7 @@ impl FileTime {
     fn join(&mut self, other: Self) {
         self.subject = self.subject.clone().min(other.subject);
         for (reader, sum) in other.by_reader {
-            self.by_reader.entry(reader).or_insert_with(Sum::measured).join(sum);
+            self.by_reader.entry(reader).or_insert_with(Total::measured).join(sum);
         }
     }
 
@@ -166,25 +165,25 @@ impl FileTime {
             })
             .collect();
         readers.sort_by(|a, b| (b.ns, &a.name, a.pid).cmp(&(a.ns, &b.name, b.pid)));
-        readers.truncate(LISTED_READERS);
+        readers.truncate(MAX_LISTED_READERS);
         readers
     }
 }
 
-/// What the parts of a phase come to.
+/// Accumulates the parts of a phase.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
-    sums: HashMap<Who, Sum>,
+    sums: HashMap<Attribution, Total>,
 }
 
 impl Ledger {
-    /// Adds a part; parts come in order of time, forwards or back, and do not overlap.
+    /// Adds a part. Parts come in order of time, forwards or backwards, and do not overlap.
     pub(super) fn add(&mut self, part: Part) {
         let ns = part.end_ns.saturating_sub(part.start_ns);
         if ns <= 0 {
             return;
         }
-        let sum = self.sums.entry(part.who).or_insert_with(Sum::measured);
+        let sum = self.sums.entry(part.attribution).or_insert_with(Total::measured);
         sum.ns = sum.ns.saturating_add(ns);
         sum.certainty = sum.certainty.and(part.certainty);
         match sum.did.iter_mut().find(|(did, _)| *did == part.did) {
@@ -196,27 +195,29 @@ impl Ledger {
             Some(last) if last.end_ns == part.start_ns => last.end_ns = part.end_ns,
             _ => {
                 sum.count += 1;
-                if sum.stretches.len() >= KEPT_STRETCHES {
-                    keep_longest(&mut sum.stretches);
+                if sum.stretches.len() >= MAX_KEPT_INTERVALS {
+                    compact(&mut sum.stretches);
                 }
                 sum.stretches.push(AccountStretch { start_ns: part.start_ns, end_ns: part.end_ns });
             }
         }
     }
 
-    /// Takes out the files that are named; the others become their readers' time.
+    /// Removes the files worth naming; the others become their readers' time.
     fn take_files(&mut self, subjects: &Subjects) -> Vec<FileTime> {
         let mut files: BTreeMap<(String, &str), FileTime> = BTreeMap::new();
         let all: Vec<(SubjectId, SubjectId)> = self
             .sums
             .keys()
-            .filter_map(|who| match *who {
-                Who::File { file, reader } => Some((file, reader)),
+            .filter_map(|attribution| match *attribution {
+                Attribution::File { file, reader } => Some((file, reader)),
                 _ => None,
             })
             .collect();
         for (file, reader) in all {
-            let (Some(subject), Some(sum)) = (subjects.get(file), self.sums.remove(&Who::File { file, reader })) else {
+            let (Some(subject), Some(sum)) =
+                (subjects.get(file), self.sums.remove(&Attribution::File { file, reader }))
+            else {
                 continue;
             };
             let new = FileTime { subject: subject.clone(), by_reader: BTreeMap::from([(reader, sum)]) };
@@ -227,11 +228,11 @@ impl Ledger {
                 }
             }
         }
-        let (named, little): (Vec<FileTime>, Vec<FileTime>) =
+        let (named, short): (Vec<FileTime>, Vec<FileTime>) =
             by_folder(files.into_values()).into_iter().partition(FileTime::is_named);
-        for file in little {
+        for file in short {
             for (reader, sum) in file.by_reader {
-                let known = self.sums.entry(Who::Subject(reader)).or_insert_with(Sum::measured);
+                let known = self.sums.entry(Attribution::Subject(reader)).or_insert_with(Total::measured);
                 let of_disk = known.by_disk.entry(file.subject.device.clone()).or_default();
                 *of_disk = of_disk.saturating_add(sum.ns);
                 known.join(sum);
@@ -240,8 +241,8 @@ impl Ledger {
         named
     }
 
-    /// The account of a phase from `start_ns` to `end_ns`. What no part covers is not known, so the entries always sum to
-    /// the phase.
+    /// The account of a phase from `start_ns` to `end_ns`. Uncovered time becomes unattributed, so the entries always
+    /// sum to the phase.
     pub(super) fn finish(
         mut self,
         subjects: &Subjects,
@@ -253,7 +254,7 @@ impl Ledger {
         let duration_ns = end_ns.saturating_sub(start_ns).max(0);
         let open_ns = duration_ns.saturating_sub(known);
         if open_ns > 0 {
-            let sum = self.sums.entry(Who::Nobody(NotKnown::NothingRecorded)).or_default();
+            let sum = self.sums.entry(Attribution::Unattributed(NotKnown::NothingRecorded)).or_default();
             sum.ns = sum.ns.saturating_add(open_ns);
             sum.certainty = Certainty::Missing;
             match sum.did.iter_mut().find(|(did, _)| *did == Did::Nothing) {
@@ -264,11 +265,11 @@ impl Ledger {
         let mut entries: Vec<AccountEntry> = self
             .sums
             .into_iter()
-            .map(|(who, sum)| {
-                let (subject, not_known) = match who {
-                    Who::Subject(id) | Who::File { file: id, .. } => (subjects.get(id).cloned(), None),
-                    Who::Idle => (Some(Subject::new(AccountSubjectKind::Idle, "idle")), None),
-                    Who::Nobody(why) => (None, Some(why)),
+            .map(|(attribution, sum)| {
+                let (subject, not_known) = match attribution {
+                    Attribution::Subject(id) | Attribution::File { file: id, .. } => (subjects.get(id).cloned(), None),
+                    Attribution::Idle => (Some(Subject::new(AccountSubjectKind::Idle, "idle")), None),
+                    Attribution::Unattributed(why) => (None, Some(why)),
                 };
                 let subject = subject.unwrap_or_else(|| {
                     Subject::new(AccountSubjectKind::NotKnown, not_known.unwrap_or(NotKnown::NothingRecorded).phrase())
@@ -278,13 +279,13 @@ impl Ledger {
             .collect();
         entries.extend(files.into_iter().map(|file| {
             let read_by = file.readers(subjects);
-            let mut sum = Sum::measured();
-            for its in file.by_reader.into_values() {
-                sum.join(its);
+            let mut sum = Total::measured();
+            for other in file.by_reader.into_values() {
+                sum.join(other);
             }
             AccountEntry { read_by, ..entry(file.subject, sum, duration_ns) }
         }));
-        join_unnumbered(&mut entries, duration_ns);
+        join_entries_without_pid(&mut entries, duration_ns);
         entries.sort_by(|a, b| {
             let key = |entry: &AccountEntry| (std::cmp::Reverse(entry.ns), entry.kind, entry.pid);
             key(a).cmp(&key(b)).then_with(|| (&a.name, &a.device).cmp(&(&b.name, &b.device)))
@@ -297,7 +298,7 @@ impl Ledger {
     }
 }
 
-/// Makes one of many files of a folder, none of which is most of them.
+/// Joins files of one folder if none of them takes more than half the time.
 fn by_folder(files: impl Iterator<Item = FileTime>) -> Vec<FileTime> {
     let mut folders: BTreeMap<(Option<String>, String), Vec<FileTime>> = BTreeMap::new();
     for file in files {
@@ -307,8 +308,8 @@ fn by_folder(files: impl Iterator<Item = FileTime>) -> Vec<FileTime> {
     let mut joined = Vec::new();
     for ((folder, _), files) in folders {
         let all_ns = files.iter().map(FileTime::ns).fold(0_i64, i64::saturating_add);
-        let most_ns = files.iter().map(FileTime::ns).max().unwrap_or(0);
-        if folder.is_none() || files.len() < MIN_FOLDER_FILES || all_ns < MIN_FILE_NS || most_ns > all_ns / 2 {
+        let max_ns = files.iter().map(FileTime::ns).max().unwrap_or(0);
+        if folder.is_none() || files.len() < MIN_FOLDER_FILES || all_ns < MIN_FILE_NS || max_ns > all_ns / 2 {
             joined.extend(files);
             continue;
         }
@@ -325,10 +326,9 @@ fn by_folder(files: impl Iterator<Item = FileTime>) -> Vec<FileTime> {
     joined
 }
 
-/// The entry of a subject.
-fn entry(subject: Subject, mut sum: Sum, duration_ns: i64) -> AccountEntry {
+fn entry(subject: Subject, mut sum: Total, duration_ns: i64) -> AccountEntry {
     sum.did.sort_by_key(|&(did, ns)| (std::cmp::Reverse(ns), did));
-    list_longest(&mut sum.stretches);
+    truncate_to_longest(&mut sum.stretches);
     let disk = sum.by_disk.into_iter().max_by_key(|&(_, ns)| ns).map(|(disk, _)| disk);
     AccountEntry {
         kind: subject.kind,
@@ -347,12 +347,11 @@ fn entry(subject: Subject, mut sum: Sum, duration_ns: i64) -> AccountEntry {
     }
 }
 
-/// Gives what a record says of a program without its process id to that program, where only one process of the name is in the account:
-/// one name is one entry.
-fn join_unnumbered(entries: &mut Vec<AccountEntry>, duration_ns: i64) {
-    let is_unnumbered = |entry: &AccountEntry| entry.kind == AccountSubjectKind::Process && entry.pid.is_none();
-    let (unnumbered, mut others): (Vec<_>, Vec<_>) = std::mem::take(entries).into_iter().partition(is_unnumbered);
-    for entry in unnumbered {
+/// Joins a program entry without a process id to the entry with one, if the account has only one process of that name.
+fn join_entries_without_pid(entries: &mut Vec<AccountEntry>, duration_ns: i64) {
+    let lacks_pid = |entry: &AccountEntry| entry.kind == AccountSubjectKind::Process && entry.pid.is_none();
+    let (without_pid, mut others): (Vec<_>, Vec<_>) = std::mem::take(entries).into_iter().partition(lacks_pid);
+    for entry in without_pid {
         let mut same = others.iter_mut().filter(|other| {
             other.kind == entry.kind && other.pid.is_some() && other.name.eq_ignore_ascii_case(&entry.name)
         });
@@ -369,7 +368,7 @@ fn join_unnumbered(entries: &mut Vec<AccountEntry>, duration_ns: i64) {
                 }
                 only.did.sort_by_key(|share| (std::cmp::Reverse(share.ns), share.did));
                 only.stretches.extend(entry.stretches);
-                list_longest(&mut only.stretches);
+                truncate_to_longest(&mut only.stretches);
                 only.stretch_count = only.stretch_count.saturating_add(entry.stretch_count);
             }
             _ => others.push(entry),
@@ -378,17 +377,17 @@ fn join_unnumbered(entries: &mut Vec<AccountEntry>, duration_ns: i64) {
     *entries = others;
 }
 
-/// Leaves the longest, in order of time, whatever the order in which they came.
-fn list_longest(stretches: &mut Vec<AccountStretch>) {
+/// Keeps the longest, sorted by time.
+fn truncate_to_longest(stretches: &mut Vec<AccountStretch>) {
     stretches.sort_by_key(|one| (std::cmp::Reverse(one.end_ns.saturating_sub(one.start_ns)), one.start_ns));
-    stretches.truncate(LISTED_STRETCHES);
+    stretches.truncate(MAX_LISTED_INTERVALS);
     stretches.sort();
 }
 
-/// Leaves the longest of those that do not grow any more, and the last, which may.
-fn keep_longest(stretches: &mut Vec<AccountStretch>) {
+/// Keeps the longest completed intervals, and the last one, which may still grow.
+fn compact(stretches: &mut Vec<AccountStretch>) {
     if let Some(last) = stretches.pop() {
-        list_longest(stretches);
+        truncate_to_longest(stretches);
         stretches.push(last);
     }
 }

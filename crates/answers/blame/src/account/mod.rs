@@ -1,9 +1,9 @@
-//! Who made a transition slow: the time of each phase, divided without gap or overlap among those who took it.
+//! Time accounts: divides each phase, without gap or overlap, among the subjects that took the time.
 //!
-//! A phase with a path is divided along it: at every moment the time belongs to the innermost one of those who wait for one
-//! another, down to the driver whose request it was, the service, the script, the program, or whoever had the processors. The
-//! time after the desktop and after a resume has no path; there the idle rule's own measure is divided, slice by slice.
-//! Entries sum to the phase, to the nanosecond; what nobody can be named for is an entry that says why.
+//! A phase with a critical path is divided along it: every moment belongs to the innermost subject in the chain of
+//! waits, i.e. a driver with its request, a service, a script, a program, or whatever occupied the processors. The time
+//! after the desktop or a resume has no path; there the load measured by the idle rule is divided, slice by slice.
+//! Entries sum to the phase to the nanosecond; unattributed time is an entry with the reason.
 //!
 //! ```
 //! use onoff_blame::account::Accountant;
@@ -18,7 +18,6 @@
 //! assert_eq!(account.not_known_ns, 12_000_000);
 //! ```
 
-mod actors;
 mod culprits;
 mod disks;
 mod ledger;
@@ -26,6 +25,7 @@ mod path;
 mod processors;
 mod recorded;
 mod slices;
+mod subject_resolver;
 #[cfg(test)]
 mod tests;
 
@@ -37,9 +37,8 @@ pub use culprits::{
     SETTLES_WITHIN_NS, VIDEO_DRIVERS, culprits, is_of_every_transition,
 };
 
-use crate::waits::{self, EndThread, RawStep, TransitionPhase, Waits, Walked};
-use actors::Actors;
-use ledger::{Ledger, Part, Subject, Who};
+use crate::waits::{self, EndThread, RawStep, TransitionPhase, Waits, WalkResult};
+use ledger::{Attribution, Ledger, Part, Subject};
 use onoff_evidence::Certainty;
 pub use onoff_evidence::account_model::{
     AccountEntry, AccountMeasure, AccountStretch, AccountSubjectKind, Culprit, Did, DidShare, DriverRequests,
@@ -54,42 +53,43 @@ use onoff_usage::idle::{self, IdleMetric, Settling};
 use onoff_usage::owners::Owners;
 use path::PathDivider;
 use recorded::RecordedWork;
+use subject_resolver::SubjectResolver;
 
-/// Makes accounts of one recording. Make one and ask it often.
+/// Computes accounts for one recording. Build it once and reuse it.
 #[derive(Debug)]
 pub struct Accountant<'w, 't> {
     trace: &'t Trace,
     waits: &'w Waits<'t>,
-    actors: Actors<'t>,
+    resolver: SubjectResolver<'t>,
     divider: PathDivider<'t>,
     owners: Owners,
     recorded: Option<RecordedWork>,
 }
 
 impl<'w, 't> Accountant<'w, 't> {
-    /// Of the recording that `waits` is of, which should hold [`crate::waits::TABLES`].
+    /// `waits` should be built from [`crate::waits::TABLES`].
     #[must_use]
     pub fn of(waits: &'w Waits<'t>) -> Self {
         let trace = waits.trace();
         Self {
             trace,
             waits,
-            actors: Actors::of(trace),
-            divider: PathDivider::of(trace),
+            resolver: SubjectResolver::new(trace),
+            divider: PathDivider::new(trace),
             owners: Owners::of(trace),
             recorded: None,
         }
     }
 
-    /// The account of `range` along its critical path, from `end`, or else from the thread that logged the record at its end.
-    /// Where no context switches were recorded, recorded work stands in.
+    /// The account of `range` along its critical path from `end`, by default from the thread that logged the record at
+    /// its end. Time without context switches is divided by recorded work.
     pub fn path(&mut self, range: Interval, end: Option<&EndThread>) -> PhaseAccount {
         let whole_ns = self.trace.duration_ns.max(0);
         let start_ns = range.start_ns.clamp(0, whole_ns);
         let end_ns = range.end_ns.clamp(start_ns, whole_ns);
         let mut ledger = Ledger::default();
         let switches = match self.trace.system.kind {
-            // The kernel of Linux is known to run before its first switch.
+            // On Linux the kernel is known to run before its first switch.
             SystemKind::Linux => Some((start_ns, end_ns)).filter(|&ends| self.waits.has_switches(ends)),
             _ => switches(self.trace)
                 .map(|(from, to)| (from.max(start_ns), to.min(end_ns)))
@@ -107,46 +107,46 @@ impl<'w, 't> Accountant<'w, 't> {
                 }
             };
             if end.tid.is_some() {
-                let walked = self.waits.walked((from, to), end);
+                let walked = self.waits.walk_back((from, to), end);
                 let waits = self.waits;
-                let held = |step: &RawStep| waits.held_service(step);
-                self.divider.divide(self.waits, &mut self.actors, &walked, &held, &mut ledger);
+                let blocking_service = |step: &RawStep| waits.blocking_service(step);
+                self.divider.divide(self.waits, &mut self.resolver, &walked, &blocking_service, &mut ledger);
             } else {
                 self.recorded_work((from, to), &mut ledger);
             }
         }
         self.recorded_work((start_ns, from), &mut ledger);
         let measure = if from < to { AccountMeasure::CriticalPath } else { AccountMeasure::RecordedWork };
-        self.with_requests(ledger.finish(&self.actors.subjects, (start_ns, end_ns), measure))
+        self.with_requests(ledger.finish(&self.resolver.subjects, (start_ns, end_ns), measure))
     }
 
-    /// The account of a walk that was made before; `held` says which service a step waited for.
-    pub(crate) fn of_walk(
+    /// The account of an existing walk; `blocking_service` gives the service that a step waited for.
+    pub(crate) fn walk_account(
         &mut self,
-        walked: &Walked,
+        walked: &WalkResult,
         ends: (i64, i64),
-        held: &dyn Fn(&RawStep) -> Option<StringId>,
+        blocking_service: &dyn Fn(&RawStep) -> Option<StringId>,
     ) -> PhaseAccount {
         let mut ledger = Ledger::default();
-        self.divider.divide(self.waits, &mut self.actors, walked, held, &mut ledger);
-        self.with_requests(ledger.finish(&self.actors.subjects, ends, AccountMeasure::CriticalPath))
+        self.divider.divide(self.waits, &mut self.resolver, walked, blocking_service, &mut ledger);
+        self.with_requests(ledger.finish(&self.resolver.subjects, ends, AccountMeasure::CriticalPath))
     }
 
-    /// The account with the requests of its drivers.
+    /// Adds the request counts of its drivers.
     fn with_requests(&self, mut account: PhaseAccount) -> PhaseAccount {
-        // Linux calls a driver's functions; nothing is pended there.
+        // Linux calls driver functions; nothing can be pended there.
         if self.trace.system.kind == SystemKind::Linux {
             return account;
         }
         for entry in account.entries.iter_mut().filter(|entry| entry.kind == AccountSubjectKind::Driver) {
             let mut requests = DriverRequests::default();
             for row in self.trace.device_operations.iter() {
-                // Until it is pended a request keeps others waiting.
+                // A request blocks others until it is pended.
                 let end_ns = row.pend_ns.or(row.end_ns).unwrap_or(i64::MAX);
-                let is_under_way = entry.stretches.iter().any(|it| row.start_ns < it.end_ns && it.start_ns < end_ns);
-                let is_its =
+                let is_in_flight = entry.stretches.iter().any(|it| row.start_ns < it.end_ns && it.start_ns < end_ns);
+                let is_of_driver =
                     || waits::driver_name(self.trace.text(devices::owner(&row))).eq_ignore_ascii_case(&entry.name);
-                if is_under_way && is_its() {
+                if is_in_flight && is_of_driver() {
                     requests.count += 1;
                     requests.not_pended += u64::from(row.pend_ns.is_none());
                 }
@@ -156,29 +156,29 @@ impl<'w, 't> Accountant<'w, 't> {
         account
     }
 
-    /// The account of the time in which a computer settles, up to `end_ns`: who kept it from being idle.
+    /// The account of a settling phase, up to `end_ns`: what kept the computer from being idle.
     pub fn settling(&mut self, settling: &Settling) -> Option<PhaseAccount> {
         let start_ns = settling.start_ns?;
         let slice_ns = settling.metric.slice_ns.max(1);
         let end_ns = settling.slices.last()?.start_ns.saturating_add(slice_ns);
         let mut ledger = Ledger::default();
-        slices::divide(self.trace, &mut self.owners, settling, &mut self.actors, self.waits.modules(), &mut ledger);
-        Some(ledger.finish(&self.actors.subjects, (start_ns, end_ns), AccountMeasure::BusySlices))
+        slices::divide(self.trace, &mut self.owners, settling, &mut self.resolver, self.waits.modules(), &mut ledger);
+        Some(ledger.finish(&self.resolver.subjects, (start_ns, end_ns), AccountMeasure::BusySlices))
     }
 
-    /// The account of a phase of a transition, by its measure.
+    /// The account of a phase, by the measure that suits it.
     pub fn phase(&mut self, phase: &TransitionPhase) -> PhaseAccount {
         if let Some(account) = self.without_path(phase) {
             return account;
         }
-        match self.waits.walked_by_units(phase) {
+        match self.waits.walk_units(phase) {
             Some((walked, _)) => self.phase_of_walk(phase, &walked),
             None => self.path(phase.range, None),
         }
     }
 
-    /// The same, of a walk that was made before.
-    pub(crate) fn phase_of_walk(&mut self, phase: &TransitionPhase, walked: &Walked) -> PhaseAccount {
+    /// Like [`Self::phase`], for an existing walk.
+    pub(crate) fn phase_of_walk(&mut self, phase: &TransitionPhase, walked: &WalkResult) -> PhaseAccount {
         self.without_path(phase).unwrap_or_else(|| {
             if !self.waits.has_switches((phase.range.start_ns, phase.range.end_ns)) {
                 return self.path(phase.range, None);
@@ -186,17 +186,17 @@ impl<'w, 't> Accountant<'w, 't> {
             let ends = (phase.range.start_ns, phase.range.end_ns.max(phase.range.start_ns));
             {
                 let waits = self.waits;
-                self.of_walk(walked, ends, &|step| waits.held_service(step))
+                self.walk_account(walked, ends, &|step| waits.blocking_service(step))
             }
         })
     }
 
-    /// The account of a phase whose end nobody waits for on a path.
+    /// The account of a phase without a critical path, `None` for other phases.
     fn without_path(&mut self, phase: &TransitionPhase) -> Option<PhaseAccount> {
-        if AWAY.contains(&phase.name.as_str()) {
-            return Some(self.away(phase.range));
+        if ASLEEP_PHASES.contains(&phase.name.as_str()) {
+            return Some(self.asleep(phase.range));
         }
-        if BEFORE_KERNEL.contains(&phase.name.as_str()) {
+        if PRE_KERNEL_PHASES.contains(&phase.name.as_str()) {
             return Some(self.before_kernel(phase));
         }
         if SETTLING.contains(&phase.name.as_str()) {
@@ -208,7 +208,7 @@ impl<'w, 't> Accountant<'w, 't> {
                 IdleMetric::XPERF,
             );
             let account = self.settling(&settling)?;
-            // It had not settled when the recording ended: what was recorded is divided, up to the last whole slice.
+            // Not settled when the recording ended: divides what was recorded, up to the last whole slice.
             if settling.end_ns.is_none() && phase.range.end_ns >= self.trace.duration_ns {
                 return Some(PhaseAccount { is_cut: true, ..account });
             }
@@ -217,58 +217,57 @@ impl<'w, 't> Accountant<'w, 't> {
         None
     }
 
-    /// The account of a time in which the computer was off or asleep: nobody made it long.
-    fn away(&self, range: Interval) -> PhaseAccount {
+    /// The account of an interval in which the computer was off or asleep.
+    fn asleep(&self, range: Interval) -> PhaseAccount {
         let mut ledger = Ledger::default();
         let (start_ns, end_ns) = (range.start_ns, range.end_ns.max(range.start_ns));
         let certainty = Certainty::Measured;
-        ledger.add(Part { start_ns, end_ns, who: Who::Idle, did: Did::Nothing, certainty });
-        ledger.finish(&self.actors.subjects, (start_ns, end_ns), AccountMeasure::None)
+        ledger.add(Part { start_ns, end_ns, attribution: Attribution::Idle, did: Did::Nothing, certainty });
+        ledger.finish(&self.resolver.subjects, (start_ns, end_ns), AccountMeasure::None)
     }
 
-    /// The account of a phase of the firmware or the loader, which is one piece of work of its own.
+    /// The account of a firmware or loader phase, which has a single entry.
     fn before_kernel(&mut self, phase: &TransitionPhase) -> PhaseAccount {
         let mut ledger = Ledger::default();
         let (start_ns, end_ns) = (phase.range.start_ns, phase.range.end_ns.max(phase.range.start_ns));
-        let id = self.actors.subjects.id(Subject::new(AccountSubjectKind::Firmware, phase.name.as_str()));
-        let (who, certainty) = (Who::Subject(id), Certainty::Measured);
-        ledger.add(Part { start_ns, end_ns, who, did: Did::Ran, certainty });
-        ledger.finish(&self.actors.subjects, (start_ns, end_ns), AccountMeasure::RecordedWork)
+        let id = self.resolver.subjects.id(Subject::new(AccountSubjectKind::Firmware, phase.name.as_str()));
+        let (attribution, certainty) = (Attribution::Subject(id), Certainty::Measured);
+        ledger.add(Part { start_ns, end_ns, attribution, did: Did::Ran, certainty });
+        ledger.finish(&self.resolver.subjects, (start_ns, end_ns), AccountMeasure::RecordedWork)
     }
 
     fn recorded_work(&mut self, ends: (i64, i64), ledger: &mut Ledger) {
         if ends.0 < ends.1 {
-            let actors = &mut self.actors;
-            let recorded = self.recorded.get_or_insert_with(|| RecordedWork::of(self.trace, actors));
+            let resolver = &mut self.resolver;
+            let recorded = self.recorded.get_or_insert_with(|| RecordedWork::new(self.trace, resolver));
             recorded.divide(ends, ledger);
         }
     }
 }
 
-/// Phases before the kernel's clock starts.
-const BEFORE_KERNEL: [&str; 2] = ["firmware", "loader"];
-/// Phases in which the computer is asleep, or off.
-const AWAY: [&str; 3] = ["Asleep", "Standby", "machine"];
-/// Whether a phase of that name has no path: nobody is waited for at its end.
+/// Phases before the kernel clock starts.
+const PRE_KERNEL_PHASES: [&str; 2] = ["firmware", "loader"];
+/// Phases in which the computer is asleep or off.
+const ASLEEP_PHASES: [&str; 3] = ["Asleep", "Standby", "machine"];
+/// True if a phase with this name has no critical path.
 #[must_use]
 pub fn has_no_path(phase: &str) -> bool {
-    AWAY.contains(&phase) || SETTLING.contains(&phase)
+    ASLEEP_PHASES.contains(&phase) || SETTLING.contains(&phase)
 }
 
 /// A phase of a transition and its account.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AccountedPhase {
-    /// Of which transition.
     pub transition: &'static str,
-    /// The phase's name, as the transition's own report has it.
+    /// Phase name, as in the transition's report.
     pub phase: String,
-    /// Who made it as long as it was.
+    /// The phase's time, divided by subject.
     pub account: PhaseAccount,
 }
 
-/// The accounts of all phases of the transitions in `trace`, or of those of one kind, whose ends are both known; and of the time
-/// in which a computer should have settled and had not when the recording ended.
+/// The accounts of all phases of the transitions in `trace` (optionally of one kind) with a known start and end, and of
+/// settling phases that had not ended when the recording did.
 #[must_use]
 pub fn accounts(trace: &Trace, kind: Option<TransitionKind>) -> Vec<AccountedPhase> {
     let phases = waits::phases(trace, kind);
@@ -279,7 +278,7 @@ pub fn accounts(trace: &Trace, kind: Option<TransitionKind>) -> Vec<AccountedPha
     accounts_of(&Waits::of(trace), &phases, &unsettled)
 }
 
-/// The same, of a recording whose waits are indexed already.
+/// Like [`accounts`], for an existing index of the waits.
 #[must_use]
 pub fn accounts_by(waits: &Waits<'_>, kind: Option<TransitionKind>) -> Vec<AccountedPhase> {
     let trace = waits.trace();
@@ -299,7 +298,7 @@ fn accounts_of(waits: &Waits<'_>, phases: &[TransitionPhase], unsettled: &[Trans
     accounts
 }
 
-/// When context switches were recorded, ns.
+/// The interval with recorded context switches, ns.
 fn switches(trace: &Trace) -> Option<(i64, i64)> {
     if trace.context_switches.is_empty() { None } else { cpu::recorded(trace) }
 }

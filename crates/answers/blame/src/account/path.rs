@@ -1,78 +1,76 @@
-//! The critical path, divided among those who made it long.
+//! Divides the critical path among the subjects that made it long.
 //!
-//! Every step of the walk is cut where somebody's request, a service's change or a script begins or ends, and each piece goes
-//! to the innermost subject of the threads that wait for one another there. What interrupts took of a stretch of running is
-//! their driver's; what a ready thread waited for a processor is that of those who had the processors.
+//! Every step of the walk is split where a request, a service change or a script starts or ends, and each interval goes
+//! to the innermost subject of the waiting threads there. Interrupt time within CPU time goes to the interrupt's
+//! driver, and the time a ready thread waited for a processor goes to the threads that occupied the processors.
 
 use std::cell::OnceCell;
 
 use onoff_trace::{StringId, Trace};
 
-use super::actors::{Actor, Actors, is_kernel};
-use super::culprits::is_name_of_every_transition;
+use super::culprits::is_system_component_name;
 use super::disks::Disks;
-use super::ledger::{Ledger, Part, Subject, SubjectId, Who};
-use super::processors::{Gaps, occupied, taken_by_routines};
-use crate::waits::{RawStep, Unknown, Waits, Walked, Work, threads_of};
+use super::ledger::{Attribution, Ledger, Part, Subject, SubjectId};
+use super::processors::{Gaps, for_each_assignment, routine_times};
+use super::subject_resolver::{SubjectResolver, ThreadSubject, is_kernel};
+use crate::waits::{RawStep, UnknownCause, Waits, WalkResult, Work, threads_of};
 use onoff_evidence::Certainty;
 use onoff_evidence::account_model::{AccountSubjectKind, Did, NotKnown};
 use onoff_usage::person;
 
-/// Threads that wait for one another and are asked for their subject, at most.
+/// Maximum number of waiting threads whose subject is examined.
 const MAX_WAITERS: usize = 16;
-/// A ready thread that got a processor sooner waited for nobody, ns: 50 µs. To switch takes a few of them.
-const SHORT_READY_NS: i64 = 50_000;
-/// Cuts of one step, at most.
-const MAX_CUTS: usize = 4096;
+/// A ready wait shorter than this is not attributed to other threads, ns: 50 µs. A context switch takes a few µs.
+const MIN_READY_NS: i64 = 50_000;
+/// Maximum number of splits of one step.
+const MAX_SPLITS: usize = 4096;
 
-/// What paths are divided with; made once per recording.
+/// Divides paths. Built once per recording.
 #[derive(Debug)]
 pub(super) struct PathDivider<'t> {
     trace: &'t Trace,
     gaps: Gaps,
     disks: OnceCell<Disks>,
-    /// Times at which a person was asked for something, and in which session.
+    /// Credential requests to a person, with their session.
     persons: Vec<person::CredentialRequest>,
 }
 
-/// What a walk is divided with.
 struct Context<'a, 't> {
     waits: &'a Waits<'t>,
-    walked: &'a Walked,
-    /// The service that a step waited for.
-    held: &'a dyn Fn(&RawStep) -> Option<StringId>,
+    walked: &'a WalkResult,
+    /// Gives the service that a step waited for.
+    blocking_service: &'a dyn Fn(&RawStep) -> Option<StringId>,
 }
 
-/// Whose a piece is, before interrupts and processors are looked at.
-struct Piece {
-    who: Who,
+/// Attribution of an interval before interrupts and processors are considered.
+struct IntervalAttribution {
+    attribution: Attribution,
     did: Did,
     certainty: Certainty,
 }
 
 impl<'t> PathDivider<'t> {
-    pub(super) fn of(trace: &'t Trace) -> Self {
-        Self { trace, gaps: Gaps::of(trace), disks: OnceCell::new(), persons: person::credential_requests(trace) }
+    pub(super) fn new(trace: &'t Trace) -> Self {
+        Self { trace, gaps: Gaps::new(trace), disks: OnceCell::new(), persons: person::credential_requests(trace) }
     }
 
-    /// Divides the steps of `walked`.
     pub(super) fn divide(
         &self,
         waits: &Waits<'t>,
-        actors: &mut Actors<'t>,
-        walked: &Walked,
-        held: &dyn Fn(&RawStep) -> Option<StringId>,
+        resolver: &mut SubjectResolver<'t>,
+        walked: &WalkResult,
+        blocking_service: &dyn Fn(&RawStep) -> Option<StringId>,
         ledger: &mut Ledger,
     ) {
-        let context = Context { waits, walked, held };
-        let mut cuts: Vec<i64> = Vec::new();
+        let context = Context { waits, walked, blocking_service };
+        let mut points: Vec<i64> = Vec::new();
         let mut parts: Vec<Part> = Vec::new();
         for step in &walked.steps {
-            self.cuts(actors, walked, step, &mut cuts);
+            self.split_points(resolver, walked, step, &mut points);
             // The walk goes back in time, and so do the parts.
-            for ends in cuts.windows(2).rev() {
+            for ends in points.windows(2).rev() {
                 parts.clear();
-                self.piece(&context, actors, step, (ends[0], ends[1]), &mut parts);
+                self.divide_interval(&context, resolver, step, (ends[0], ends[1]), &mut parts);
                 for &part in parts.iter().rev() {
                     ledger.add(part);
                 }
@@ -80,60 +78,68 @@ impl<'t> PathDivider<'t> {
         }
     }
 
-    /// Where the step is cut: its ends, and every begin and end of work that its threads do.
-    fn cuts(&self, actors: &Actors<'t>, walked: &Walked, step: &RawStep, cuts: &mut Vec<i64>) {
-        cuts.clear();
-        cuts.push(step.start_ns);
+    /// The split points of the step: its ends, and every start and end of work of its threads.
+    fn split_points(&self, resolver: &SubjectResolver<'t>, walked: &WalkResult, step: &RawStep, points: &mut Vec<i64>) {
+        points.clear();
+        points.push(step.start_ns);
         for tid in threads_of(walked, step).take(MAX_WAITERS) {
-            actors.edges(tid, step.start_ns, step.end_ns, MAX_CUTS.saturating_sub(cuts.len()), cuts);
+            resolver.boundaries(tid, step.start_ns, step.end_ns, MAX_SPLITS.saturating_sub(points.len()), points);
         }
         for &(start, end, _) in self.persons.iter().take_while(|person| person.0 < step.end_ns) {
-            cuts.extend([start, end].into_iter().filter(|&at| at > step.start_ns && at < step.end_ns));
+            points.extend([start, end].into_iter().filter(|&at| at > step.start_ns && at < step.end_ns));
         }
-        cuts.push(step.end_ns);
-        cuts.sort();
-        cuts.dedup();
+        points.push(step.end_ns);
+        points.sort();
+        points.dedup();
     }
 
-    fn piece(
+    fn divide_interval(
         &self,
         context: &Context<'_, 't>,
-        actors: &mut Actors<'t>,
+        resolver: &mut SubjectResolver<'t>,
         step: &RawStep,
         (start_ns, end_ns): (i64, i64),
         parts: &mut Vec<Part>,
     ) {
         let waits = context.waits;
-        if step.work == Work::Unknown(Unknown::Asleep) {
-            parts.push(Part { start_ns, end_ns, who: Who::Idle, did: Did::Nothing, certainty: Certainty::Measured });
+        if step.work == Work::Unknown(UnknownCause::Asleep) {
+            parts.push(Part {
+                start_ns,
+                end_ns,
+                attribution: Attribution::Idle,
+                did: Did::Nothing,
+                certainty: Certainty::Measured,
+            });
             return;
         }
-        if self.is_a_persons(actors, context.walked, step, start_ns) {
-            let who = Who::Subject(actors.subjects.id(Subject::new(AccountSubjectKind::Person, "credentials")));
+        if self.waits_for_person(resolver, context.walked, step, start_ns) {
+            let attribution =
+                Attribution::Subject(resolver.subjects.id(Subject::new(AccountSubjectKind::Person, "credentials")));
             let did = if is_wait(step.work) { did(step.work) } else { Did::Waited };
             let certainty = step.certainty.min(Certainty::Inferred);
-            parts.push(Part { start_ns, end_ns, who, did, certainty });
+            parts.push(Part { start_ns, end_ns, attribution, did, certainty });
             return;
         }
-        let piece = self.whose(context, actors, step, start_ns);
-        let whole = Part { start_ns, end_ns, who: piece.who, did: piece.did, certainty: piece.certainty };
+        let found = self.attribution(context, resolver, step, start_ns);
+        let whole =
+            Part { start_ns, end_ns, attribution: found.attribution, did: found.did, certainty: found.certainty };
         match step.work {
             Work::Running => {
                 let mut done = start_ns;
-                for (from, to) in self.gaps.of_processor(step.cpu, start_ns, end_ns) {
-                    self.ran(waits, actors, Part { start_ns: done, end_ns: from, ..whole }, step.cpu, parts);
+                for (from, to) in self.gaps.on_processor(step.cpu, start_ns, end_ns) {
+                    self.divide_cpu(waits, resolver, Part { start_ns: done, end_ns: from, ..whole }, step.cpu, parts);
                     parts.push(lost(from, to));
                     done = to;
                 }
-                self.ran(waits, actors, Part { start_ns: done, ..whole }, step.cpu, parts);
+                self.divide_cpu(waits, resolver, Part { start_ns: done, ..whole }, step.cpu, parts);
             }
-            Work::Ready if end_ns.saturating_sub(start_ns) >= SHORT_READY_NS => {
-                self.was_ready(waits, actors, &whole, step.tid, parts);
+            Work::Ready if end_ns.saturating_sub(start_ns) >= MIN_READY_NS => {
+                self.divide_ready(waits, resolver, &whole, step.tid, parts);
             }
-            Work::Disk(row) => self.waited_for_disk(waits, actors, whole, row, parts),
+            Work::Disk(row) => self.divide_disk_wait(waits, resolver, whole, row, parts),
             _ => {
                 let mut done = start_ns;
-                for (from, to) in self.gaps.of_any(start_ns, end_ns) {
+                for (from, to) in self.gaps.on_any_processor(start_ns, end_ns) {
                     parts.push(Part { start_ns: done, end_ns: from, ..whole });
                     parts.push(lost(from, to));
                     done = to;
@@ -143,55 +149,70 @@ impl<'t> PathDivider<'t> {
         }
     }
 
-    /// A stretch of running: what interrupts took of it is theirs.
-    fn ran(&self, waits: &Waits<'t>, actors: &mut Actors<'t>, whole: Part, cpu: u16, parts: &mut Vec<Part>) {
+    /// Divides CPU time: interrupts go to their drivers.
+    fn divide_cpu(
+        &self,
+        waits: &Waits<'t>,
+        resolver: &mut SubjectResolver<'t>,
+        whole: Part,
+        cpu: u16,
+        parts: &mut Vec<Part>,
+    ) {
         if whole.start_ns >= whole.end_ns {
             return;
         }
         let mut done = whole.start_ns;
-        for taken in taken_by_routines(self.trace, cpu, whole.start_ns, whole.end_ns) {
-            let path = if taken.name == StringId::EMPTY {
-                waits.modules().at(0, taken.routine, taken.start_ns).unwrap_or_default()
+        for routine in routine_times(self.trace, cpu, whole.start_ns, whole.end_ns) {
+            let path = if routine.name == StringId::EMPTY {
+                waits.modules().at(0, routine.routine, routine.start_ns).unwrap_or_default()
             } else {
-                taken.name
+                routine.name
             };
-            // The kernel's own routines keep the time and expire timers, for whoever runs.
+            // Kernel routines keep the time and expire timers on behalf of whatever runs.
             if path == StringId::EMPTY || is_kernel(self.trace.text(path)) || is_kernel_routine(self.trace.text(path)) {
                 continue;
             }
-            parts.push(Part { start_ns: done, end_ns: taken.start_ns, ..whole });
-            let who = Who::Subject(actors.driver(path));
+            parts.push(Part { start_ns: done, end_ns: routine.start_ns, ..whole });
+            let attribution = Attribution::Subject(resolver.driver(path));
             parts.push(Part {
-                start_ns: taken.start_ns,
-                end_ns: taken.end_ns,
-                who,
+                start_ns: routine.start_ns,
+                end_ns: routine.end_ns,
+                attribution,
                 did: Did::Interrupted,
                 certainty: Certainty::Measured,
             });
-            done = taken.end_ns;
+            done = routine.end_ns;
         }
         parts.push(Part { start_ns: done, ..whole });
     }
 
-    /// A stretch in which a thread could run and had no processor: it is divided among those who had them.
-    fn was_ready(&self, waits: &Waits<'t>, actors: &mut Actors<'t>, whole: &Part, tid: u32, parts: &mut Vec<Part>) {
-        let mut holders: Vec<Who> = Vec::new();
-        occupied(self.trace, whole.start_ns, whole.end_ns, &mut |from, to, threads| {
-            if let Some((lost_from, lost_to)) = self.gaps.of_any(from, to).next() {
+    /// Divides the time a ready thread waited for a processor among the threads that occupied the processors.
+    fn divide_ready(
+        &self,
+        waits: &Waits<'t>,
+        resolver: &mut SubjectResolver<'t>,
+        whole: &Part,
+        tid: u32,
+        parts: &mut Vec<Part>,
+    ) {
+        let mut holders: Vec<Attribution> = Vec::new();
+        for_each_assignment(self.trace, whole.start_ns, whole.end_ns, &mut |from, to, threads| {
+            if let Some((lost_from, lost_to)) = self.gaps.on_any_processor(from, to).next() {
                 parts.push(Part { start_ns: from, end_ns: lost_from, ..*whole });
                 parts.push(lost(lost_from, lost_to));
                 parts.push(Part { start_ns: lost_to, end_ns: to, ..*whole });
                 return;
             }
             holders.clear();
-            // With a processor idle, nobody held the thread up: it was on its way.
+            // With an idle processor nothing blocked the thread: it was about to run.
             let all_busy = !threads.is_empty() && threads.iter().all(|&running| running != 0 && running != tid);
             if all_busy {
                 for &running in threads {
-                    let who = actors.user(running, from, waits.modules()).map_or(whole.who, Who::Subject);
-                    holders.push(who);
+                    let attribution =
+                        resolver.user(running, from, waits.modules()).map_or(whole.attribution, Attribution::Subject);
+                    holders.push(attribution);
                 }
-                holders.sort_by(|a, b| subject_of(actors, *a).cmp(&subject_of(actors, *b)));
+                holders.sort_by(|a, b| subject_of(resolver, *a).cmp(&subject_of(resolver, *b)));
             }
             if holders.is_empty() {
                 parts.push(Part { start_ns: from, end_ns: to, ..*whole });
@@ -200,31 +221,37 @@ impl<'t> PathDivider<'t> {
             let count = i64::try_from(holders.len()).unwrap_or(1);
             let length = to.saturating_sub(from);
             let mut start_ns = from;
-            for (at, &who) in (1_i64..).zip(&holders) {
+            for (at, &attribution) in (1_i64..).zip(&holders) {
                 let end_ns = if at == count { to } else { from.saturating_add(share(length, at, count)) };
-                parts.push(Part { start_ns, end_ns, who, did: Did::HeldProcessors, certainty: Certainty::Measured });
+                parts.push(Part {
+                    start_ns,
+                    end_ns,
+                    attribution,
+                    did: Did::HeldProcessors,
+                    certainty: Certainty::Measured,
+                });
                 start_ns = end_ns;
             }
         });
     }
 
-    /// A wait for a disk request: while the disk worked on requests of others, it is theirs.
-    fn waited_for_disk(
+    /// Divides a wait for a disk request: while the disk served requests of others, the time is theirs.
+    fn divide_disk_wait(
         &self,
         waits: &Waits<'t>,
-        actors: &mut Actors<'t>,
+        resolver: &mut SubjectResolver<'t>,
         whole: Part,
         row: u32,
         parts: &mut Vec<Part>,
     ) {
         let request = self.trace.disk_ios.get(row as usize);
-        let reader = whole.who;
+        let reader = whole.attribution;
         let mut whole = whole;
-        // What a part of the system waits for is the file: programs read their files for reasons of their own.
-        if let (Some(request), Who::Subject(reader)) = (&request, reader)
-            && actors.subjects.get(reader).is_some_and(is_part_of_system)
+        // If a system component waits, the time goes to the file. Programs read their files for reasons of their own.
+        if let (Some(request), Attribution::Subject(reader)) = (&request, reader)
+            && resolver.subjects.get(reader).is_some_and(is_system_component)
         {
-            whole.who = Who::File { file: actors.file(request.file, request.disk), reader };
+            whole.attribution = Attribution::File { file: resolver.file(request.file, request.disk), reader };
         }
         let whole = whole;
         let queued = request.and_then(|request| {
@@ -234,16 +261,19 @@ impl<'t> PathDivider<'t> {
         });
         let mut done = whole.start_ns;
         if let Some((disk, from, to)) = queued {
-            let disks = self.disks.get_or_init(|| Disks::of(self.trace));
+            let disks = self.disks.get_or_init(|| Disks::new(self.trace));
             for served in disks.served(disk, from, to) {
-                let by_thread = served.tid.and_then(|tid| actors.user(tid, served.start_ns, waits.modules()));
-                let by = by_thread.or_else(|| served.pid.and_then(|pid| actors.process(pid, served.start_ns)));
-                let Some(who) = by.map(Who::Subject).filter(|&who| who != reader) else { continue };
+                let by_thread = served.tid.and_then(|tid| resolver.user(tid, served.start_ns, waits.modules()));
+                let by = by_thread.or_else(|| served.pid.and_then(|pid| resolver.process(pid, served.start_ns)));
+                let Some(attribution) = by.map(Attribution::Subject).filter(|&attribution| attribution != reader)
+                else {
+                    continue;
+                };
                 parts.push(Part { start_ns: done, end_ns: served.start_ns, ..whole });
                 parts.push(Part {
                     start_ns: served.start_ns,
                     end_ns: served.end_ns,
-                    who,
+                    attribution,
                     did: Did::HeldDisk,
                     certainty: Certainty::Measured,
                 });
@@ -253,81 +283,101 @@ impl<'t> PathDivider<'t> {
         parts.push(Part { start_ns: done, ..whole });
     }
 
-    /// Whether a person was asked at that time, in the session of somebody who waits there: whatever else happened meanwhile, the person
-    /// took that time, and it is in no length.
-    fn is_a_persons(&self, actors: &Actors<'t>, walked: &Walked, step: &RawStep, time_ns: i64) -> bool {
-        let asked = self.persons.iter().take_while(|person| person.0 <= time_ns);
-        let mut asked = asked.filter(|person| time_ns < person.1);
-        asked.any(|&(_, _, session)| {
+    /// True if a person was being asked for credentials at that time in the session of a waiting thread: the time is
+    /// then the person's, whatever else happened, and is not counted in any duration.
+    fn waits_for_person(
+        &self,
+        resolver: &SubjectResolver<'t>,
+        walked: &WalkResult,
+        step: &RawStep,
+        time_ns: i64,
+    ) -> bool {
+        let requests = self.persons.iter().take_while(|person| person.0 <= time_ns);
+        let mut requests = requests.filter(|person| time_ns < person.1);
+        requests.any(|&(_, _, session)| {
             let threads = threads_of(walked, step).take(MAX_WAITERS);
-            let mut sessions = threads.filter_map(|tid| actors.session(tid, time_ns)).peekable();
-            session.is_none() || sessions.peek().is_none() || sessions.any(|its| Some(its) == session)
+            let mut sessions = threads.filter_map(|tid| resolver.session(tid, time_ns)).peekable();
+            session.is_none() || sessions.peek().is_none() || sessions.any(|other| Some(other) == session)
         })
     }
 
-    fn whose(&self, context: &Context<'_, 't>, actors: &mut Actors<'t>, step: &RawStep, time_ns: i64) -> Piece {
+    fn attribution(
+        &self,
+        context: &Context<'_, 't>,
+        resolver: &mut SubjectResolver<'t>,
+        step: &RawStep,
+        time_ns: i64,
+    ) -> IntervalAttribution {
         let (waits, walked) = (context.waits, context.walked);
         let did = did(step.work);
         let certainty = step.certainty;
-        let found = innermost(actors, waits, walked, step, time_ns);
-        let at_work = found.filter(|actor| actor.at_work);
+        let found = innermost(resolver, waits, walked, step, time_ns);
+        let on_task = found.filter(|actor| actor.on_task);
         if found.is_none_or(|actor| actor.is_kernel)
-            && let Some(step_of) = actors.kernel_step(time_ns)
+            && let Some(step_of) = resolver.kernel_step(time_ns)
         {
-            return Piece { who: Who::Subject(step_of), did, certainty };
+            return IntervalAttribution { attribution: Attribution::Subject(step_of), did, certainty };
         }
         if is_wait(step.work)
-            && at_work.is_none()
-            && let Some(video) = actors.video(step.tid, time_ns)
+            && on_task.is_none()
+            && let Some(video) = resolver.video_driver(step.tid, time_ns)
         {
-            return Piece { who: Who::Subject(video), did, certainty: Certainty::Inferred };
+            return IntervalAttribution {
+                attribution: Attribution::Subject(video),
+                did,
+                certainty: Certainty::Inferred,
+            };
         }
         match step.work {
             Work::Device(driver) | Work::Timer(driver)
                 if driver != StringId::EMPTY && !is_kernel(self.trace.text(driver)) =>
             {
-                // The driver that carries out a request is named with its device.
-                let who = match at_work.filter(|actor| is_driver(actors, *actor)) {
+                // The driver that carries out a request is reported with its device.
+                let attribution = match on_task.filter(|actor| is_driver(resolver, *actor)) {
                     Some(actor) => actor.subject,
-                    None => actors.driver(driver),
+                    None => resolver.driver(driver),
                 };
-                Piece { who: Who::Subject(who), did, certainty }
+                IntervalAttribution { attribution: Attribution::Subject(attribution), did, certainty }
             }
             Work::Kernel => {
-                let who = match at_work {
+                let attribution = match on_task {
                     Some(actor) => actor.subject,
-                    None => actors.subjects.id(Subject::new(AccountSubjectKind::Kernel, "kernel")),
+                    None => resolver.subjects.id(Subject::new(AccountSubjectKind::Kernel, "kernel")),
                 };
-                Piece { who: Who::Subject(who), did, certainty }
+                IntervalAttribution { attribution: Attribution::Subject(attribution), did, certainty }
             }
             Work::Unknown(why) => {
                 let certainty = Certainty::Inferred;
-                if let Some(actor) = at_work.filter(|_| is_told_by_requests(why)) {
-                    let did = if is_unit(actors, actor.subject) { Did::Waited } else { did };
-                    return Piece { who: Who::Subject(actor.subject), did, certainty };
+                if let Some(actor) = on_task.filter(|_| is_explained_by_request(why)) {
+                    let did = if is_unit(resolver, actor.subject) { Did::Waited } else { did };
+                    return IntervalAttribution { attribution: Attribution::Subject(actor.subject), did, certainty };
                 }
-                if let Some(service) = (context.held)(step) {
-                    let id = actors.service_id(self.trace.text(service).to_owned(), None);
-                    let did = if is_unit(actors, id) { Did::Waited } else { did };
-                    return Piece { who: Who::Subject(id), did, certainty };
+                if let Some(service) = (context.blocking_service)(step) {
+                    let id = resolver.service_id(self.trace.text(service).to_owned(), None);
+                    let did = if is_unit(resolver, id) { Did::Waited } else { did };
+                    return IntervalAttribution { attribution: Attribution::Subject(id), did, certainty };
                 }
-                Piece { who: Who::Nobody(reason(why)), did: Did::Nothing, certainty: Certainty::Missing }
+                IntervalAttribution {
+                    attribution: Attribution::Unattributed(unknown_reason(why)),
+                    did: Did::Nothing,
+                    certainty: Certainty::Missing,
+                }
             }
             _ => match found {
-                Some(actor) => Piece { who: Who::Subject(actor.subject), did, certainty },
+                Some(actor) => IntervalAttribution { attribution: Attribution::Subject(actor.subject), did, certainty },
                 None => {
                     let name = format!("thread {}", step.tid);
-                    let id = actors.subjects.id(Subject::new(AccountSubjectKind::Process, name));
-                    Piece { who: Who::Subject(id), did, certainty }
+                    let id = resolver.subjects.id(Subject::new(AccountSubjectKind::Process, name));
+                    IntervalAttribution { attribution: Attribution::Subject(id), did, certainty }
                 }
             },
         }
     }
 }
 
-fn subject_of<'a>(actors: &'a Actors<'_>, who: Who) -> Option<&'a Subject> {
-    match who {
-        Who::Subject(id) => actors.subjects.get(id),
+fn subject_of<'a>(resolver: &'a SubjectResolver<'_>, attribution: Attribution) -> Option<&'a Subject> {
+    match attribution {
+        Attribution::Subject(id) => resolver.subjects.get(id),
         _ => None,
     }
 }
@@ -339,11 +389,11 @@ fn share(length: i64, at: i64, count: i64) -> i64 {
 }
 
 fn lost(start_ns: i64, end_ns: i64) -> Part {
-    let who = Who::Nobody(NotKnown::EventsLost);
-    Part { start_ns, end_ns, who, did: Did::Nothing, certainty: Certainty::Missing }
+    let attribution = Attribution::Unattributed(NotKnown::EventsLost);
+    Part { start_ns, end_ns, attribution, did: Did::Nothing, certainty: Certainty::Missing }
 }
 
-/// Soft interrupts of Linux that are the kernel's own.
+/// Linux softirqs that belong to the kernel itself.
 fn is_kernel_routine(name: &str) -> bool {
     matches!(name, "TIMER" | "HRTIMER" | "SCHED" | "RCU" | "TASKLET" | "HI")
 }
@@ -352,30 +402,30 @@ const fn is_wait(work: Work) -> bool {
     !matches!(work, Work::Running | Work::Ready | Work::Kernel | Work::Disk(_))
 }
 
-fn is_driver(actors: &Actors<'_>, actor: Actor) -> bool {
-    actors.subjects.get(actor.subject).is_some_and(|subject| subject.kind == AccountSubjectKind::Driver)
+fn is_driver(resolver: &SubjectResolver<'_>, actor: ThreadSubject) -> bool {
+    resolver.subjects.get(actor.subject).is_some_and(|subject| subject.kind == AccountSubjectKind::Driver)
 }
 
-fn is_unit(actors: &Actors<'_>, subject: SubjectId) -> bool {
-    actors.subjects.get(subject).is_some_and(|subject| subject.kind == AccountSubjectKind::Unit)
+fn is_unit(resolver: &SubjectResolver<'_>, subject: SubjectId) -> bool {
+    resolver.subjects.get(subject).is_some_and(|subject| subject.kind == AccountSubjectKind::Unit)
 }
 
-/// Whether a subject is a program that every transition consists of.
-fn is_part_of_system(subject: &Subject) -> bool {
-    subject.kind == AccountSubjectKind::Process && is_name_of_every_transition(&subject.name)
+/// True if a subject is a program that takes part in every transition.
+fn is_system_component(subject: &Subject) -> bool {
+    subject.kind == AccountSubjectKind::Process && is_system_component_name(&subject.name)
 }
 
-/// The innermost of the threads that wait for one another which names more than the kernel.
+/// The innermost subject among the waiting threads that is more specific than the kernel.
 fn innermost<'t>(
-    actors: &mut Actors<'t>,
+    resolver: &mut SubjectResolver<'t>,
     waits: &Waits<'t>,
-    walked: &Walked,
+    walked: &WalkResult,
     step: &RawStep,
     time_ns: i64,
-) -> Option<Actor> {
+) -> Option<ThreadSubject> {
     let mut kernel = None;
     for tid in threads_of(walked, step).take(MAX_WAITERS) {
-        match actors.thread(tid, time_ns, waits.modules()) {
+        match resolver.thread(tid, time_ns, waits.modules()) {
             Some(actor) if actor.is_kernel => {
                 kernel.get_or_insert(actor);
             }
@@ -386,30 +436,30 @@ fn innermost<'t>(
     kernel
 }
 
-/// Whether a request under way says whose a wait is, when no event says what ended it.
-const fn is_told_by_requests(why: Unknown) -> bool {
+/// True if an ongoing request explains a wait whose end was not recorded.
+const fn is_explained_by_request(why: UnknownCause) -> bool {
     matches!(
         why,
-        Unknown::NoReady
-            | Unknown::Interrupt
-            | Unknown::NotSeen
-            | Unknown::BeforeRecording
-            | Unknown::Creator
-            | Unknown::NoServiceThread
+        UnknownCause::NoReadyEvent
+            | UnknownCause::Interrupt
+            | UnknownCause::NoEvents
+            | UnknownCause::BeforeRecording
+            | UnknownCause::UnknownCreator
+            | UnknownCause::NoServiceThread
     )
 }
 
-const fn reason(why: Unknown) -> NotKnown {
+const fn unknown_reason(why: UnknownCause) -> NotKnown {
     match why {
-        Unknown::NotOver => NotKnown::NotOver,
-        Unknown::NoReady | Unknown::NoServiceThread => NotKnown::NoReadyThread,
-        Unknown::Interrupt => NotKnown::InterruptNotRecorded,
-        Unknown::NotSeen | Unknown::Creator => NotKnown::ThreadNotSeen,
-        Unknown::Cycle | Unknown::Gone => NotKnown::Contradiction,
-        Unknown::TooLong => NotKnown::TooLong,
-        Unknown::BeforeRecording => NotKnown::BeforeRecording,
-        Unknown::NoSwitches => NotKnown::NoEnd,
-        Unknown::Asleep => NotKnown::NothingRecorded,
+        UnknownCause::Unfinished => NotKnown::NotOver,
+        UnknownCause::NoReadyEvent | UnknownCause::NoServiceThread => NotKnown::NoReadyThread,
+        UnknownCause::Interrupt => NotKnown::InterruptNotRecorded,
+        UnknownCause::NoEvents | UnknownCause::UnknownCreator => NotKnown::ThreadNotSeen,
+        UnknownCause::Cycle | UnknownCause::Exited => NotKnown::Contradiction,
+        UnknownCause::TooLong => NotKnown::TooLong,
+        UnknownCause::BeforeRecording => NotKnown::BeforeRecording,
+        UnknownCause::NoSwitches => NotKnown::NoEnd,
+        UnknownCause::Asleep => NotKnown::NothingRecorded,
     }
 }
 

@@ -1,15 +1,15 @@
-//! Time without context switches, divided by the work that was recorded: requests of drivers, changes of services, scripts.
+//! Divides time without context switches by recorded work: driver requests, service changes, scripts.
 //!
-//! Where just one such piece of work was under way, the time is held to be its. Where several were, nothing says for whom
-//! others waited, and the time is not known.
+//! If exactly one item of work was in progress, the time is attributed to it. If several were, it is unknown which of
+//! them others waited for, and the time is unattributed.
 
 use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
 use onoff_trace::{ActivityKind, StringId, SystemKind, Trace};
 
-use super::actors::{Actors, is_of_service};
-use super::ledger::{Ledger, Part, Subject, SubjectId, Who};
+use super::ledger::{Attribution, Ledger, Part, Subject, SubjectId};
+use super::subject_resolver::{SubjectResolver, is_service_notification};
 use crate::waits::driver_name;
 use onoff_evidence::Certainty;
 use onoff_evidence::account_model::{AccountSubjectKind, Did, NotKnown};
@@ -19,12 +19,12 @@ use onoff_usage::devices;
 use onoff_usage::owners::file_name;
 use onoff_usage::person::is_answered_by_a_person;
 
-/// Work that was under way from one time to another.
+/// A recorded interval of work.
 #[derive(Clone, Copy, Debug)]
-struct Work {
+struct WorkInterval {
     start_ns: i64,
     end_ns: i64,
-    /// What is within other work has a higher rank: a driver's request within a service's start.
+    /// Nested work has a higher rank: a driver request during a service start.
     rank: u8,
     id: SubjectId,
 }
@@ -36,51 +36,58 @@ const PROGRAM: u8 = 3;
 const DRIVER: u8 = 4;
 const PERSON: u8 = 5;
 
-/// Recorded work, by start.
+/// Recorded work, sorted by start.
 #[derive(Debug, Default)]
 pub(super) struct RecordedWork {
-    rows: Vec<Work>,
+    rows: Vec<WorkInterval>,
 }
 
 impl RecordedWork {
-    pub(super) fn of(trace: &Trace, actors: &mut Actors<'_>) -> Self {
+    pub(super) fn new(trace: &Trace, resolver: &mut SubjectResolver<'_>) -> Self {
         let open = |end: Option<i64>| end.unwrap_or(trace.duration_ns);
-        let mut rows: Vec<Work> = Vec::new();
+        let mut rows: Vec<WorkInterval> = Vec::new();
         let mut add = |start_ns: i64, end_ns: i64, rank: u8, id: SubjectId| {
             if start_ns < end_ns {
-                rows.push(Work { start_ns, end_ns, rank, id });
+                rows.push(WorkInterval { start_ns, end_ns, rank, id });
             }
         };
-        let units = UnitsOnTheWay::of(trace);
+        let units = CriticalUnits::new(trace);
         for row in trace.device_operations.iter() {
-            let id = actors.request_id(devices::owner(&row), row.device);
-            // Until it is pended a request keeps others waiting.
+            let id = resolver.request_id(devices::owner(&row), row.device);
+            // A request blocks others until it is pended.
             let end_ns = open(row.pend_ns.or(row.end_ns));
             for (start_ns, end_ns) in units.waited_for((row.start_ns, end_ns), row.tid) {
                 add(start_ns, end_ns, DRIVER, id);
             }
         }
         for row in trace.power_requests.iter() {
-            let id = actors.request_id(row.driver, row.device);
+            let id = resolver.request_id(row.driver, row.device);
             add(row.start_ns, open(row.end_ns), DRIVER, id);
         }
         if trace.system.kind == SystemKind::Linux {
             for unit in &units.rows {
-                add(unit.start_ns, unit.end_ns, SERVICE, actors.service_id(trace.text(unit.service).to_owned(), None));
+                add(
+                    unit.start_ns,
+                    unit.end_ns,
+                    SERVICE,
+                    resolver.service_id(trace.text(unit.service).to_owned(), None),
+                );
             }
         } else {
             for row in trace.service_transitions.iter() {
-                let id = actors.service_id(trace.text(row.service).to_owned(), row.container_pid);
+                let id = resolver.service_id(trace.text(row.service).to_owned(), row.container_pid);
                 add(row.start_ns, open(row.end_ns), SERVICE, id);
             }
         }
         for row in trace.notifications.iter() {
             let name = trace.text(row.name);
             let id = match row.pid.filter(|_| name.is_empty()) {
-                None if is_of_service(row.kind) && !name.is_empty() => Some(actors.service_id(name.to_owned(), None)),
-                Some(pid) => actors.process(pid, row.start_ns),
+                None if is_service_notification(row.kind) && !name.is_empty() => {
+                    Some(resolver.service_id(name.to_owned(), None))
+                }
+                Some(pid) => resolver.process(pid, row.start_ns),
                 None if name.is_empty() => None,
-                None => Some(actors.subjects.id(Subject::new(AccountSubjectKind::Process, driver_name(name)))),
+                None => Some(resolver.subjects.id(Subject::new(AccountSubjectKind::Process, driver_name(name)))),
             };
             if let Some(id) = id {
                 add(row.start_ns, open(row.end_ns), PROGRAM, id);
@@ -104,12 +111,12 @@ impl RecordedWork {
                 _ => trace.text(row.name),
             };
             if !name.is_empty() {
-                let id = actors.subjects.id(Subject::new(kind, name));
+                let id = resolver.subjects.id(Subject::new(kind, name));
                 add(row.start_ns, open(row.end_ns), rank, id);
             }
         }
         for (start_ns, end_ns, pid) in ends_waited_for(trace) {
-            if let Some(id) = actors.process(pid, end_ns) {
+            if let Some(id) = resolver.process(pid, end_ns) {
                 add(start_ns, end_ns, EXIT, id);
             }
         }
@@ -117,7 +124,6 @@ impl RecordedWork {
         Self { rows }
     }
 
-    /// Divides the time from `start_ns` to `end_ns`.
     pub(super) fn divide(&self, (start_ns, end_ns): (i64, i64), ledger: &mut Ledger) {
         let mut edges: Vec<(i64, bool, u8, SubjectId)> = Vec::new();
         for row in self.rows.iter().take_while(|row| row.start_ns < end_ns).filter(|row| row.end_ns > start_ns) {
@@ -144,24 +150,24 @@ impl RecordedWork {
     }
 }
 
-/// The units of Linux on the way to the end, which alone are waited for; none for a recording of Windows.
+/// Linux units on the path to the target, the only ones waited for. Empty for Windows.
 #[derive(Debug, Default)]
-struct UnitsOnTheWay {
-    rows: Vec<UnitOnTheWay>,
+struct CriticalUnits {
+    rows: Vec<CriticalUnit>,
     first_ns: i64,
 }
 
 #[derive(Debug)]
-struct UnitOnTheWay {
+struct CriticalUnit {
     service: StringId,
     start_ns: i64,
     end_ns: i64,
-    /// Processes of its commands; empty when not recorded.
+    /// Processes of its commands; empty if not recorded.
     pids: Vec<u32>,
 }
 
-impl UnitsOnTheWay {
-    fn of(trace: &Trace) -> Self {
+impl CriticalUnits {
+    fn new(trace: &Trace) -> Self {
         if trace.system.kind != SystemKind::Linux {
             return Self { rows: Vec::new(), first_ns: i64::MAX };
         }
@@ -169,44 +175,45 @@ impl UnitsOnTheWay {
         for row in trace.service_processes.iter() {
             commands.entry(row.service).or_default().push(row.pid);
         }
-        let ways = linux::boot::way(trace).into_iter().chain(linux::shutdown::way(trace));
-        let rows: Vec<UnitOnTheWay> = ways
+        let units = linux::boot::way(trace).into_iter().chain(linux::shutdown::way(trace));
+        let rows: Vec<CriticalUnit> = units
             .map(|(service, start_ns, end_ns, pid)| {
                 let mut pids = commands.get(&service).cloned().unwrap_or_default();
                 pids.extend(pid);
-                UnitOnTheWay { service, start_ns, end_ns, pids }
+                CriticalUnit { service, start_ns, end_ns, pids }
             })
             .collect();
-        // Where the way is not known, units are started all the same.
+        // Units are started even if the path is unknown.
         let of_any = || trace.service_transitions.iter().map(|row| row.start_ns).min();
         let first_ns = rows.iter().map(|row| row.start_ns).min().or_else(of_any).unwrap_or(i64::MAX);
         Self { rows, first_ns }
     }
 
-    /// The parts of a driver's work, by thread `tid`, that anybody on the way waited for. Once systemd starts units, drivers that others
-    /// load hold nobody up: only what a process of the unit on the way does is waited for.
+    /// The intervals of a driver's work on thread `tid` that the boot waited for. Once systemd starts units, drivers
+    /// loaded by other processes block nothing: only work in a process of a unit on the path counts.
     fn waited_for(&self, (start_ns, end_ns): (i64, i64), tid: Option<u32>) -> Vec<(i64, i64)> {
         let mut parts = vec![(start_ns, end_ns.min(self.first_ns))];
-        // Where nothing says whose thread or process it was, the time stays with the unit that was waited for.
-        let does_it = |unit: &&UnitOnTheWay| tid.is_some_and(|tid| unit.pids.contains(&tid));
-        let under_way = self.rows.iter().filter(|unit| unit.start_ns < end_ns && unit.end_ns > start_ns);
-        parts.extend(under_way.filter(does_it).map(|unit| (unit.start_ns.max(start_ns), unit.end_ns.min(end_ns))));
+        // If the thread or process is unknown, the time stays with the unit.
+        let runs_thread = |unit: &&CriticalUnit| tid.is_some_and(|tid| unit.pids.contains(&tid));
+        let in_progress = self.rows.iter().filter(|unit| unit.start_ns < end_ns && unit.end_ns > start_ns);
+        parts
+            .extend(in_progress.filter(runs_thread).map(|unit| (unit.start_ns.max(start_ns), unit.end_ns.min(end_ns))));
         parts.retain(|(start_ns, end_ns)| start_ns < end_ns);
         parts
     }
 }
 
-/// The part from one time to another, in which `open` is under way.
+/// Adds the part between two times in which `open` work is in progress.
 fn add(open: &BTreeMap<(u8, SubjectId), u32>, (start_ns, end_ns): (i64, i64), ledger: &mut Ledger) {
     let mut innermost = open.keys().rev();
     let first = innermost.next().copied();
     let second = innermost.next().copied();
-    let (who, did, certainty) = match (first, second) {
+    let (attribution, did, certainty) = match (first, second) {
         (Some((rank, _)), Some((other, _))) if rank == other => {
-            (Who::Nobody(NotKnown::SideBySide), Did::Nothing, Certainty::Missing)
+            (Attribution::Unattributed(NotKnown::SideBySide), Did::Nothing, Certainty::Missing)
         }
-        (Some((_, id)), _) => (Who::Subject(id), Did::HeldRequest, Certainty::Inferred),
-        (None, _) => (Who::Nobody(NotKnown::NoSwitches), Did::Nothing, Certainty::Missing),
+        (Some((_, id)), _) => (Attribution::Subject(id), Did::HeldRequest, Certainty::Inferred),
+        (None, _) => (Attribution::Unattributed(NotKnown::NoSwitches), Did::Nothing, Certainty::Missing),
     };
-    ledger.add(Part { start_ns, end_ns, who, did, certainty });
+    ledger.add(Part { start_ns, end_ns, attribution, did, certainty });
 }

@@ -1,14 +1,14 @@
-//! The time after the desktop or the resume, divided by the idle rule's own measure: in every busy slice, among those who used
-//! what the rule found busy.
+//! Divides the time after the desktop or a resume by the measure of the idle rule: each busy slice is divided among the
+//! subjects that used the busy resource.
 
 use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
 use onoff_trace::Trace;
 
-use super::actors::Actors;
-use super::disks::Served;
-use super::ledger::{Ledger, Part, SubjectId, Who};
+use super::disks::ServiceTime;
+use super::ledger::{Attribution, Ledger, Part, SubjectId};
+use super::subject_resolver::SubjectResolver;
 use onoff_evidence::Certainty;
 use onoff_evidence::account_model::{Did, NotKnown};
 use onoff_usage::cpu::{self, CpuSource};
@@ -16,20 +16,20 @@ use onoff_usage::idle::{Settling, Slice};
 use onoff_usage::modules::Modules;
 use onoff_usage::owners::{IDLE, NORMAL_PRIORITY, Owners};
 
-/// What each subject used of one slice, ns.
+/// Resource use of each subject in one slice, ns.
 #[derive(Debug, Default)]
-struct Used {
+struct SliceUsage {
     cpu: BTreeMap<SubjectId, i64>,
-    /// By disk.
+    /// By disk and subject.
     disk: BTreeMap<(u32, SubjectId), i64>,
 }
 
-/// Divides the slices of `settling`; a phase may end before its last one does.
+/// Divides the slices of `settling`. A phase may end before its last slice does.
 pub(super) fn divide<'t>(
     trace: &'t Trace,
     owners: &mut Owners,
     settling: &Settling,
-    actors: &mut Actors<'t>,
+    resolver: &mut SubjectResolver<'t>,
     modules: &Modules,
     ledger: &mut Ledger,
 ) {
@@ -38,27 +38,27 @@ pub(super) fn divide<'t>(
     let count = settling.slices.len();
     let mut cuts: Vec<i64> = settling.slices.iter().map(|slice| slice.start_ns).collect();
     cuts.push(settling.slices.last().map_or(first.start_ns, |slice| slice.start_ns.saturating_add(slice_ns)));
-    let mut used: Vec<Used> = Vec::new();
-    used.resize_with(count, Used::default);
+    let mut used: Vec<SliceUsage> = Vec::new();
+    used.resize_with(count, SliceUsage::default);
     let is_busy = |at: usize| settling.slices.get(at).is_some_and(|slice| !slice.idle);
 
     let mut ran: HashMap<(usize, u32, u32), i64> = HashMap::new();
-    let source = cpu::charge(trace, owners, &cuts, |stretch| {
-        if stretch.owner != IDLE && stretch.priority >= NORMAL_PRIORITY && is_busy(stretch.interval) {
-            let sum = ran.entry((stretch.interval, stretch.tid, stretch.life)).or_default();
-            *sum = sum.saturating_add(stretch.ns);
+    let source = cpu::charge(trace, owners, &cuts, |charged| {
+        if charged.owner != IDLE && charged.priority >= NORMAL_PRIORITY && is_busy(charged.interval) {
+            let sum = ran.entry((charged.interval, charged.tid, charged.life)).or_default();
+            *sum = sum.saturating_add(charged.ns);
         }
     });
     let mut ran: Vec<((usize, u32, u32), i64)> = ran.into_iter().collect();
     ran.sort();
     for ((at, tid, _), ns) in ran {
         let time_ns = cuts.get(at + 1).copied().unwrap_or(first.start_ns).saturating_sub(1);
-        if let (Some(id), Some(used)) = (actors.user(tid, time_ns, modules), used.get_mut(at)) {
+        if let (Some(id), Some(used)) = (resolver.user(tid, time_ns, modules), used.get_mut(at)) {
             let sum = used.cpu.entry(id).or_default();
             *sum = sum.saturating_add(ns);
         }
     }
-    disks(trace, &cuts, slice_ns, actors, modules, &is_busy, &mut used);
+    add_disk_time(trace, &cuts, slice_ns, resolver, modules, &is_busy, &mut used);
 
     let certainty = match source {
         CpuSource::ContextSwitches => Certainty::Measured,
@@ -72,45 +72,45 @@ pub(super) fn divide<'t>(
             let part = Part {
                 start_ns: slice.start_ns,
                 end_ns,
-                who: Who::Idle,
+                attribution: Attribution::Idle,
                 did: Did::Nothing,
                 certainty: Certainty::Measured,
             };
             ledger.add(part);
         } else {
-            share_out(slice, end_ns, limit, capacity, used, certainty, ledger);
+            divide_slice(slice, end_ns, limit, capacity, used, certainty, ledger);
         }
     }
 }
 
-/// Time that each subject's requests kept a disk busy, requests at low priority left out. Requests that overlap share the
-/// disk: the one that began first has it until it is done.
-fn disks<'t>(
+/// Adds the disk time of each subject, except for low-priority requests. The first of several overlapping requests has
+/// the disk until it completes.
+fn add_disk_time<'t>(
     trace: &'t Trace,
     cuts: &[i64],
     slice_ns: i64,
-    actors: &mut Actors<'t>,
+    resolver: &mut SubjectResolver<'t>,
     modules: &Modules,
     is_busy: &impl Fn(usize) -> bool,
-    used: &mut [Used],
+    used: &mut [SliceUsage],
 ) {
     let (Some(&begin), Some(&end)) = (cuts.first(), cuts.last()) else { return };
-    let mut requests: Vec<(u32, Served)> = trace
+    let mut requests: Vec<(u32, ServiceTime)> = trace
         .disk_ios_between(begin, end)
         .filter(|row| !row.priority.is_low())
         .map(|row| {
             let start_ns = row.complete_ns.saturating_sub(row.service_ns.max(0)).max(begin);
-            (row.disk, Served { start_ns, end_ns: row.complete_ns.min(end), tid: row.tid, pid: row.pid })
+            (row.disk, ServiceTime { start_ns, end_ns: row.complete_ns.min(end), tid: row.tid, pid: row.pid })
         })
         .filter(|(_, served)| served.start_ns < served.end_ns)
         .collect();
     requests.sort();
     let mut done: HashMap<u32, i64> = HashMap::new();
-    for (disk, Served { start_ns: from, end_ns: to, tid, pid }) in requests {
+    for (disk, ServiceTime { start_ns: from, end_ns: to, tid, pid }) in requests {
         let done = done.entry(disk).or_insert(begin);
         let mut at = from.max(*done);
         *done = to.max(*done);
-        let mut who = None;
+        let mut attribution = None;
         while at < to {
             let slice = usize::try_from((at - begin) / slice_ns).unwrap_or(usize::MAX);
             let (Some(slot), Some(&slice_end)) = (used.get_mut(slice), cuts.get(slice.saturating_add(1))) else {
@@ -118,11 +118,11 @@ fn disks<'t>(
             };
             let until = to.min(slice_end);
             if is_busy(slice) {
-                if who.is_none() {
-                    let by_thread = tid.and_then(|tid| actors.user(tid, from, modules));
-                    who = by_thread.or_else(|| pid.and_then(|pid| actors.process(pid, from)));
+                if attribution.is_none() {
+                    let by_thread = tid.and_then(|tid| resolver.user(tid, from, modules));
+                    attribution = by_thread.or_else(|| pid.and_then(|pid| resolver.process(pid, from)));
                 }
-                if let Some(id) = who {
+                if let Some(id) = attribution {
                     let sum = slot.disk.entry((disk, id)).or_default();
                     *sum = sum.saturating_add(until - at);
                 }
@@ -132,24 +132,24 @@ fn disks<'t>(
     }
 }
 
-/// Divides a busy slice: by use of the processors where they were beyond the rule's limit, by use of the busiest disk where
-/// that was, by both where both were.
-fn share_out(
+/// Divides a busy slice by CPU usage if CPU load exceeded the limit, by usage of the busiest disk if its load did, or
+/// by both.
+fn divide_slice(
     slice: &Slice,
     end_ns: i64,
     limit: f64,
     capacity: i128,
-    used: &Used,
+    used: &SliceUsage,
     certainty: Certainty,
     ledger: &mut Ledger,
 ) {
     let beyond = |percent: Option<f64>| percent.is_some_and(|percent| percent > limit);
     let (mut by_cpu, mut by_disk) = (beyond(slice.cpu_busy_percent), beyond(slice.disk_busy_percent));
     if !by_cpu && !by_disk {
-        // A rule may count a slice at its very limit as busy.
+        // A slice exactly at the limit may count as busy.
         (by_cpu, by_disk) = (true, true);
     }
-    // Both as shares of the slice: processor time is divided by the number of processors.
+    // Both as shares of the slice: CPU time is divided by the number of processors.
     let mut weights: BTreeMap<SubjectId, i128> = BTreeMap::new();
     if by_cpu {
         for (&id, &ns) in &used.cpu {
@@ -171,8 +171,9 @@ fn share_out(
     }
     let total: i128 = weights.values().sum();
     if total <= 0 {
-        let who = Who::Nobody(NotKnown::NothingRecorded);
-        let part = Part { start_ns: slice.start_ns, end_ns, who, did: Did::Nothing, certainty: Certainty::Missing };
+        let attribution = Attribution::Unattributed(NotKnown::NothingRecorded);
+        let part =
+            Part { start_ns: slice.start_ns, end_ns, attribution, did: Did::Nothing, certainty: Certainty::Missing };
         ledger.add(part);
         return;
     }
@@ -183,7 +184,13 @@ fn share_out(
         before += weight;
         let until = i64::try_from(length * before / total).unwrap_or(0);
         let part_end = slice.start_ns.saturating_add(until);
-        ledger.add(Part { start_ns, end_ns: part_end, who: Who::Subject(id), did: Did::KeptBusy, certainty });
+        ledger.add(Part {
+            start_ns,
+            end_ns: part_end,
+            attribution: Attribution::Subject(id),
+            did: Did::KeptBusy,
+            certainty,
+        });
         start_ns = part_end;
     }
 }

@@ -1,4 +1,4 @@
-//! Accounts worked out by hand.
+//! Accounts computed by hand.
 
 use onoff_trace::system::InstalledService;
 use onoff_trace::{
@@ -30,7 +30,7 @@ fn recording() -> Trace {
     trace
 }
 
-/// Wake-ups as (ms, thread, by thread).
+/// Wake-ups as (ms, thread, readying thread).
 fn readies(trace: &mut Trace, rows: &[(i64, u32, u32)]) {
     let rows = rows.iter().map(|&(ms, ready_tid, by)| ReadyThread {
         time_ns: ms * MS,
@@ -64,7 +64,7 @@ fn read(trace: &mut Trace, disk: u32, tid: u32, (issue_ms, begin_ms, end_ms): (i
     });
 }
 
-/// The account of the path of `tid` between two times, as (kind, name, what it did most, ms).
+/// The account of the path of `tid` between two times, as (kind, name, main work, ms).
 fn account(trace: &Trace, tid: u32, (from_ms, until_ms): (i64, i64)) -> Vec<(AccountSubjectKind, String, Did, i64)> {
     let waits = Waits::of(trace);
     let range = Interval::new(from_ms * MS, until_ms * MS);
@@ -87,7 +87,7 @@ fn entry(kind: AccountSubjectKind, name: &str, did: Did, ms: i64) -> (AccountSub
 }
 
 #[test]
-fn a_wait_in_a_drivers_request_is_the_drivers_and_outside_of_it_the_kernels() {
+fn attributes_wait_in_driver_request_to_driver() {
     let mut trace = recording();
     let (driver, device) = (trace.strings.intern(r"\Driver\Ramdisk"), trace.strings.intern(r"ROOT\RAMDISK\0000"));
     let request = |kind, start_ms: i64, pend_ms: Option<i64>, end_ms: i64| DeviceOperation {
@@ -105,7 +105,7 @@ fn a_wait_in_a_drivers_request_is_the_drivers_and_outside_of_it_the_kernels() {
         event: StringId::EMPTY,
     };
     trace.device_operations.push(request(DeviceOperationKind::DeviceStart, 20, None, 50));
-    // Pended at once: what follows is nobody's but the thread's.
+    // Pended at once: the rest is the thread's own time.
     trace.device_operations.push(request(DeviceOperationKind::DeviceEnum, 60, Some(61), 99));
     switches_in_ms(&mut trace, &[(10, 0, 8, (WAITING, DELAY), 0), (90, 0, 0, RAN, 8)]);
     assert_eq!(
@@ -118,7 +118,7 @@ fn a_wait_in_a_drivers_request_is_the_drivers_and_outside_of_it_the_kernels() {
 }
 
 #[test]
-fn two_services_in_one_host_are_told_apart_by_the_tags_of_their_threads() {
+fn distinguishes_services_in_one_host_by_thread_tag() {
     let hosted = |tag: u32| {
         let mut trace = recording();
         process(&mut trace, 536, "svchost.exe", None, None);
@@ -138,7 +138,7 @@ fn two_services_in_one_host_are_told_apart_by_the_tags_of_their_threads() {
 }
 
 #[test]
-fn short_interrupts_of_one_driver_sum_and_those_of_another_processor_do_not_count() {
+fn sums_interrupts_of_same_processor_only() {
     let mut trace = recording();
     image(&mut trace, 4, (0xffff_f800_0000_0000, 0x1000), None, r"\SystemRoot\system32\drivers\netslow.sys");
     image(&mut trace, 4, (0xffff_f800_1000_0000, 0x1000), None, r"\SystemRoot\system32\ntoskrnl.exe");
@@ -162,7 +162,7 @@ fn short_interrupts_of_one_driver_sum_and_those_of_another_processor_do_not_coun
 }
 
 #[test]
-fn a_ready_threads_time_is_that_of_those_who_have_all_processors() {
+fn attributes_ready_time_to_running_threads() {
     let ready = |second: u32| {
         let mut trace = recording();
         switches_in_ms(
@@ -186,12 +186,12 @@ fn a_ready_threads_time_is_that_of_those_who_have_all_processors() {
             entry(AccountSubjectKind::Process, "a.exe", Did::Ran, 10),
         ]
     );
-    // With a processor idle nobody held it up.
+    // With an idle processor nothing blocked it.
     assert_eq!(ready(0), [entry(AccountSubjectKind::Process, "a.exe", Did::WaitedForProcessor, 50)]);
 }
 
 #[test]
-fn a_disk_that_works_for_others_is_held_by_them_and_another_disk_is_not() {
+fn attributes_queue_time_to_requests_of_same_disk() {
     let disk_of = |others: u32| {
         let mut trace = recording();
         switches_in_ms(&mut trace, &[(10, 0, 104, (WAITING, EXECUTIVE), 0), (80, 0, 0, RAN, 104)]);
@@ -210,9 +210,9 @@ fn a_disk_that_works_for_others_is_held_by_them_and_another_disk_is_not() {
 }
 
 #[test]
-fn where_events_were_lost_nobody_is_named() {
+fn lost_events_are_unattributed() {
     let mut trace = recording();
-    // 204 is put on the processor at 30, and at 60 another thread is taken off it.
+    // 204 is switched in at 30, but another thread is switched out at 60.
     switches_in_ms(
         &mut trace,
         &[
@@ -233,7 +233,7 @@ fn where_events_were_lost_nobody_is_named() {
 }
 
 #[test]
-fn a_script_is_named_by_its_file_and_not_the_shell_that_runs_it() {
+fn names_script_file_instead_of_shell() {
     let mut trace = recording();
     let (name, event) = (trace.strings.intern("logon"), StringId::EMPTY);
     trace.activities.push(Activity {
@@ -275,7 +275,7 @@ fn a_script_is_named_by_its_file_and_not_the_shell_that_runs_it() {
 }
 
 #[test]
-fn without_switches_a_request_alone_is_held_responsible_and_two_at_once_are_not() {
+fn without_switches_only_single_requests_are_attributed() {
     let mut trace = Trace { duration_ns: 100 * MS, ..Trace::default() };
     let mut add = |driver: &str, start_ms: i64, end_ms: i64| {
         onoff_testkit::synthetic::device(
@@ -299,7 +299,7 @@ fn without_switches_a_request_alone_is_held_responsible_and_two_at_once_are_not(
 }
 
 #[test]
-fn the_parts_of_any_recording_sum_to_each_of_its_stretches() {
+fn entries_of_hostile_recordings_sum_to_duration() {
     for seed in 0..150 {
         let mut trace = hostile(seed);
         let mut source = Source(seed);

@@ -1,11 +1,11 @@
-//! From a walk's steps to a critical path that says names.
+//! Turns the steps of a walk into a critical path with names.
 
 use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
 use onoff_trace::{StringId, Trace, Upid};
 
-use super::cause::Unknown;
+use super::cause::UnknownCause;
 use super::identities::Identities;
 use super::path::{
     CriticalPath, KindShare, OnPath, PathShare, PathStep, PathThread, ServiceWait, StepGroup, StepKind, SubjectKind,
@@ -13,24 +13,24 @@ use super::path::{
 };
 use super::reason;
 use super::requests::{Overlap, Request, Requests};
-use super::service_waits::Holds;
-use super::walk::{NO_REASON, NO_STACK, NOT_HELD, RawStep, Walked, Work, threads_of};
+use super::service_waits::Blockers;
+use super::walk::{NO_BLOCKER, NO_REASON, NO_STACK, RawStep, WalkResult, Work, threads_of};
 use onoff_evidence::Certainty;
 use onoff_usage::cpu::percent_of;
 use onoff_usage::drive_paths::DrivePaths;
 use onoff_usage::owners::file_name;
 
-/// Groups of steps, at most: the longest.
+/// Maximum number of step groups: the longest.
 const MAX_GROUPS: usize = 64;
-/// Waiters listed with a step, at most.
-const LISTED_WAITERS: usize = 16;
+/// Maximum number of waiters listed with a step.
+const MAX_LISTED_WAITERS: usize = 16;
 
-/// Which steps to keep.
+/// Which steps to list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathOptions {
-    /// Steps shorter than this are left out of the list, ns; they count in all sums.
+    /// Minimum duration of a listed step, ns. All steps count in the sums.
     pub shortest_ns: i64,
-    /// The longest steps that are listed.
+    /// Maximum number of listed steps: the longest.
     pub most_steps: usize,
 }
 
@@ -40,75 +40,74 @@ impl Default for PathOptions {
     }
 }
 
-impl Unknown {
-    /// As a phrase.
+impl UnknownCause {
     const fn phrase(self) -> &'static str {
         match self {
-            Self::NotOver => "the wait was not over when the recording ended",
-            Self::NoReady => "no ready-thread event says who ended the wait",
-            Self::Interrupt => "ended in an interrupt (timer or device) that was not recorded",
-            Self::NotSeen => "the thread never ran in the recording",
-            Self::Cycle => "the chain comes back to a thread that waits for it: events contradict each other",
-            Self::TooLong => "the chain has too many steps",
-            Self::BeforeRecording => "the wait began before the recording, and nothing says who ended it",
-            Self::Creator => "no event says who created the thread",
-            Self::Gone => "the thread had ended; others took note of it",
+            Self::Unfinished => "the wait was still in progress when the recording ended",
+            Self::NoReadyEvent => "no ready-thread event was recorded for the end of the wait",
+            Self::Interrupt => "an unrecorded interrupt (timer or device) ended the wait",
+            Self::NoEvents => "the thread never ran in the recording",
+            Self::Cycle => "the chain returns to a thread that waits for it: contradictory events",
+            Self::TooLong => "too many steps in the chain",
+            Self::BeforeRecording => "the wait began before the recording, and its end was not recorded",
+            Self::UnknownCreator => "the creator of the thread was not recorded",
+            Self::Exited => "the thread had already exited",
             Self::NoSwitches => "no context switches were recorded for this time",
-            Self::NoServiceThread => "no thread of the service is known",
+            Self::NoServiceThread => "no thread of the service was recorded",
             Self::Asleep => "the machine was asleep",
         }
     }
 }
 
-/// A share's key; a process's life tells processes of one name, and of one id, apart.
+/// Key of a share. The process lifetime distinguishes processes with the same name or a reused id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Name {
+enum ShareName {
     Process(Option<u32>, Option<Upid>),
     Text(StringId),
-    Why(Unknown),
+    Unknown(UnknownCause),
     Kernel,
 }
 
-/// What makes steps alike.
+/// Steps with equal keys form a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct GroupKey {
     kind: StepKind,
     tid: u32,
-    /// Ids are used again.
+    /// Thread ids are reused.
     pid: Option<u32>,
-    hold: u32,
-    what: Option<Name>,
+    blocker: u32,
+    what: Option<ShareName>,
     device: StringId,
 }
 
-/// What steps that are alike come to.
+/// Totals of a group.
 #[derive(Clone, Copy, Debug)]
 struct GroupSum {
     count: u64,
     ns: i64,
-    /// Length and place of the longest.
+    /// Duration and index of the longest step.
     longest: (i64, usize),
     start_ns: i64,
     end_ns: i64,
 }
 
-/// What ran before any thread is known to have run.
-const KERNEL: &str = "the kernel, before its first recorded switch";
+/// Label for CPU time before any thread is known to have run.
+const KERNEL: &str = "kernel (before the first recorded context switch)";
 
 pub(super) struct Describer<'a, 't> {
     pub(super) trace: &'t Trace,
     pub(super) identities: &'a Identities<'t>,
     pub(super) requests: &'a Requests,
-    pub(super) holds: &'a Holds,
+    pub(super) blockers: &'a Blockers,
     pub(super) options: PathOptions,
 }
 
 impl Describer<'_, '_> {
-    /// The path of `walked`, which runs from `start_ns` to `end_ns`.
-    pub(super) fn describe(&self, walked: &Walked, (start_ns, end_ns): (i64, i64)) -> CriticalPath {
+    /// Describes the walk `walked`, which covers `start_ns` to `end_ns`.
+    pub(super) fn describe(&self, walked: &WalkResult, (start_ns, end_ns): (i64, i64)) -> CriticalPath {
         let duration_ns = end_ns.saturating_sub(start_ns).max(0);
         let mut path = CriticalPath { start_ns, end_ns, duration_ns, ..CriticalPath::default() };
-        let mut shares: HashMap<(StepKind, Name), i64> = HashMap::new();
+        let mut shares: HashMap<(StepKind, ShareName), i64> = HashMap::new();
         for step in &walked.steps {
             let ns = step.end_ns.saturating_sub(step.start_ns);
             let name = self.name_of(step);
@@ -123,27 +122,26 @@ impl Describer<'_, '_> {
         path.kinds = kinds(&path.shares, duration_ns);
         path.on_path = self.on_path(walked, duration_ns);
         path.services = self.services(walked, duration_ns);
-        self.list(walked, &mut path);
+        self.list_longest_steps(walked, &mut path);
         path.groups = self.groups(walked);
         path
     }
 
-    /// Steps that are alike, summed.
-    fn groups(&self, walked: &Walked) -> Vec<StepGroup> {
+    fn groups(&self, walked: &WalkResult) -> Vec<StepGroup> {
         let mut sums: HashMap<GroupKey, GroupSum> = HashMap::new();
         for (place, step) in walked.steps.iter().enumerate() {
             let what = match step.work {
-                Work::Disk(row) => Some(Name::Text(self.file_of(row))),
-                Work::Timer(driver) | Work::Device(driver) => Some(Name::Text(driver)),
-                Work::Unknown(why) => Some(Name::Why(why)),
+                Work::Disk(row) => Some(ShareName::Text(self.file_of(row))),
+                Work::Timer(driver) | Work::Device(driver) => Some(ShareName::Text(driver)),
+                Work::Unknown(why) => Some(ShareName::Unknown(why)),
                 Work::Running | Work::Ready | Work::Kernel => None,
             };
             let ns = step.end_ns.saturating_sub(step.start_ns);
             let pid = self.identities.pid_of(step.tid, step.start_ns);
-            // Waits at requests to two devices are two things; who ran does so at many.
+            // Waits in requests to different devices are separate groups; CPU time is not split by device.
             let request = what.and_then(|_| self.request(walked, step));
             let device = request.map_or(StringId::EMPTY, Request::subject);
-            let key = GroupKey { kind: kind_of(step), tid: step.tid, pid, hold: step.hold, what, device };
+            let key = GroupKey { kind: kind_of(step), tid: step.tid, pid, blocker: step.blocker, what, device };
             let sum = sums.entry(key).or_insert_with(|| GroupSum {
                 count: 0,
                 ns: 0,
@@ -194,19 +192,19 @@ impl Describer<'_, '_> {
         pid.and_then(|pid| self.identities.image(pid, time_ns)).unwrap_or_default().to_owned()
     }
 
-    fn name_of(&self, step: &RawStep) -> Name {
+    fn name_of(&self, step: &RawStep) -> ShareName {
         match step.work {
-            Work::Device(driver) => Name::Text(driver),
-            Work::Timer(driver) if driver != StringId::EMPTY => Name::Text(driver),
-            Work::Unknown(_) if let Some(hold) = self.holds.get(step.hold) => Name::Text(hold.service),
-            Work::Unknown(why) => Name::Why(why),
-            Work::Kernel => Name::Kernel,
+            Work::Device(driver) => ShareName::Text(driver),
+            Work::Timer(driver) if driver != StringId::EMPTY => ShareName::Text(driver),
+            Work::Unknown(_) if let Some(blocker) = self.blockers.get(step.blocker) => ShareName::Text(blocker.service),
+            Work::Unknown(why) => ShareName::Unknown(why),
+            Work::Kernel => ShareName::Kernel,
             Work::Running | Work::Ready | Work::Timer(_) | Work::Disk(_) => {
                 let (pid, life) = (
                     self.identities.pid_of(step.tid, step.start_ns),
                     self.identities.process_of(step.tid, step.start_ns),
                 );
-                Name::Process(pid, life)
+                ShareName::Process(pid, life)
             }
         }
     }
@@ -216,18 +214,20 @@ impl Describer<'_, '_> {
         files.get(row as usize).copied().unwrap_or_default()
     }
 
-    fn shares(&self, shares: HashMap<(StepKind, Name), i64>, duration_ns: i64) -> Vec<PathShare> {
-        // Different ids may have the same name: drivers in two folders.
+    fn shares(&self, shares: HashMap<(StepKind, ShareName), i64>, duration_ns: i64) -> Vec<PathShare> {
+        // Different ids may share a name, e.g. drivers in two folders.
         let mut named: BTreeMap<(StepKind, String, Option<u32>), i64> = BTreeMap::new();
         for ((kind, name), ns) in shares {
             let (name, pid) = match name {
-                Name::Process(pid, life) => {
+                ShareName::Process(pid, life) => {
                     (life.map_or_else(String::new, |life| self.identities.image_of(life).to_owned()), pid)
                 }
-                Name::Text(text) if kind == StepKind::ServiceDependency => (self.trace.text(text).to_owned(), None),
-                Name::Kernel => (KERNEL.to_owned(), None),
-                Name::Text(text) => (file_name(self.trace.text(text)).to_owned(), None),
-                Name::Why(why) => (why.phrase().to_owned(), None),
+                ShareName::Text(text) if kind == StepKind::ServiceDependency => {
+                    (self.trace.text(text).to_owned(), None)
+                }
+                ShareName::Kernel => (KERNEL.to_owned(), None),
+                ShareName::Text(text) => (file_name(self.trace.text(text)).to_owned(), None),
+                ShareName::Unknown(why) => (why.phrase().to_owned(), None),
             };
             *named.entry((kind, name, pid)).or_default() += ns;
         }
@@ -239,7 +239,7 @@ impl Describer<'_, '_> {
         list
     }
 
-    fn on_path(&self, walked: &Walked, duration_ns: i64) -> Vec<OnPath> {
+    fn on_path(&self, walked: &WalkResult, duration_ns: i64) -> Vec<OnPath> {
         let mut sums: BTreeMap<(SubjectKind, String, Option<u32>), i64> = BTreeMap::new();
         let paths = DrivePaths::of(self.trace);
         let mut lives: HashMap<(u32, Option<Upid>), i64> = HashMap::new();
@@ -255,8 +255,8 @@ impl Describer<'_, '_> {
                     *lives.entry(life).or_default() += ns;
                 }
             }
-            if let Some(hold) = self.holds.get(step.hold) {
-                let name = self.trace.text(hold.service).to_owned();
+            if let Some(blocker) = self.blockers.get(step.blocker) {
+                let name = self.trace.text(blocker.service).to_owned();
                 *sums.entry((SubjectKind::Service, name, None)).or_default() += ns;
             }
             let (kind, name) = match step.work {
@@ -287,20 +287,19 @@ impl Describer<'_, '_> {
     }
 
     fn waited_service(&self, at: u32) -> Option<WaitedService> {
-        let hold = self.holds.get(at)?;
+        let blocker = self.blockers.get(at)?;
         Some(WaitedService {
-            name: self.trace.text(hold.service).to_owned(),
-            change: hold.change,
-            start_ns: hold.start_ns,
-            ready_ns: hold.ready_ns,
+            name: self.trace.text(blocker.service).to_owned(),
+            change: blocker.change,
+            start_ns: blocker.start_ns,
+            ready_ns: blocker.ready_ns,
         })
     }
 
-    /// The services that were waited for, in order of time.
-    fn services(&self, walked: &Walked, duration_ns: i64) -> Vec<ServiceWait> {
+    fn services(&self, walked: &WalkResult, duration_ns: i64) -> Vec<ServiceWait> {
         let mut sums: BTreeMap<u32, i64> = BTreeMap::new();
-        for step in walked.steps.iter().filter(|step| step.hold != NOT_HELD) {
-            *sums.entry(step.hold).or_default() += step.end_ns.saturating_sub(step.start_ns);
+        for step in walked.steps.iter().filter(|step| step.blocker != NO_BLOCKER) {
+            *sums.entry(step.blocker).or_default() += step.end_ns.saturating_sub(step.start_ns);
         }
         let mut list: Vec<ServiceWait> = sums
             .into_iter()
@@ -312,8 +311,7 @@ impl Describer<'_, '_> {
         list
     }
 
-    /// Lists the longest steps in order of time.
-    fn list(&self, walked: &Walked, path: &mut CriticalPath) {
+    fn list_longest_steps(&self, walked: &WalkResult, path: &mut CriticalPath) {
         let length = |step: &RawStep| step.end_ns.saturating_sub(step.start_ns);
         let mut shortest = self.options.shortest_ns;
         if walked.steps.len() > self.options.most_steps {
@@ -332,24 +330,24 @@ impl Describer<'_, '_> {
         }
     }
 
-    /// The request that the thread of a step, or one that waits for it, was carrying out.
-    fn request(&self, walked: &Walked, step: &RawStep) -> Option<&Request> {
+    /// The request that the thread of a step, or a thread waiting for it, was carrying out.
+    fn request(&self, walked: &WalkResult, step: &RawStep) -> Option<&Request> {
         let middle = step.start_ns.midpoint(step.end_ns);
         threads_of(walked, step)
-            .take(LISTED_WAITERS)
-            .find_map(|tid| self.requests.of_thread(self.identities.lives().key(tid, middle), middle))
+            .take(MAX_LISTED_WAITERS)
+            .find_map(|tid| self.requests.innermost_request(self.identities.lives().key(tid, middle), middle))
     }
 
-    fn step(&self, walked: &Walked, step: &RawStep) -> PathStep {
+    fn step(&self, walked: &WalkResult, step: &RawStep) -> PathStep {
         let request = self.request(walked, step);
         PathStep {
             start_ns: step.start_ns,
             end_ns: step.end_ns,
             duration_ns: step.end_ns.saturating_sub(step.start_ns),
-            // By its start: at its end the id may be another's already.
+            // Looked up at the start: by the end the id may be reused.
             thread: self.thread(step.tid, step.start_ns),
             kind: kind_of(step),
-            service: self.waited_service(step.hold),
+            service: self.waited_service(step.blocker),
             detail: match step.work {
                 Work::Running | Work::Ready => String::new(),
                 Work::Kernel => KERNEL.to_owned(),
@@ -364,7 +362,7 @@ impl Describer<'_, '_> {
                 reason::name(self.trace.system.kind, step.reason).to_owned()
             },
             readies_tid: (step.readied != 0).then_some(step.readied),
-            waiters: threads_of(walked, step).skip(1).take(LISTED_WAITERS).collect(),
+            waiters: threads_of(walked, step).skip(1).take(MAX_LISTED_WAITERS).collect(),
             device: request.map(|request| self.trace.text(request.subject()).to_owned()).unwrap_or_default(),
             stack: Vec::new(),
             stack_ns: (step.stack_ns != NO_STACK).then_some(step.stack_ns),
@@ -379,20 +377,19 @@ pub(super) const fn kind_of(step: &RawStep) -> StepKind {
         Work::Disk(_) => StepKind::Disk,
         Work::Timer(_) => StepKind::Timer,
         Work::Device(_) => StepKind::Device,
-        Work::Unknown(_) if step.hold != NOT_HELD => StepKind::ServiceDependency,
+        Work::Unknown(_) if step.blocker != NO_BLOCKER => StepKind::ServiceDependency,
         Work::Unknown(_) => StepKind::Other,
     }
 }
 
-/// That a service was waited for explains a step for which nothing else does.
+/// Waiting for a service explains an otherwise unknown step.
 const fn certainty_of(step: &RawStep) -> Certainty {
     match step.certainty {
-        Certainty::Missing if step.hold != NOT_HELD => Certainty::Inferred,
+        Certainty::Missing if step.blocker != NO_BLOCKER => Certainty::Inferred,
         certainty => certainty,
     }
 }
 
-/// Sums by kind, of the shares.
 fn kinds(shares: &[PathShare], duration_ns: i64) -> Vec<KindShare> {
     let mut list: Vec<KindShare> = StepKind::ALL
         .into_iter()

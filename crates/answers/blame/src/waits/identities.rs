@@ -1,4 +1,4 @@
-//! Who a thread is at a time, asked in any order. Thread and process ids are reused.
+//! Maps (id, time) to a thread or process. Ids are reused, so every lookup takes a time.
 
 use std::collections::BTreeSet;
 
@@ -10,20 +10,19 @@ use onoff_usage::owners::file_name;
 use onoff_usage::processes::Images;
 use onoff_usage::units::hosted;
 
-/// Services named of a process that hosts many.
-const NAMED_SERVICES: usize = 4;
+/// Maximum number of services listed for one process.
+const MAX_NAMED_SERVICES: usize = 4;
 
-/// From thread ids and times to processes.
 #[derive(Debug)]
 pub(crate) struct Identities<'t> {
     trace: &'t Trace,
     images: Images<'t>,
-    /// The services of Windows that a process hosts, by its row.
+    /// Windows services hosted by each process, by process row.
     hosted: HashMap<usize, BTreeSet<String>>,
 }
 
 impl<'t> Identities<'t> {
-    pub(crate) fn of(trace: &'t Trace) -> Self {
+    pub(crate) fn new(trace: &'t Trace) -> Self {
         let images = Images::of(trace);
         let hosted = match trace.system.kind {
             SystemKind::Linux => HashMap::new(),
@@ -32,20 +31,20 @@ impl<'t> Identities<'t> {
         Self { trace, images, hosted }
     }
 
-    /// The lives of all threads and processes.
     pub(crate) const fn lives(&self) -> &Lives {
         self.images.lives()
     }
 
-    /// The life of the thread that had id `tid` at `time_ns`.
+    /// The lifetime of the thread that had id `tid` at `time_ns`.
     fn life(&self, tid: u32, time_ns: i64) -> Option<Utid> {
         self.images.lives().thread(tid, time_ns)
     }
 
-    /// When the thread that had id `tid` up to `time_ns` began; `None` when it existed before the recording or is not listed.
+    /// Start of the thread that had id `tid` just before `time_ns`; `None` if it existed before the recording or is not
+    /// listed.
     ///
-    /// Where the clock goes on in steps one life of an id can end when the next one begins: what comes before that moment is the
-    /// earlier one's.
+    /// With a coarse clock, one lifetime of an id can end at the time the next one starts; times up to that moment
+    /// belong to the earlier one.
     pub(crate) fn start_of(&self, tid: u32, time_ns: i64) -> Option<i64> {
         let thread = |life: Utid| self.trace.threads.get(life.row());
         let at = thread(self.life(tid, time_ns)?)?;
@@ -59,12 +58,12 @@ impl<'t> Identities<'t> {
         }
     }
 
-    /// The thread that created the thread which had id `tid` at `time_ns`, where its start was recorded.
+    /// The creator of the thread that had id `tid` at `time_ns`, if its start was recorded.
     pub(crate) fn creator_of(&self, tid: u32, time_ns: i64) -> Option<u32> {
         self.trace.threads.get(self.life(tid, time_ns)?.row())?.creator_tid
     }
 
-    /// Process id of a thread. Thread 0 is a processor's idle thread.
+    /// Process id of a thread. Thread 0 is the idle thread of a processor.
     pub(crate) fn pid_of(&self, tid: u32, time_ns: i64) -> Option<u32> {
         if tid == 0 {
             return Some(0);
@@ -72,58 +71,54 @@ impl<'t> Identities<'t> {
         self.trace.threads.pid.get(self.life(tid, time_ns)?.row()).copied()
     }
 
-    /// The life of the process of a thread, where the recording lists it.
+    /// The process lifetime of a thread, if listed.
     pub(crate) fn process_of(&self, tid: u32, time_ns: i64) -> Option<Upid> {
         self.images.lives().process_of(self.life(tid, time_ns)?)
     }
 
-    /// Image file name of a life of a process.
     pub(crate) fn image_of(&self, process: Upid) -> &'t str {
         let image = self.trace.processes.image.get(process.row());
         image.map_or("", |&image| file_name(self.trace.text(image)))
     }
 
-    /// Image file name of a process.
     pub(crate) fn image(&self, pid: u32, time_ns: i64) -> Option<&'t str> {
         self.images.at(pid, time_ns)
     }
 
-    /// The services of Windows that a process hosts: the first few by name, and how many more there are.
+    /// The first few Windows services hosted by a process, by name, and the number of further ones.
     pub(crate) fn services(&self, pid: u32, time_ns: i64) -> Vec<String> {
         let services = self.images.row_at(pid, time_ns).and_then(|row| self.hosted.get(&row));
         let Some(services) = services else { return Vec::new() };
-        let mut named: Vec<String> = services.iter().take(NAMED_SERVICES).cloned().collect();
-        if services.len() > NAMED_SERVICES {
-            named.push(format!("{} more", services.len() - NAMED_SERVICES));
+        let mut named: Vec<String> = services.iter().take(MAX_NAMED_SERVICES).cloned().collect();
+        if services.len() > MAX_NAMED_SERVICES {
+            named.push(format!("{} more", services.len() - MAX_NAMED_SERVICES));
         }
         named
     }
 
-    /// The name given to a thread, else empty.
+    /// Thread name, or empty.
     pub(crate) fn thread_name(&self, tid: u32, time_ns: i64) -> &'t str {
         self.life(tid, time_ns)
             .and_then(|life| self.trace.threads.name.get(life.row()))
             .map_or("", |&name| self.trace.text(name))
     }
 
-    /// Whether the recording lists a thread with this id.
     pub(crate) fn is_known(&self, tid: u32) -> bool {
         self.images.lives().has_thread(tid)
     }
 
-    /// When user space began, with the initial file system where there is one, ns; before everything where that is not
-    /// recorded.
+    /// Start of user space (including the initramfs), ns; `i64::MIN` if not recorded.
     pub(crate) fn user_space_ns(&self) -> i64 {
-        let begins = [milestone::INITRD_BEGIN, milestone::USER_SPACE_BEGIN];
+        let starts = [milestone::INITRD_BEGIN, milestone::USER_SPACE_BEGIN];
         let rows = self.trace.milestones.iter();
-        rows.filter(|row| begins.contains(&self.trace.text(row.name))).map(|row| row.time_ns).min().unwrap_or(i64::MIN)
+        rows.filter(|row| starts.contains(&self.trace.text(row.name))).map(|row| row.time_ns).min().unwrap_or(i64::MIN)
     }
 
     pub(crate) fn is_linux(&self) -> bool {
         self.trace.system.kind == SystemKind::Linux
     }
 
-    /// Whether it is a worker of the Linux kernel, which waits for work only and does work of anybody.
+    /// True for a kworker of the Linux kernel: it only waits for work, on behalf of any thread.
     pub(crate) fn is_worker(&self, tid: u32, time_ns: i64) -> bool {
         const WORKER: &str = "kworker/";
         self.trace.system.kind == SystemKind::Linux
@@ -134,7 +129,7 @@ impl<'t> Identities<'t> {
                     .is_some_and(|image| image.starts_with(WORKER)))
     }
 
-    /// Ids of the threads of a process that lived at any time of the recording.
+    /// Ids of all recorded threads of a process.
     pub(crate) fn threads_of(&self, pid: u32) -> Vec<u32> {
         let rows = self.trace.threads.tid.iter().zip(&self.trace.threads.pid);
         let mut tids: Vec<u32> = rows.filter(|&(_, &owner)| owner == pid).map(|(&tid, _)| tid).collect();

@@ -1,16 +1,16 @@
-//! Why something took as long as it did: chains of waits, and the critical path of a phase.
+//! Wait chains, and the critical path of a phase.
 //!
-//! [`Waits`] indexes the context switches and the ready-thread events of a recording by thread. From it,
-//! [`Waits::critical_path`] walks from the thread that ended a stretch of time back to the stretch's begin: where the
-//! thread ran, that was the time; where it waited, what ended the wait is followed, as one does by hand with the ready
-//! thread's stack in a viewer. The shares of a path sum exactly to the stretch.
+//! [`Waits`] indexes the context switches and ready-thread events of a recording by thread. [`Waits::critical_path`]
+//! starts at the thread that ended an interval and walks back to the interval's start: where the thread ran, the time
+//! is CPU; where it waited, the walk continues with whatever ended the wait, like an analyst following the ready
+//! thread's stack. The shares of a path sum exactly to the interval.
 //!
 //! ```
 //! use onoff_blame::waits::{EndThread, PathOptions, StepKind, Waits};
 //! use onoff_evidence::Interval;
 //! use onoff_trace::{ContextSwitch, ContextSwitches, Trace};
 //!
-//! // Thread 8 runs from 0 to 3 ms, sleeps (`DelayExecution`) and runs again from 10 ms on.
+//! // Thread 8 runs from 0 to 3 ms, sleeps (`DelayExecution`), and runs again from 10 ms.
 //! let switch = |time_ns, old_tid, new_tid, old_state, old_wait_reason| ContextSwitch {
 //!     time_ns, cpu: 0, new_tid, old_tid, new_priority: 8, old_priority: 8, old_wait_reason,
 //!     old_wait_mode: 1, old_state, previous_c_state: 0, old_ideal_processor: 0, new_wait_ticks: 0,
@@ -52,14 +52,14 @@ pub use path::{
     Subject, SubjectKind, WaitedService,
 };
 
-pub(crate) use cause::Unknown;
+pub(crate) use cause::UnknownCause;
 pub(crate) use path::driver_name;
 pub(crate) use phases::unsettled_phases;
 pub use phases::{TransitionPhase, phases};
 
 use cause::Causes;
 use describe::Describer;
-use end::NamingRecords;
+use end::BoundaryRecords;
 use identities::Identities;
 use onoff_evidence::interval::Interval;
 use onoff_evidence::missing_evidence::MissingRecords;
@@ -67,12 +67,12 @@ use onoff_evidence::touched_by;
 use onoff_evidence::transition_kind::TransitionKind;
 use onoff_usage::modules::Modules;
 use requests::Requests;
-use service_waits::{Holds, Segment};
+use service_waits::{Blockers, Segment};
 use timelines::Timelines;
-pub(crate) use walk::{RawStep, Walked, Work, threads_of};
+pub(crate) use walk::{RawStep, WalkResult, Work, threads_of};
 use walk::{Waiter, Walk};
 
-/// The tables that chains of waits are made from. A trace that was opened with fewer says less.
+/// The tables that wait chains need. With fewer of them, more steps end as unknown.
 pub const TABLES: Tables = Tables::of(&[
     TableName::Processes,
     TableName::Threads,
@@ -91,120 +91,125 @@ pub const TABLES: Tables = Tables::of(&[
     TableName::Notifications,
 ]);
 
-/// The first thread of Linux, which is the service manager's.
+/// The first thread on Linux: the service manager.
 const FIRST_THREAD: u32 = 1;
 
-/// The tables whose losses break chains.
+/// Tables whose losses break wait chains.
 const CHAIN_TABLES: [TableName; 3] = [TableName::ContextSwitches, TableName::ReadyThreads, TableName::Threads];
 
-/// Who waited for whom, in a whole recording. Costs about eight bytes per context switch and four per ready-thread event;
-/// make one and ask it often.
+/// An index of the waits in a whole recording. It costs about eight bytes per context switch and four per ready-thread
+/// event: build it once and reuse it.
 #[derive(Debug)]
 pub struct Waits<'t> {
     pub(crate) trace: &'t Trace,
     pub(crate) timelines: Timelines<'t>,
     pub(crate) identities: Identities<'t>,
     causes: Causes<'t>,
-    naming: NamingRecords<'t>,
+    naming: BoundaryRecords<'t>,
     requests: Requests,
-    pub(crate) holds: Holds,
+    pub(crate) blockers: Blockers,
 }
 
 impl<'t> Waits<'t> {
-    /// Of `trace`, which should hold [`TABLES`].
+    /// Indexes `trace`, which should have [`TABLES`].
     #[must_use]
     pub fn of(trace: &'t Trace) -> Self {
-        let timelines = Timelines::of(trace);
-        let identities = Identities::of(trace);
+        let timelines = Timelines::new(trace);
+        let identities = Identities::new(trace);
         Self {
             trace,
-            causes: Causes::of(&timelines),
-            naming: NamingRecords::of(trace),
-            requests: Requests::of(trace, identities.lives()),
+            causes: Causes::new(&timelines),
+            naming: BoundaryRecords::new(trace),
+            requests: Requests::new(trace, identities.lives()),
             identities,
-            holds: Holds::of(trace),
+            blockers: Blockers::new(trace),
             timelines,
         }
     }
 
-    /// The critical path of `range`: from what `end` did at its end back to its begin. `range` is cut to the recording.
+    /// The critical path of `range`, from what `end` did at its end back to its start. `range` is clipped to the
+    /// recording.
     #[must_use]
     pub fn critical_path(&self, range: Interval, end: &EndThread, options: PathOptions) -> CriticalPath {
-        let ends = self.recorded(range);
-        let walked = self.walked(ends, end);
-        self.describe(&walked, &self.holds, ends, end, options)
+        let ends = self.clip(range);
+        let walked = self.walk_back(ends, end);
+        self.describe(&walked, &self.blockers, ends, end, options)
     }
 
-    /// The ends of `range`, cut to the recording.
-    pub(crate) fn recorded(&self, range: Interval) -> (i64, i64) {
-        // A broken recording may say that it is shorter than nothing.
+    /// Start and end of `range`, clipped to the recording.
+    pub(crate) fn clip(&self, range: Interval) -> (i64, i64) {
+        // A damaged recording may have a negative duration.
         let whole_ns = self.trace.duration_ns.max(0);
         let start_ns = range.start_ns.clamp(0, whole_ns);
         (start_ns, range.end_ns.clamp(start_ns, whole_ns))
     }
 
-    /// The walk of [`Self::critical_path`], as it is.
-    pub fn walked(&self, ends: (i64, i64), end: &EndThread) -> Walked {
+    /// The steps of [`Self::critical_path`], without names.
+    pub fn walk_back(&self, ends: (i64, i64), end: &EndThread) -> WalkResult {
         match end.tid {
-            Some(tid) => self.walk(Some(&self.holds), ends, tid),
+            Some(tid) => self.walk(Some(&self.blockers), ends, tid),
             None => walk::unknown(ends),
         }
     }
 
-    /// The modules of every process.
     pub(crate) const fn modules(&self) -> &Modules {
         self.causes.modules()
     }
 
-    /// The service that was waited for with a step of [`Self::walked`].
-    pub(crate) fn held_service(&self, step: &RawStep) -> Option<StringId> {
-        self.holds.get(step.hold).map(|hold| hold.service)
+    /// The service that a step of [`Self::walk_back`] waited for.
+    pub(crate) fn blocking_service(&self, step: &RawStep) -> Option<StringId> {
+        self.blockers.get(step.blocker).map(|blocker| blocker.service)
     }
 
-    /// The walk of a phase in which the service manager of Linux starts or stops units: through the units that were waited for one after
-    /// the other. Of itself the manager waits for nobody: it goes on with whatever is done. `None` where no such unit is known, or no
-    /// context switch was recorded in the phase.
-    pub fn walked_by_units(&self, phase: &TransitionPhase) -> Option<(Walked, (i64, i64))> {
+    /// Walks a phase in which the Linux service manager starts or stops units, through the units it waited for in turn.
+    /// The manager itself waits for nobody in particular: it continues with whichever unit is done. Returns `None` if
+    /// no such unit is known or no context switch was recorded in the phase.
+    pub fn walk_units(&self, phase: &TransitionPhase) -> Option<(WalkResult, (i64, i64))> {
         let change = match phase.transition {
             TransitionKind::Boot => ServiceChange::Start,
             TransitionKind::Shutdown => ServiceChange::Stop,
             TransitionKind::Suspend => return None,
         };
-        let ends = self.recorded(phase.range);
+        let ends = self.clip(phase.range);
         if self.trace.system.kind != SystemKind::Linux || !self.has_switches(ends) {
             return None;
         }
-        let way = self.holds.way(change, ends);
+        let segments = self.blockers.critical_units(change, ends);
         let manager = EndThread::known(FIRST_THREAD);
-        (!way.is_empty()).then(|| self.walk_through(&self.holds, &way, &manager))
+        (!segments.is_empty()).then(|| self.walk_through(&self.blockers, &segments, &manager))
     }
 
-    /// Whether context switches were recorded between two times.
+    /// True if context switches were recorded between the two times.
     pub fn has_switches(&self, (start_ns, end_ns): (i64, i64)) -> bool {
         let recorded =
             || onoff_usage::cpu::recorded(self.trace).is_some_and(|(from, to)| start_ns < to && from < end_ns);
         !self.trace.context_switches.is_empty() && recorded()
     }
 
-    fn walk(&self, holds: Option<&Holds>, ends: (i64, i64), tid: u32) -> Walked {
+    fn walk(&self, blockers: Option<&Blockers>, ends: (i64, i64), tid: u32) -> WalkResult {
         let (timelines, causes) = (&self.timelines, &self.causes);
-        Walk::run(timelines, causes, &self.identities, holds, ends, tid)
+        Walk::run(timelines, causes, &self.identities, blockers, ends, tid)
     }
 
-    /// The recording.
     pub(crate) const fn trace(&self) -> &'t Trace {
         self.trace
     }
 
-    /// The walk through services of which each waited for the one before, with its ends: `segments`, last first.
-    pub(crate) fn walk_through(&self, holds: &Holds, segments: &[Segment], end: &EndThread) -> (Walked, (i64, i64)) {
-        let mut walked = Walked::default();
+    /// Walks through services that each waited for the previous one. `segments` come last first. Returns the walk with
+    /// its start and end.
+    pub(crate) fn walk_through(
+        &self,
+        blockers: &Blockers,
+        segments: &[Segment],
+        end: &EndThread,
+    ) -> (WalkResult, (i64, i64)) {
+        let mut walked = WalkResult::default();
         for segment in segments {
             let ends = (segment.start_ns, segment.end_ns);
             let manager = end.tid.unwrap_or(0);
-            let found = segment.hold.and_then(|at| holds.get(at));
-            let at = segment.hold.unwrap_or(walk::NOT_HELD);
-            let Some(hold) = found else {
+            let found = segment.blocker.and_then(|at| blockers.get(at));
+            let at = segment.blocker.unwrap_or(walk::NO_BLOCKER);
+            let Some(blocker) = found else {
                 let within = match end.tid {
                     Some(tid) => self.walk(None, ends, tid),
                     None => walk::unknown(ends),
@@ -212,7 +217,7 @@ impl<'t> Waits<'t> {
                 walked.append(within, at, None, walk::ROOT);
                 continue;
             };
-            let parts = holds.parts(hold, &self.timelines, &self.identities, ends);
+            let parts = blockers.parts(blocker, &self.timelines, &self.identities, ends);
             if parts.is_empty() {
                 walked.append(walk::without_thread(ends, manager), at, None, walk::ROOT);
             }
@@ -233,14 +238,14 @@ impl<'t> Waits<'t> {
 
     pub(crate) fn describe(
         &self,
-        walked: &Walked,
-        holds: &Holds,
+        walked: &WalkResult,
+        blockers: &Blockers,
         ends: (i64, i64),
         end: &EndThread,
         options: PathOptions,
     ) -> CriticalPath {
         let describer =
-            Describer { trace: self.trace, identities: &self.identities, requests: &self.requests, holds, options };
+            Describer { trace: self.trace, identities: &self.identities, requests: &self.requests, blockers, options };
         let mut path = describer.describe(walked, ends);
         if let Some(tid) = end.tid {
             path.end_thread = describer.thread(tid, ends.1);
@@ -252,13 +257,13 @@ impl<'t> Waits<'t> {
         path
     }
 
-    /// The critical path of a phase: of `range`, from the thread that ended it (see [`Waits::end_at`]).
+    /// The critical path of a phase: `range`, from the thread that ended it (see [`Waits::end_at`]).
     #[must_use]
     pub fn phase(&self, range: Interval, options: PathOptions) -> CriticalPath {
         self.critical_path(range, &self.end_at(range.end_ns), options)
     }
 
-    /// What the recording lacks for full chains.
+    /// What was not recorded but is needed for complete chains.
     #[must_use]
     pub fn missing(&self) -> Vec<MissingRecords> {
         let trace = self.trace;

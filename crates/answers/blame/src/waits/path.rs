@@ -1,4 +1,4 @@
-//! The critical path of a range: its steps, and what its time was.
+//! The critical path of an interval: its steps, and its time by kind and subject.
 
 use onoff_trace::ServiceChange;
 use serde::Serialize;
@@ -7,27 +7,25 @@ use onoff_evidence::Certainty;
 use onoff_evidence::missing_evidence::MissingRecords;
 use onoff_evidence::rule::Rule;
 
-/// A frame of a call stack.
+/// One call stack frame.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StackFrame {
-    /// File name of the module; empty when no known module holds the address.
+    /// File name of the module; empty if no known module contains the address.
     pub module: String,
-    /// Function, where symbols were given or a .NET runtime said so; else empty.
+    /// Function name from symbols or the .NET runtime; empty if unknown.
     pub function: String,
-    /// Address within the module, or within the method that a runtime compiled; the whole address where neither is known. In
-    /// hexadecimal.
+    /// Offset in the module, or in the JIT-compiled method; the full address if both are unknown. Hexadecimal.
     pub offset: String,
-    /// The module's row in the table of images.
+    /// Row of the module in the image table.
     #[serde(skip)]
     pub image: Option<usize>,
-    /// Address within the module.
     #[serde(skip)]
     pub relative_address: u64,
 }
 
 impl StackFrame {
-    /// As text: `module!function`, `module+0x12` or the address.
+    /// Formats the frame as `module!function`, `module+0x12` or the address.
     #[must_use]
     pub fn label(&self) -> String {
         match (self.module.is_empty(), self.function.is_empty()) {
@@ -39,33 +37,33 @@ impl StackFrame {
     }
 }
 
-/// What time of a path was.
+/// What a step of the path spent its time on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StepKind {
     /// A thread ran.
     Cpu,
-    /// A thread could run but had no processor.
+    /// A thread was ready but had no processor.
     Ready,
     /// A thread waited for a disk request.
     Disk,
-    /// A thread waited for a timer: it slept, or a wait reached its time limit.
+    /// A thread slept, or a wait timed out.
     Timer,
-    /// A thread waited for an interrupt or a deferred procedure call of a driver.
+    /// A thread waited for an interrupt or DPC of a driver.
     Device,
-    /// Others waited for a service on its way to another state, and nothing explains more; never more than inferred.
+    /// The path waited for a service's state change that no thread event explains further; inferred at best.
     ServiceDependency,
-    /// Not known; the reason is given.
+    /// Unknown; the reason is given.
     Other,
 }
 
 impl StepKind {
-    /// Every kind, in the order in which they are listed.
+    /// All kinds, in display order.
     pub const ALL: [Self; 7] =
         [Self::Cpu, Self::Ready, Self::Disk, Self::Timer, Self::Device, Self::ServiceDependency, Self::Other];
 
-    /// The name, as in JSON.
+    /// The JSON name.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -86,103 +84,103 @@ impl StepKind {
 pub struct PathThread {
     /// Thread id.
     pub tid: u32,
-    /// Name given to the thread; empty when none was recorded.
+    /// Thread name; empty if none was recorded.
     pub name: String,
-    /// Process id; `None` when not known.
+    /// Process id; `None` if unknown.
     pub pid: Option<u32>,
-    /// Image file name of the process; empty when not known.
+    /// Image file name of the process; empty if unknown.
     pub process: String,
-    /// The services of Windows that the process hosts, where they were recorded: a few of many.
+    /// Windows services hosted by the process: the first few, if recorded.
     pub services: Vec<String>,
 }
 
-/// A service that was waited for.
+/// A service that the path waited for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WaitedService {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Whether it started or stopped.
+    /// Whether the service was starting or stopping.
     pub change: ServiceChange,
-    /// Asked for, ns.
+    /// Time of the request, ns.
     pub start_ns: i64,
-    /// Done, ns; `None` when it was not over when the recording ended.
+    /// Time of completion, ns; `None` if still in progress when the recording ended.
     pub ready_ns: Option<i64>,
 }
 
-/// A service that was waited for, and how long.
+/// A service that the path waited for, and how long.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServiceWait {
     /// The service.
     pub service: WaitedService,
-    /// Time of the path in which it was waited for, ns.
+    /// Time that the path waited for it, ns.
     pub ns: i64,
     /// Percentage of the path.
     pub percent: f64,
 }
 
-/// One step of a path. Steps follow one another without a gap.
+/// One step of a path. Steps are contiguous.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PathStep {
-    /// Begin, ns.
+    /// Start, ns.
     pub start_ns: i64,
     /// End, ns.
     pub end_ns: i64,
-    /// Length, ns.
+    /// Duration, ns.
     pub duration_ns: i64,
-    /// Whose step it is.
+    /// The thread of the step.
     pub thread: PathThread,
-    /// What the thread did.
+    /// What the thread spent its time on.
     pub kind: StepKind,
-    /// The file of a disk request, the driver of a timer or an interrupt, the reason why more is not known; for `cpu` what ran
-    /// where that was no thread; else empty.
+    /// File of a disk request, driver of a timer or interrupt, or why the cause is unknown; for `cpu` what ran if it
+    /// was not a thread; otherwise empty.
     pub detail: String,
-    /// The service that was waited for with this step, of whose process the thread is where one is known; `None` where the
-    /// events of threads explain the path.
+    /// The service that the path waited for in this step (the thread is in its process if known); `None` where thread
+    /// events explain the path.
     pub service: Option<WaitedService>,
-    /// How certain it is.
+    /// How certain the attribution is.
     pub certainty: Certainty,
-    /// Why the system says the thread waited, e.g. `WrQueue`; empty when it did not wait or nothing was said.
+    /// Wait reason recorded by the system, e.g. `WrQueue`; empty if the thread did not wait or none was recorded.
     pub wait_reason: String,
-    /// Thread that this one made ready at the step's end; `None` when the next step is its own.
+    /// Thread that this one readied at the end of the step; `None` if the next step belongs to the same thread.
     pub readies_tid: Option<u32>,
-    /// Threads that wait for this one, innermost first.
+    /// Threads waiting for this one, innermost first.
     pub waiters: Vec<u32>,
-    /// Device whose request the thread, or one that waits for it, was carrying out; empty when none was recorded.
+    /// Device whose request the thread, or a thread waiting for it, was carrying out; empty if none was recorded.
     pub device: String,
-    /// Call stack, innermost first: of a wait, that of the thread when it came back from it; of work, that with which it
-    /// made the next thread ready. Empty when none was recorded.
+    /// Call stack, innermost frame first: for a wait, the stack on resuming; for CPU time, the stack that readied the
+    /// next thread. Empty if none was recorded.
     pub stack: Vec<StackFrame>,
-    /// Time of the event whose stack that is, ns.
+    /// Time of the event the stack belongs to, ns.
     #[serde(skip)]
     pub stack_ns: Option<i64>,
 }
 
-/// Steps of one thread that are alike: all that ran, or waited for one file, one timer, one driver or one service.
+/// Similar steps of one thread: all its CPU time, or all its waits for one file, timer, driver or service.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StepGroup {
-    /// What the steps were.
+    /// What the steps spent their time on.
     pub kind: StepKind,
-    /// Whose they are.
+    /// The thread of the steps.
     pub thread: PathThread,
-    /// As a step's.
+    /// As in a step.
     pub detail: String,
-    /// Name of the service that was waited for with them; empty for none.
+    /// Service that was waited for; empty if none.
     pub service: String,
-    /// Device at whose requests a thread waited; empty when none was recorded, and for what ran.
+    /// Device whose requests the thread waited in; empty if none was recorded, and for CPU time.
     pub device: String,
-    /// How many.
+    /// Number of steps.
     pub count: u64,
-    /// Their time, ns.
+    /// Total time, ns.
     pub ns: i64,
-    /// The longest of them, ns.
+    /// Longest step, ns.
     pub longest_ns: i64,
-    /// Begin of the first, ns.
+    /// Start of the first step, ns.
     pub start_ns: i64,
-    /// End of the last, ns.
+    /// End of the last step, ns.
     pub end_ns: i64,
 }
 
@@ -190,7 +188,7 @@ pub struct StepGroup {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KindShare {
-    /// What the time was.
+    /// What the time was spent on.
     pub kind: StepKind,
     /// Time, ns.
     pub ns: i64,
@@ -198,17 +196,16 @@ pub struct KindShare {
     pub percent: f64,
 }
 
-/// Time of one kind that one process, driver, service or reason accounts for.
+/// Time of one kind attributed to one process, driver, service or reason.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PathShare {
-    /// What the time was.
+    /// What the time was spent on.
     pub kind: StepKind,
-    /// Process for `cpu`, `ready`, `timer` and `disk`, driver for `device`, service for
-    /// `service_dependency`, reason for `other`; empty when it
-    /// has no name.
+    /// Process for `cpu`, `ready`, `timer` and `disk`; driver for `device`; service for `service_dependency`; reason
+    /// for `other`; empty if unnamed.
     pub name: String,
-    /// Process id, where the name is that of a process.
+    /// Process id, if the name is a process.
     pub pid: Option<u32>,
     /// Time, ns.
     pub ns: i64,
@@ -216,25 +213,24 @@ pub struct PathShare {
     pub percent: f64,
 }
 
-/// What a path goes through.
+/// Kind of subject that a path passes through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SubjectKind {
-    /// A process; the name is its image.
+    /// A process, named by its image.
     Process,
-    /// A service, while it started or stopped.
+    /// A service that is starting or stopping.
     Service,
-    /// A device, while a request to it was carried out.
+    /// A device that is handling a request.
     Device,
-    /// A driver.
     Driver,
-    /// A file that was read or written.
+    /// A file being read or written.
     File,
 }
 
 impl SubjectKind {
-    /// The name, as in JSON.
+    /// The JSON name.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -247,14 +243,14 @@ impl SubjectKind {
     }
 }
 
-/// How long a path was in a subject, or in something that the subject waited for. Subjects overlap: their times do not
+/// Time that a path spent in a subject, or in something the subject waited for. Subjects overlap, so the times do not
 /// sum to the path.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OnPath {
-    /// What it is.
+    /// Kind of the subject.
     pub kind: SubjectKind,
-    /// Its name.
+    /// Name.
     pub name: String,
     /// Process id, for processes.
     pub pid: Option<u32>,
@@ -264,71 +260,68 @@ pub struct OnPath {
     pub percent: f64,
 }
 
-/// The chain of steps that a stretch of time consists of, from its end back to its begin.
+/// The chain of steps that makes up an interval, found by walking back from its end.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CriticalPath {
-    /// Begin, ns.
+    /// Start, ns.
     pub start_ns: i64,
     /// End, ns.
     pub end_ns: i64,
-    /// Length, ns: the sum of `kinds`, and of `shares`.
+    /// Duration, ns: the sum of `kinds`, and of `shares`.
     pub duration_ns: i64,
-    /// The thread at the end, where the walk began.
+    /// The thread at the end of the interval, where the walk started.
     pub end_thread: PathThread,
-    /// By what rule it was chosen.
+    /// The rule that identified the end thread.
     pub end_rule: Rule,
-    /// How certain it is that this thread ended the stretch.
+    /// How certain it is that this thread ended the interval.
     pub end_certainty: Certainty,
-    /// Time by kind, most first; the times sum exactly to `duration_ns`.
+    /// Time by kind, largest first; sums exactly to `duration_ns`.
     pub kinds: Vec<KindShare>,
-    /// Time by kind and name, most first; the times sum exactly to `duration_ns`.
+    /// Time by kind and name, largest first; sums exactly to `duration_ns`.
     pub shares: Vec<PathShare>,
-    /// Time that rests on events that define it, ns.
+    /// Time attributed from the events that define it, ns.
     pub measured_ns: i64,
-    /// Time that rests on others that stand in, ns.
+    /// Time attributed from substitute evidence, ns.
     pub inferred_ns: i64,
-    /// Time that nothing explains, ns.
+    /// Unexplained time, ns.
     pub missing_ns: i64,
-    /// What the path goes through, most first.
+    /// Subjects that the path passes through, longest first.
     pub on_path: Vec<OnPath>,
-    /// Services that were waited for, in order of time.
+    /// Services that the path waited for, in order of time.
     pub services: Vec<ServiceWait>,
-    /// Steps in order of time; short ones may be left out.
+    /// Steps in order of time, without short ones.
     pub steps: Vec<PathStep>,
-    /// Steps that are alike, two or more of each, what took longest first: the longest such groups. Their steps may also be among
+    /// Groups of two or more similar steps, longest total time first, limited in number. Their steps may also be in
     /// `steps`.
     pub groups: Vec<StepGroup>,
-    /// How many steps were left out.
+    /// Number of omitted steps.
     pub steps_left_out: u64,
-    /// Their time, ns.
+    /// Total time, ns.
     pub left_out_ns: i64,
-    /// Records that are lacking and would say more.
+    /// Records that were not recorded and would explain more.
     pub missing: Vec<MissingRecords>,
-    /// Names of the losses that touch this.
+    /// Names of the losses that affect this path.
     pub touched_by: Vec<String>,
 }
 
-/// Something that a path may go through.
+/// A subject to look up on a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject<'a> {
-    /// Processes of this image, compared without case.
+    /// Processes with this image name, ignoring case.
     Process(&'a str),
-    /// The processes that had this id.
+    /// Processes that had this id.
     ProcessId(u32),
-    /// A service.
     Service(&'a str),
-    /// A device instance.
     Device(&'a str),
-    /// A driver, by file name or by service name.
+    /// A driver, by file name or service name.
     Driver(&'a str),
-    /// A file.
     File(&'a str),
 }
 
 impl CriticalPath {
-    /// How long the path was in `subject` or in something that it waited for, ns; 0 when it never was. This is about what
-    /// the stretch would be shorter by without it, and never more.
+    /// Time that the path spent in `subject` or in something it waited for, ns; 0 if never. An upper bound on the time
+    /// saved by removing the subject.
     #[must_use]
     pub fn on_path_ns(&self, subject: Subject<'_>) -> i64 {
         self.on_path
@@ -338,7 +331,6 @@ impl CriticalPath {
             .min(self.duration_ns)
     }
 
-    /// Time of one kind, ns.
     #[must_use]
     pub fn kind_ns(&self, kind: StepKind) -> i64 {
         self.kinds.iter().find(|share| share.kind == kind).map_or(0, |share| share.ns)
@@ -361,7 +353,7 @@ impl OnPath {
     }
 }
 
-/// A driver's short name: of `\Driver\usbhub`, `usbhub` and `\SystemRoot\system32\drivers\usbhub.sys` the same.
+/// Short name of a driver: `\Driver\usbhub`, `usbhub` and `\SystemRoot\system32\drivers\usbhub.sys` all give `usbhub`.
 pub(crate) fn driver_name(name: &str) -> &str {
     let name = onoff_usage::owners::file_name(name);
     match name.len().checked_sub(4) {

@@ -1,4 +1,4 @@
-//! The phases of the transitions that a recording holds, as stretches whose critical path can be asked for.
+//! The phases of the recorded transitions, as intervals for the critical path.
 
 use onoff_trace::Trace;
 
@@ -9,16 +9,15 @@ use onoff_transitions::{TransitionKind, rules_of};
 /// A phase of a transition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransitionPhase {
-    /// Of which transition.
     pub transition: TransitionKind,
-    /// The phase's name, as the transition's own report has it.
+    /// Phase name, as in the transition's report.
     pub name: String,
-    /// When it was. Phases may overlap.
+    /// The interval. Phases may overlap.
     pub range: Interval,
 }
 
-/// The phases of `kind` in `trace`, or of all kinds: those whose ends are both known. The rest of the recording after a
-/// boot is none.
+/// The phases of `kind` (or of all kinds) in `trace` whose start and end are both known. The rest of the recording
+/// after a boot is not a phase.
 #[must_use]
 pub fn phases(trace: &Trace, kind: Option<TransitionKind>) -> Vec<TransitionPhase> {
     let mut rules: Vec<_> =
@@ -27,15 +26,15 @@ pub fn phases(trace: &Trace, kind: Option<TransitionKind>) -> Vec<TransitionPhas
     rules
         .into_iter()
         .flat_map(|rules| {
-            (rules.spans)(trace)
-                .into_iter()
-                .filter_map(|(name, start_ns, end_ns)| of_range(rules.kind, name.as_str(), (start_ns?, end_ns?)))
+            (rules.spans)(trace).into_iter().filter_map(|(name, start_ns, end_ns)| {
+                transition_phase(rules.kind, name.as_str(), (start_ns?, end_ns?))
+            })
         })
         .collect()
 }
 
-/// The phases of `kind` in `trace`, or of all kinds, in which the computer should have settled and had not when the recording
-/// ended: up to its end.
+/// The settling phases of `kind` (or of all kinds) in `trace` that had not ended when the recording did. They extend to
+/// the end of the recording.
 #[must_use]
 pub(crate) fn unsettled_phases(trace: &Trace, kind: Option<TransitionKind>) -> Vec<TransitionPhase> {
     let rules = rules_of(trace.system.kind).filter(|rules| kind.is_none_or(|kind| kind == rules.kind));
@@ -44,12 +43,14 @@ pub(crate) fn unsettled_phases(trace: &Trace, kind: Option<TransitionKind>) -> V
             let is_settling = |name: &str| SETTLING.contains(&name);
             let spans = (rules.spans)(trace).into_iter();
             let open = spans.filter(move |(name, _, end_ns)| end_ns.is_none() && is_settling(name.as_str()));
-            open.filter_map(|(name, start_ns, _)| of_range(rules.kind, name.as_str(), (start_ns?, trace.duration_ns)))
+            open.filter_map(|(name, start_ns, _)| {
+                transition_phase(rules.kind, name.as_str(), (start_ns?, trace.duration_ns))
+            })
         })
         .collect()
 }
 
-fn of_range(transition: TransitionKind, name: &str, (start_ns, end_ns): (i64, i64)) -> Option<TransitionPhase> {
+fn transition_phase(transition: TransitionKind, name: &str, (start_ns, end_ns): (i64, i64)) -> Option<TransitionPhase> {
     let range = Interval::new(start_ns, end_ns);
     (start_ns < end_ns).then(|| TransitionPhase { transition, name: name.to_owned(), range })
 }

@@ -1,5 +1,5 @@
-//! What threads were asked to do: start a service, start or suspend a device. A path is in such a request while the
-//! thread that carries it out, or one that this thread waits for, is on the path.
+//! Requests that threads carry out: starting a service, starting or suspending a device. A path is inside a request
+//! while the thread that carries it out, or one that this thread waits for, is on the path.
 
 use onoff_evidence::interval::covered_ns;
 use std::collections::BTreeMap;
@@ -9,55 +9,52 @@ use onoff_trace::{Lives, StringId, ThreadKey, Trace};
 
 use super::path::{SubjectKind, driver_name};
 use super::walk::threads_of;
-use super::walk::{RawStep, Walked};
+use super::walk::{RawStep, WalkResult};
 
-/// Who carries a request out.
+/// The thread or process that carries out a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum By {
+enum Executor {
     Thread(u32),
     Process(u32),
 }
 
-/// A request and its time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Request {
     start_ns: i64,
     end_ns: i64,
-    by: By,
-    /// Service or device; empty for a driver's own work.
+    executor: Executor,
+    /// Service or device; empty for work without a device.
     name: StringId,
     /// Driver; empty for services.
     driver: StringId,
 }
 
 impl Request {
-    /// The device, or the driver where there is none.
+    /// The device, otherwise the driver.
     pub(super) fn subject(&self) -> StringId {
         if self.name == StringId::EMPTY { self.driver } else { self.name }
     }
 }
 
-/// How long a path was in a subject.
 pub(super) struct Overlap {
     pub(super) kind: SubjectKind,
     pub(super) name: String,
     pub(super) ns: i64,
 }
 
-/// All requests of a recording.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
     devices: Vec<Request>,
     services: Vec<Request>,
-    /// Positions in `devices` by thread, by start.
+    /// Indexes into `devices` by thread, sorted by start.
     by_thread: HashMap<ThreadKey, Vec<usize>>,
 }
 
-/// Requests of one thread that are looked at for one step.
+/// Maximum number of nested requests of one thread that are examined per step.
 const MAX_NESTING: usize = 64;
 
 impl Requests {
-    pub(super) fn of(trace: &Trace, lives: &Lives) -> Self {
+    pub(super) fn new(trace: &Trace, lives: &Lives) -> Self {
         let operations = trace.device_operations.iter().map(|row| {
             let ends = (row.start_ns, row.end_ns);
             (ends, row.tid, row.device, row.driver)
@@ -69,13 +66,19 @@ impl Requests {
         let mut devices: Vec<Request> = operations
             .chain(power)
             .filter_map(|((start_ns, end_ns), tid, name, driver)| {
-                Some(Request { start_ns, end_ns: end_ns.unwrap_or(i64::MAX), by: By::Thread(tid?), name, driver })
+                Some(Request {
+                    start_ns,
+                    end_ns: end_ns.unwrap_or(i64::MAX),
+                    executor: Executor::Thread(tid?),
+                    name,
+                    driver,
+                })
             })
             .collect();
         devices.sort_by_key(|request| request.start_ns);
         let mut by_thread: HashMap<ThreadKey, Vec<usize>> = HashMap::new();
         for (at, request) in devices.iter().enumerate() {
-            if let By::Thread(tid) = request.by {
+            if let Executor::Thread(tid) = request.executor {
                 by_thread.entry(lives.key(tid, request.start_ns)).or_default().push(at);
             }
         }
@@ -86,7 +89,7 @@ impl Requests {
                 Some(Request {
                     start_ns: row.start_ns,
                     end_ns: row.end_ns.unwrap_or(i64::MAX),
-                    by: By::Process(row.container_pid?),
+                    executor: Executor::Process(row.container_pid?),
                     name: row.service,
                     driver: StringId::EMPTY,
                 })
@@ -96,7 +99,7 @@ impl Requests {
     }
 
     /// The innermost device request that a thread was carrying out at `time_ns`.
-    pub(super) fn of_thread(&self, thread: ThreadKey, time_ns: i64) -> Option<&Request> {
+    pub(super) fn innermost_request(&self, thread: ThreadKey, time_ns: i64) -> Option<&Request> {
         let rows = self.by_thread.get(&thread)?;
         let begun = |&at: &usize| self.devices.get(at).is_some_and(|request| request.start_ns <= time_ns);
         let after = rows.partition_point(begun);
@@ -108,11 +111,11 @@ impl Requests {
             .find(|request| request.end_ns > time_ns && request.subject() != StringId::EMPTY)
     }
 
-    /// How long the path was in each service, device and driver; what overlaps counts once.
+    /// Time the path spent in each service, device and driver; overlapping requests count once.
     pub(super) fn overlaps(
         &self,
         trace: &Trace,
-        walked: &Walked,
+        walked: &WalkResult,
         pid_of: impl Fn(u32, i64) -> Option<u32>,
     ) -> Vec<Overlap> {
         let mut parts: BTreeMap<(SubjectKind, String), Vec<(i64, i64)>> = BTreeMap::new();
@@ -124,7 +127,7 @@ impl Requests {
         };
         let mut found = Vec::new();
         for request in &self.devices {
-            carried_out(walked, request, &pid_of, &mut found);
+            request_intervals(walked, request, &pid_of, &mut found);
             if !found.is_empty() {
                 add(SubjectKind::Device, trace.text(request.name), &found);
                 let driver = driver_name(trace.text(request.driver));
@@ -132,7 +135,7 @@ impl Requests {
             }
         }
         for request in &self.services {
-            carried_out(walked, request, &pid_of, &mut found);
+            request_intervals(walked, request, &pid_of, &mut found);
             if !found.is_empty() {
                 add(SubjectKind::Service, trace.text(request.name), &found);
             }
@@ -144,9 +147,9 @@ impl Requests {
     }
 }
 
-/// The parts of the path in which `request` is carried out. Steps come last first.
-fn carried_out(
-    walked: &Walked,
+/// The intervals of the path in which `request` is carried out. Steps come last first.
+fn request_intervals(
+    walked: &WalkResult,
     request: &Request,
     pid_of: impl Fn(u32, i64) -> Option<u32>,
     found: &mut Vec<(i64, i64)>,
@@ -156,16 +159,16 @@ fn carried_out(
     let steps = walked.steps.get(from..).unwrap_or(&[]);
     let within = steps.iter().take_while(|step| step.end_ns > request.start_ns);
     for step in within {
-        let is_by = |tid: u32| match request.by {
-            By::Thread(by) => by == tid,
-            By::Process(by) => pid_of(tid, step.end_ns) == Some(by),
+        let is_executor = |tid: u32| match request.executor {
+            Executor::Thread(executor) => executor == tid,
+            Executor::Process(executor) => pid_of(tid, step.end_ns) == Some(executor),
         };
-        if threads_of(walked, step).any(is_by) {
-            found.push(clipped(step, request));
+        if threads_of(walked, step).any(is_executor) {
+            found.push(clip(step, request));
         }
     }
 }
 
-fn clipped(step: &RawStep, request: &Request) -> (i64, i64) {
+fn clip(step: &RawStep, request: &Request) -> (i64, i64) {
     (step.start_ns.max(request.start_ns), step.end_ns.min(request.end_ns))
 }

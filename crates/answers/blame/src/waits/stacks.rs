@@ -1,5 +1,5 @@
-//! The call stacks of a path's steps: of a wait, the stack of the thread when it came back from it; of work that made
-//! another thread ready, the stack with which it did.
+//! Call stacks of path steps: for a wait, the stack when the thread resumed; for CPU time that ended by readying
+//! another thread, the stack of that call.
 
 use hashbrown::HashMap;
 use onoff_trace::Stacks;
@@ -9,12 +9,12 @@ use super::path::{CriticalPath, StackFrame};
 use onoff_usage::functions::{CompiledMethods, JoinedStack};
 use onoff_usage::owners::file_name;
 
-/// Stacks are recorded up to this long after the event whose time they carry, ns: 10 s. Pieces of the table that begin
-/// later are not read.
-const LATEST_NS: i64 = 10_000_000_000;
+/// A stack event may follow up to this long after the event it belongs to, ns: 10 s. Later chunks of the table are not
+/// read.
+const MAX_STACK_DELAY_NS: i64 = 10_000_000_000;
 
 impl Waits<'_> {
-    /// Adds the recorded call stacks to the steps of `paths`: one pass over the table of stacks.
+    /// Adds the recorded call stacks to the steps of `paths` in one pass over the stack table.
     pub fn add_stacks(&self, paths: Vec<&mut CriticalPath>) {
         let mut wanted: HashMap<(i64, u32), JoinedStack> = paths
             .iter()
@@ -25,12 +25,12 @@ impl Waits<'_> {
         else {
             return;
         };
-        for piece in self.trace.stacks.pieces() {
-            let piece: &Stacks = piece;
-            if piece.time_ns.first().is_some_and(|&begin| begin > last.saturating_add(LATEST_NS)) {
+        for chunk in self.trace.stacks.pieces() {
+            let chunk: &Stacks = chunk;
+            if chunk.time_ns.first().is_some_and(|&first| first > last.saturating_add(MAX_STACK_DELAY_NS)) {
                 break;
             }
-            let rows = piece.time_ns.iter().zip(&piece.tid).zip(&piece.stack);
+            let rows = chunk.time_ns.iter().zip(&chunk.tid).zip(&chunk.stack);
             for ((&time_ns, &tid), &stack) in rows {
                 if (first..=last).contains(&time_ns)
                     && let Some(found) = wanted.get_mut(&(time_ns, tid))
@@ -79,8 +79,8 @@ mod tests {
 
     const MS: i64 = 1_000_000;
 
-    /// A thread waits from 10 to 40 ms and comes back with a stack of the kernel, of a module, of compiled code and of nothing
-    /// known, its kernel and user parts recorded apart.
+    /// A thread waits from 10 to 40 ms and resumes with a stack of kernel, module, JIT-compiled and unknown frames. Its
+    /// kernel and user parts are recorded separately.
     fn trace() -> Trace {
         const KERNEL: u64 = 0xFFFF_F800_0000_0000;
         let mut trace = Trace { duration_ns: 100 * MS, ..Trace::default() };
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stack_in_two_parts_is_one_and_compiled_code_has_its_method() {
+    fn joins_split_stack_and_names_jit_methods() {
         let mut trace = trace();
         assert_eq!(labels(&trace), ["kernel.exe+0x10", "inner.dll+0x10", "0x5020", "0x7777"]);
         let mut method = |pid, name| Method {

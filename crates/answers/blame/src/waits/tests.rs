@@ -1,4 +1,4 @@
-//! Chains worked out by hand.
+//! Wait chains computed by hand.
 
 mod services;
 
@@ -32,7 +32,7 @@ fn recording() -> Trace {
     trace
 }
 
-/// Wake-ups as (ms, processor, thread, by thread, in an interrupt).
+/// Wake-ups as (ms, processor, thread, readying thread, in an interrupt).
 fn readies(trace: &mut Trace, rows: &[(i64, u16, u32, u32, bool)]) {
     let rows = rows.iter().map(|&(ms, cpu, ready_tid, by, in_interrupt)| ReadyThread {
         time_ns: ms * MS,
@@ -86,9 +86,9 @@ fn steps(path: &CriticalPath) -> Vec<(i64, i64, u32, StepKind, &str)> {
 
 use StepKind::{Cpu, Device, Disk, Other, Ready, Timer};
 
-/// The chain of the paper's appendix: 44 waits for 64, that for 16, that for 20, that for a timer.
+/// The chain from the paper's appendix: 44 waits for 64, 64 for 16, 16 for 20, and 20 for a timer.
 #[test]
-fn the_papers_chain_ends_at_the_timer() {
+fn follows_chain_to_timer() {
     let mut trace = recording();
     switches_in_ms(
         &mut trace,
@@ -141,9 +141,9 @@ fn the_papers_chain_ends_at_the_timer() {
     assert_eq!(path.on_path_ns(Subject::Process("system")), 88 * MS);
 }
 
-/// While the service's process waits for another's thread that sleeps, the path is in both.
+/// While the service's process waits for a sleeping thread of another process, the path is in both.
 #[test]
-fn what_a_service_waits_for_is_on_the_service_s_path() {
+fn service_path_includes_what_service_waits_for() {
     let mut trace = recording();
     // Its host is process 536.
     service(&mut trace, "Waiter", "", (10, Some(11), None, Some(95)));
@@ -181,7 +181,7 @@ fn what_a_service_waits_for_is_on_the_service_s_path() {
 }
 
 #[test]
-fn a_read_is_charged_to_its_file_and_a_dpc_to_its_driver() {
+fn attributes_read_to_file_and_dpc_to_driver() {
     const DRIVER: u64 = 0xffff_f801_2000_0000;
     let mut trace = recording();
     image(&mut trace, 4, (DRIVER, 0x1000), None, r"\drivers\usbhub.sys");
@@ -212,9 +212,9 @@ fn a_read_is_charged_to_its_file_and_a_dpc_to_its_driver() {
     assert_eq!(path.on_path_ns(Subject::Driver(r"\Driver\USBHUB")), 20 * MS);
 }
 
-/// A page is read by another thread on behalf of the one that waits: before the read, that one's work counts.
+/// Another thread reads a page on behalf of the waiting one: its work before the read counts.
 #[test]
-fn a_request_made_by_another_thread_leads_to_that_thread() {
+fn follows_request_to_issuing_thread() {
     let mut trace = recording();
     switches_in_ms(
         &mut trace,
@@ -231,12 +231,12 @@ fn a_request_made_by_another_thread_leads_to_that_thread() {
 }
 
 #[test]
-fn a_worker_that_waits_for_work_hands_over_to_whoever_gave_it() {
+fn follows_work_item_to_its_producer() {
     let mut trace = recording();
     switches_in_ms(
         &mut trace,
         &[
-            // 104 works for somebody else, then waits for work; 204 gives it some at 50.
+            // 104 works on something else, then waits for a work item; 204 queues one at 50.
             (20, 0, 104, (WAITING, QUEUE), 204),
             (51, 0, 204, (WAITING, EXECUTIVE), 104),
         ],
@@ -246,7 +246,7 @@ fn a_worker_that_waits_for_work_hands_over_to_whoever_gave_it() {
     assert_eq!(
         steps(&path)[1..],
         [
-            // What 104 did until 20 is no part of it.
+            // The work of 104 until 20 is not included.
             (10, 20, 204, Ready, ""),
             (20, 50, 204, Cpu, ""),
             (50, 51, 104, Ready, ""),
@@ -257,7 +257,7 @@ fn a_worker_that_waits_for_work_hands_over_to_whoever_gave_it() {
 }
 
 #[test]
-fn starvation_is_ready_time_not_work() {
+fn counts_starvation_as_ready_time() {
     let mut trace = recording();
     switches_in_ms(&mut trace, &[(10, 0, 104, (READY, 32), 204), (60, 0, 204, (READY, 30), 104)]);
     let path = path_of(&trace, 104, 0, 70);
@@ -265,7 +265,7 @@ fn starvation_is_ready_time_not_work() {
 }
 
 #[test]
-fn missing_events_and_contradictions_end_a_chain_with_a_reason() {
+fn reports_reason_for_missing_or_contradictory_events() {
     let mut trace = recording();
     switches_in_ms(
         &mut trace,
@@ -276,10 +276,10 @@ fn missing_events_and_contradictions_end_a_chain_with_a_reason() {
     assert!(path.steps[1].detail.contains("no ready-thread event"));
     assert_eq!(path.missing_ns, 30 * MS);
     assert!(path.missing[0] == onoff_evidence::missing_evidence::MissingRecords::ReadyThreads);
-    // The last wait is never over.
-    assert!(path.steps[3].detail.contains("not over"));
+    // The last wait does not end.
+    assert!(path.steps[3].detail.contains("still in progress"));
 
-    // Two threads that wait for each other and are each said to have woken the other.
+    // Two threads that wait for each other, each recorded as having woken the other.
     let mut trace = recording();
     switches_in_ms(
         &mut trace,
@@ -292,11 +292,11 @@ fn missing_events_and_contradictions_end_a_chain_with_a_reason() {
     );
     readies(&mut trace, &[(49, 1, 104, 204, false), (49, 0, 204, 104, false)]);
     let path = path_of(&trace, 104, 0, 60);
-    assert!(path.steps.iter().any(|step| step.kind == Other && step.detail.contains("comes back")));
+    assert!(path.steps.iter().any(|step| step.kind == Other && step.detail.contains("returns to")));
 }
 
 #[test]
-fn a_new_thread_leads_to_its_creator_and_an_unknown_end_says_so() {
+fn follows_new_thread_to_creator() {
     let mut trace = recording();
     let image = trace.strings.intern("new.exe");
     trace.processes.push(Process { parent_pid: Some(200), start_ns: Some(30 * MS), image, ..Process::unknown(300) });
@@ -309,19 +309,19 @@ fn a_new_thread_leads_to_its_creator_and_an_unknown_end_says_so() {
     assert_eq!((end.tid, end.certainty), (Some(204), onoff_evidence::Certainty::Measured));
     assert_eq!(end.rule, Rule::CreatingThread { image: "new.exe".to_owned() });
 
-    // When nobody of its parent ran, it is whoever woke its first thread.
+    // If no thread of the parent ran, the thread that woke its first thread is the creator.
     process(&mut trace, 310, "orphan.exe", Some(40 * MS), None);
     thread(&mut trace, 314, 310, Some(40 * MS), None);
     readies(&mut trace, &[(41, 0, 314, 304, false)]);
     assert_eq!(Waits::of(&trace).end_at(40 * MS).tid, Some(304));
 
-    let nobody =
+    let unknown_end =
         Waits::of(&trace).critical_path(Interval::new(0, 50 * MS), &EndThread::default(), PathOptions::default());
-    assert_eq!(nobody.kind_ns(Other), 50 * MS);
+    assert_eq!(unknown_end.kind_ns(Other), 50 * MS);
 }
 
 #[test]
-fn short_steps_are_left_out_of_the_list_but_not_of_the_sums() {
+fn omits_short_steps_from_list_only() {
     let mut trace = recording();
     switches_in_ms(&mut trace, &[(10, 0, 104, (READY, 32), 204), (11, 0, 204, (READY, 30), 104)]);
     let waits = Waits::of(&trace);
@@ -333,7 +333,7 @@ fn short_steps_are_left_out_of_the_list_but_not_of_the_sums() {
 }
 
 #[test]
-fn damaged_recordings_give_some_path_of_the_right_length() {
+fn damaged_recordings_keep_path_duration() {
     let mut source = Source(7);
     for _ in 0..200 {
         let mut trace = recording();
@@ -390,9 +390,9 @@ fn damaged_recordings_give_some_path_of_the_right_length() {
 }
 
 #[test]
-fn a_thread_that_ended_first_is_followed_from_its_end() {
+fn follows_exited_thread_from_its_exit() {
     let mut trace = recording();
-    // 104 sleeps, runs from 40 on, and is gone at 45; what was asked about ends at 60.
+    // 104 sleeps, runs from 40 and exits at 45; the interval ends at 60.
     switches_in_ms(
         &mut trace,
         &[
@@ -414,11 +414,11 @@ fn a_thread_that_ended_first_is_followed_from_its_end() {
             (45, 60, 104, StepKind::Other),
         ]
     );
-    assert!(steps[3].4.starts_with("the thread had ended"), "{}", steps[3].4);
+    assert!(steps[3].4.starts_with("the thread had already exited"), "{}", steps[3].4);
 }
 
 #[test]
-fn a_thread_woken_while_it_leaves_waits_for_nothing() {
+fn wake_during_switch_out_is_no_wait() {
     let mut trace = recording();
     switches_in_ms(
         &mut trace,
@@ -431,7 +431,7 @@ fn a_thread_woken_while_it_leaves_waits_for_nothing() {
             (30, 0, 104, (WAITING, EXECUTIVE), 0),
         ],
     );
-    // In interrupts: at the very moment of the first switch out, and 10 µs before the second.
+    // In interrupts: exactly at the first switch-out, and 10 µs before the second.
     readies(&mut trace, &[(10, 1, 104, 64, true), (20, 1, 104, 64, true)]);
     let mut late = trace.ready_threads.pieces()[0].clone();
     late.time_ns[1] -= 10_000;
@@ -452,25 +452,25 @@ fn a_thread_woken_while_it_leaves_waits_for_nothing() {
 }
 
 #[test]
-fn a_new_thread_that_nobody_is_known_to_have_woken_leads_to_whoever_recorded_its_start() {
-    let born = |creator_tid| {
+fn follows_unwoken_new_thread_to_logging_thread() {
+    let times = |creator_tid| {
         let mut trace = recording();
         trace.threads.push(Thread { creator_tid, start_ns: Some(30 * MS), ..Thread::unknown(108, 100) });
         switches_in_ms(&mut trace, &[(5, 0, 104, (WAITING, EXECUTIVE), 204), (35, 0, 204, (WAITING, EXECUTIVE), 108)]);
         let path = path_of(&trace, 108, 5, 50);
         (path.kind_ns(Cpu), path.kind_ns(Ready), path.kind_ns(Other))
     };
-    assert_eq!(born(Some(204)), (40 * MS, 5 * MS, 0));
-    // A header without a thread, or with one that nothing else was recorded of, names nobody.
-    assert_eq!(born(None), (15 * MS, 0, 30 * MS));
-    assert_eq!(born(Some(999)), (15 * MS, 0, 30 * MS));
+    assert_eq!(times(Some(204)), (40 * MS, 5 * MS, 0));
+    // No creator if the header has no thread, or an otherwise unknown one.
+    assert_eq!(times(None), (15 * MS, 0, 30 * MS));
+    assert_eq!(times(Some(999)), (15 * MS, 0, 30 * MS));
 }
 
 #[test]
-fn a_stretch_ends_with_the_thread_that_logged_its_last_record_whoever_of_its_process_ran_last() {
+fn end_thread_is_the_one_that_logged_the_last_record() {
     let mut trace = recording();
     thread(&mut trace, 108, 100, None, None);
-    // Thread 104 logs the desktop; 108 of the same process runs at that moment and has nothing to do with it.
+    // Thread 104 logs the desktop; 108 of the same process runs at that moment and is unrelated.
     switches_in_ms(
         &mut trace,
         &[(10, 0, 104, (WAITING, EXECUTIVE), 204), (20, 1, 0, (2, 0), 108), (30, 0, 204, (1, 0), 104)],
@@ -489,15 +489,15 @@ fn a_stretch_ends_with_the_thread_that_logged_its_last_record_whoever_of_its_pro
     let end = Waits::of(&trace).end_at(50 * MS);
     assert_eq!((end.tid, end.certainty), (Some(104), onoff_evidence::Certainty::Measured));
 
-    // Without a thread in the record, its process is all that is known, and the answer is an inference.
+    // Without a thread in the record only its process is known, and the end thread is inferred.
     trace.milestones = [row(None)].into_iter().collect();
     let end = Waits::of(&trace).end_at(50 * MS);
     assert_eq!(end.certainty, onoff_evidence::Certainty::Inferred);
 }
 
-/// Thread 44 leads a sleep from 20 to 80 ms and is on its processor all the while; 64 waited for it.
+/// Thread 44 suspends the system from 20 to 80 ms and stays on its processor; 64 waits for it.
 #[test]
-fn a_path_does_not_run_through_a_sleep() {
+fn path_excludes_system_sleep() {
     let mut trace = recording();
     switches_in_ms(&mut trace, &[(10, 0, 64, (WAITING, EXECUTIVE), 44), (90, 0, 44, (WAITING, EXECUTIVE), 64)]);
     readies(&mut trace, &[(90, 0, 64, 44, false)]);

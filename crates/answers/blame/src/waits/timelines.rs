@@ -1,75 +1,72 @@
-//! Each thread's switches and wake-ups, found from a thread id and a time.
+//! Looks up the switches and wake-ups of a thread by thread id and time.
 //!
-//! The tables are in the order of time, whatever thread a row is about. Here every thread has a list of its rows for each piece of a
-//! table: four bytes per row and thread, eight for a switch, which is about two. A question costs a search in one list, and touches one
-//! piece: where pieces are on a shelf, so are their lists, and those of other times stay there.
+//! The tables are sorted by time across all threads. This index has, for each chunk of a table, the list of rows of
+//! each thread: four bytes per row and thread (eight for a switch, which involves two threads). A lookup searches one
+//! list and touches one chunk. If chunks are spilled to disk, so are their lists, and only the chunks of the times in
+//! question are read back.
 
-use super::reason::{self, Off};
+use super::reason::{self, ThreadState};
 use hashbrown::HashMap;
 use onoff_trace::{Batches, ContextSwitch, ContextSwitches, ReadyThread, ReadyThreads, Shelf, Trace, Values};
 use onoff_usage::asleep::Asleep;
 
-/// Thread ids below this have a place in an array; those of damaged recordings may go beyond and use a map.
-const DENSE_THREADS: u32 = 1 << 20;
+/// Thread ids below this are indexed by an array; larger ones (damaged recordings) by a map.
+const MAX_DENSE_TID: u32 = 1 << 20;
 const NO_SLOT: u32 = u32::MAX;
-/// Wake-ups of one thread at one time that are looked at.
+/// Maximum number of wake-ups of one thread examined at one time.
 const MAX_CONCURRENT: usize = 256;
-/// Set in the flags of a thread made ready by a deferred procedure call or an interrupt.
+/// Flag of a ready-thread event logged inside a DPC or interrupt.
 pub(crate) const IN_INTERRUPT: u8 = 1;
 
-/// What happened to a thread at one of its switches.
+/// Direction of a switch, as seen by a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Turn {
-    /// It was put on a processor.
+pub(crate) enum SwitchDirection {
     In,
-    /// It was taken off one.
     Out,
 }
 
-/// A thread's switch.
+/// A context switch of a thread.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ThreadSwitch {
-    /// Position among the thread's switches.
+    /// Index among the switches of the thread.
     pub(crate) place: usize,
-    /// Position among all switches of the recording, which is the order in which they were logged.
+    /// Index among all switches of the recording, in logging order.
     pub(crate) number: u32,
-    /// What it was for the thread.
-    pub(crate) turn: Turn,
-    /// The row.
+    pub(crate) direction: SwitchDirection,
     pub(crate) row: ContextSwitch,
 }
 
-/// The rows of a table by thread: each piece of the table has a list, in which those of one thread come after those of another.
+/// Table rows by thread: one list per table chunk, grouped by thread.
 #[derive(Debug, Default)]
-struct Lists {
-    /// By piece: its list.
+struct RowLists {
+    /// The list of each chunk.
     rows: Vec<Values<u32>>,
-    /// By piece: time of its first row, ns.
+    /// Time of the first row of each chunk, ns.
     first_ns: Vec<i64>,
-    /// Where the runs of each thread begin; one more than threads.
+    /// Index of the first run of each thread, plus the end.
     starts: Vec<usize>,
-    /// In order of their pieces, for each thread.
+    /// Runs of each thread in chunk order.
     runs: Vec<Run>,
 }
 
-/// A thread's rows in one piece.
+/// The rows of one thread in one chunk.
 #[derive(Clone, Copy, Debug, Default)]
 struct Run {
-    piece: u32,
-    /// Its place in the piece's list.
+    chunk: u32,
+    /// Start in the chunk's list.
     first: u32,
     rows: u32,
-    /// The thread's rows in the pieces before.
+    /// Number of rows of the thread in earlier chunks.
     before: u32,
 }
 
-/// A row of a table: its piece, and the row there.
-type Place = (usize, usize);
+/// (chunk, row in the chunk).
+type RowPosition = (usize, usize);
 
-impl Lists {
-    /// `pieces` gives the times of each piece, and a visitor, called twice, that says the slot of each row's thread, in order; of a row that two
-    /// threads have, twice.
-    fn of<'a, V>(slots: usize, pieces: impl Iterator<Item = (&'a [i64], V)>, shelf: Option<&dyn Shelf>) -> Self
+impl RowLists {
+    /// `chunks` gives the times of each chunk and a visitor that reports (thread slot, row) in order. The visitor is
+    /// called twice; a row of two threads is reported twice.
+    fn new<'a, V>(slots: usize, chunks: impl Iterator<Item = (&'a [i64], V)>, shelf: Option<&dyn Shelf>) -> Self
     where
         V: Fn(&mut dyn FnMut(u32, u32)),
     {
@@ -77,22 +74,22 @@ impl Lists {
         let mut counts = vec![0_u32; slots];
         let mut before = vec![0_u32; slots];
         let mut runs: Vec<(u32, Run)> = Vec::new();
-        for (piece, (times, visit)) in (0_u32..).zip(pieces) {
-            let mut met: Vec<u32> = Vec::new();
+        for (chunk, (times, visit)) in (0_u32..).zip(chunks) {
+            let mut slots_in_chunk: Vec<u32> = Vec::new();
             visit(&mut |slot, _| {
                 if let Some(count) = counts.get_mut(slot as usize) {
                     if *count == 0 {
-                        met.push(slot);
+                        slots_in_chunk.push(slot);
                     }
                     *count += 1;
                 }
             });
             let mut total = 0_u32;
-            for slot in met.iter().copied() {
+            for slot in slots_in_chunk.iter().copied() {
                 let (count, before) = (&mut counts[slot as usize], &mut before[slot as usize]);
-                runs.push((slot, Run { piece, first: total, rows: *count, before: *before }));
+                runs.push((slot, Run { chunk, first: total, rows: *count, before: *before }));
                 *before = before.saturating_add(*count);
-                // From here on, where the thread's next row goes.
+                // From here on, `count` is the position of the thread's next row.
                 (*count, total) = (total, total.saturating_add(*count));
             }
             let mut list = vec![0_u32; total as usize];
@@ -104,7 +101,7 @@ impl Lists {
                     *next += 1;
                 }
             });
-            met.iter().for_each(|&slot| counts[slot as usize] = 0);
+            slots_in_chunk.iter().for_each(|&slot| counts[slot as usize] = 0);
             let mut list = Values::from(list);
             if let Some(shelf) = shelf {
                 list.shelve(shelf);
@@ -116,7 +113,7 @@ impl Lists {
         lists
     }
 
-    /// Puts the runs of each thread together, which keep their order.
+    /// Groups the runs by thread, keeping their order.
     fn sort(&mut self, slots: usize, runs: &[(u32, Run)]) {
         self.starts = vec![0; slots + 1];
         for &(slot, _) in runs {
@@ -134,7 +131,7 @@ impl Lists {
         }
     }
 
-    /// The rows of the thread in `slot`; none without a slot.
+    /// The rows of the thread in `slot`; empty without a slot.
     fn get(&self, slot: Option<u32>) -> ThreadRows<'_> {
         let runs = slot.and_then(|slot| {
             let at = slot as usize;
@@ -144,34 +141,34 @@ impl Lists {
     }
 
     fn list(&self, run: &Run) -> &[u32] {
-        let rows = self.rows.get(run.piece as usize).map_or(&[][..], |rows| rows);
+        let rows = self.rows.get(run.chunk as usize).map_or(&[][..], |rows| rows);
         let first = run.first as usize;
         rows.get(first..first.saturating_add(run.rows as usize)).unwrap_or(&[])
     }
 }
 
-/// One thread's rows of a table, in order.
+/// The rows of one thread in a table, in order.
 #[derive(Clone, Copy)]
 struct ThreadRows<'l> {
-    lists: &'l Lists,
+    lists: &'l RowLists,
     runs: &'l [Run],
 }
 
 impl<'l> ThreadRows<'l> {
-    /// The row at `place` among the thread's.
-    fn get(self, place: usize) -> Option<Place> {
+    /// The thread's row number `place`.
+    fn get(self, place: usize) -> Option<RowPosition> {
         let run = self.runs.get(self.runs.partition_point(|run| run.before as usize <= place).checked_sub(1)?)?;
         let row = self.lists.list(run).get(place - run.before as usize)?;
-        Some((run.piece as usize, *row as usize))
+        Some((run.chunk as usize, *row as usize))
     }
 
-    /// How many of them come before `time_ns`; `times` gives those of a piece of the table.
+    /// Number of rows before `time_ns`; `times` gives the times of a chunk.
     fn before(self, time_ns: i64, times: impl Fn(usize) -> &'l [i64]) -> usize {
-        // All of the pieces before the last that begins earlier come before, and nothing of those behind it.
+        // All rows of earlier chunks come before, no row of later ones does.
         let last = self.lists.first_ns.partition_point(|&first| first < time_ns).saturating_sub(1);
-        let run = self.runs.partition_point(|run| (run.piece as usize) < last);
+        let run = self.runs.partition_point(|run| (run.chunk as usize) < last);
         match self.runs.get(run) {
-            Some(run) if run.piece as usize == last => {
+            Some(run) if run.chunk as usize == last => {
                 let times = times(last);
                 let is_before = |&row: &u32| times.get(row as usize).is_some_and(|&time| time < time_ns);
                 run.before as usize + self.lists.list(run).partition_point(is_before)
@@ -181,16 +178,15 @@ impl<'l> ThreadRows<'l> {
         }
     }
 
-    /// From `place` on.
-    fn from(self, place: usize) -> impl Iterator<Item = Place> + 'l {
+    fn from(self, place: usize) -> impl Iterator<Item = RowPosition> + 'l {
         (place..).map_while(move |place| self.get(place))
     }
 }
 
-/// How many rows come before each piece of a table.
+/// Number of rows before each chunk of a table.
 ///
-/// Rows beyond 2³² have no number: their pieces are left out.
-fn numbers(lengths: impl Iterator<Item = usize>) -> Vec<u32> {
+/// Rows beyond 2³² cannot be numbered: their chunks are skipped.
+fn chunk_starts(lengths: impl Iterator<Item = usize>) -> Vec<u32> {
     let mut starts = Vec::new();
     let mut total = 0_u32;
     for length in lengths {
@@ -201,13 +197,13 @@ fn numbers(lengths: impl Iterator<Item = usize>) -> Vec<u32> {
     starts
 }
 
-/// Whether a wake-up was logged before a switch; `false` where that is not known.
+/// True if a wake-up is known to have been logged before a switch.
 pub(crate) fn was_logged_before(ready: &ReadyThread, switch: &ThreadSwitch) -> bool {
     ready.time_ns < switch.row.time_ns
         || ready.time_ns == switch.row.time_ns && ready.after_switches.is_some_and(|before| before <= switch.number)
 }
 
-/// Whether a wake-up was logged after a switch; `false` where that is not known.
+/// True if a wake-up is known to have been logged after a switch.
 fn was_logged_after(ready: &ReadyThread, switch: &ThreadSwitch) -> bool {
     ready.time_ns > switch.row.time_ns
         || ready.time_ns == switch.row.time_ns && ready.after_switches.is_some_and(|before| before > switch.number)
@@ -219,27 +215,27 @@ pub(crate) struct Timelines<'t> {
     trace: &'t Trace,
     dense: Vec<u32>,
     sparse: HashMap<u32, u32>,
-    /// How many switches come before each piece of them.
-    switches_before: Vec<u32>,
-    switches: Lists,
-    readies: Lists,
-    /// Whether any wake-up is marked as done in an interrupt: only then does a mark's absence say something.
+    /// Number of switches before each chunk.
+    chunk_starts: Vec<u32>,
+    switches: RowLists,
+    readies: RowLists,
+    /// True if any wake-up is marked as logged in an interrupt: only then does a missing mark mean anything.
     marks_interrupts: bool,
     asleep: Asleep,
 }
 
 impl<'t> Timelines<'t> {
-    pub(crate) fn of(trace: &'t Trace) -> Self {
+    pub(crate) fn new(trace: &'t Trace) -> Self {
         let switches: &Batches<ContextSwitches> = &trace.context_switches;
         let readies: &Batches<ReadyThreads> = &trace.ready_threads;
         let mut dense: Vec<u32> = Vec::new();
         let mut sparse: HashMap<u32, u32> = HashMap::new();
         let mut slots = 0_u32;
-        let mut meet = |tid: u32| {
+        let mut assign_slot = |tid: u32| {
             if tid == 0 {
                 return;
             }
-            let slot = if tid < DENSE_THREADS {
+            let slot = if tid < MAX_DENSE_TID {
                 let at = tid as usize;
                 if at >= dense.len() {
                     dense.resize(at + 1, NO_SLOT);
@@ -253,55 +249,55 @@ impl<'t> Timelines<'t> {
                 slots += 1;
             }
         };
-        for piece in switches.pieces() {
-            piece.new_tid.iter().for_each(|&tid| meet(tid));
-            piece.old_tid.iter().for_each(|&tid| meet(tid));
+        for chunk in switches.pieces() {
+            chunk.new_tid.iter().for_each(|&tid| assign_slot(tid));
+            chunk.old_tid.iter().for_each(|&tid| assign_slot(tid));
         }
-        for piece in readies.pieces() {
-            piece.ready_tid.iter().for_each(|&tid| meet(tid));
+        for chunk in readies.pieces() {
+            chunk.ready_tid.iter().for_each(|&tid| assign_slot(tid));
         }
         let index = Self {
             trace,
             dense,
             sparse,
-            switches_before: numbers(switches.pieces().iter().map(ContextSwitches::len)),
-            switches: Lists::default(),
-            readies: Lists::default(),
+            chunk_starts: chunk_starts(switches.pieces().iter().map(ContextSwitches::len)),
+            switches: RowLists::default(),
+            readies: RowLists::default(),
             marks_interrupts: readies
                 .pieces()
                 .iter()
-                .any(|piece| piece.flags.iter().any(|flags| flags & IN_INTERRUPT != 0)),
+                .any(|chunk| chunk.flags.iter().any(|flags| flags & IN_INTERRUPT != 0)),
             asleep: Asleep::of(trace),
         };
         let (slots, shelf) = (slots as usize, trace.shelf.as_deref());
-        let numbered = switches.pieces().iter().zip(&index.switches_before);
-        let by_thread = numbered.map(|(piece, _)| {
-            let visit = |tell: &mut dyn FnMut(u32, u32)| {
-                for (row, (&new, &old)) in (0..).zip(piece.new_tid.iter().zip(&piece.old_tid)) {
+        let numbered = switches.pieces().iter().zip(&index.chunk_starts);
+        let by_thread = numbered.map(|(chunk, _)| {
+            let visit = |report: &mut dyn FnMut(u32, u32)| {
+                for (row, (&new, &old)) in (0..).zip(chunk.new_tid.iter().zip(&chunk.old_tid)) {
                     if let Some(slot) = index.slot(old) {
-                        tell(slot, row);
+                        report(slot, row);
                     }
                     if new != old
                         && let Some(slot) = index.slot(new)
                     {
-                        tell(slot, row);
+                        report(slot, row);
                     }
                 }
             };
-            (&*piece.time_ns, visit)
+            (&*chunk.time_ns, visit)
         });
-        let switches = Lists::of(slots, by_thread, shelf);
-        let by_thread = readies.pieces().iter().map(|piece| {
-            let visit = |tell: &mut dyn FnMut(u32, u32)| {
-                for (row, &tid) in (0..).zip(&piece.ready_tid) {
+        let switches = RowLists::new(slots, by_thread, shelf);
+        let by_thread = readies.pieces().iter().map(|chunk| {
+            let visit = |report: &mut dyn FnMut(u32, u32)| {
+                for (row, &tid) in (0..).zip(&chunk.ready_tid) {
                     if let Some(slot) = index.slot(tid) {
-                        tell(slot, row);
+                        report(slot, row);
                     }
                 }
             };
-            (&*piece.time_ns, visit)
+            (&*chunk.time_ns, visit)
         });
-        let readies = Lists::of(slots, by_thread, shelf);
+        let readies = RowLists::new(slots, by_thread, shelf);
         Self { switches, readies, ..index }
     }
 
@@ -309,25 +305,23 @@ impl<'t> Timelines<'t> {
         self.trace
     }
 
-    /// When the machine was asleep.
     pub(crate) const fn asleep(&self) -> &Asleep {
         &self.asleep
     }
 
-    /// When the first switch of any processor was recorded, ns.
+    /// Time of the first switch on any processor, ns; `i64::MAX` if none.
     pub(crate) fn first_switch_ns(&self) -> i64 {
-        let pieces = self.trace.context_switches.pieces();
-        let first = pieces.iter().find_map(|piece| piece.time_ns.first());
+        let chunks = self.trace.context_switches.pieces();
+        let first = chunks.iter().find_map(|chunk| chunk.time_ns.first());
         first.copied().unwrap_or(i64::MAX)
     }
 
-    /// Whether wake-ups done in interrupts are marked as such.
     pub(crate) const fn marks_interrupts(&self) -> bool {
         self.marks_interrupts
     }
 
     fn slot(&self, tid: u32) -> Option<u32> {
-        let slot = if tid < DENSE_THREADS { *self.dense.get(tid as usize)? } else { *self.sparse.get(&tid)? };
+        let slot = if tid < MAX_DENSE_TID { *self.dense.get(tid as usize)? } else { *self.sparse.get(&tid)? };
         (slot != NO_SLOT).then_some(slot)
     }
 
@@ -339,46 +333,45 @@ impl<'t> Timelines<'t> {
         self.readies.get(self.slot(tid))
     }
 
-    fn ready(&self, (piece, row): Place) -> Option<ReadyThread> {
-        self.trace.ready_threads.pieces().get(piece)?.get(row)
+    fn ready(&self, (chunk, row): RowPosition) -> Option<ReadyThread> {
+        self.trace.ready_threads.pieces().get(chunk)?.get(row)
     }
 
-    /// The switch at `place` of a thread's list.
+    /// The thread's switch number `place`.
     pub(crate) fn switch(&self, tid: u32, place: usize) -> Option<ThreadSwitch> {
-        let (piece, at) = self.switch_rows(tid).get(place)?;
-        let row = self.trace.context_switches.pieces().get(piece)?.get(at)?;
-        let number = self.switches_before.get(piece)?.checked_add(u32::try_from(at).ok()?)?;
-        let turn = if row.new_tid == tid { Turn::In } else { Turn::Out };
-        Some(ThreadSwitch { place, number, turn, row })
+        let (chunk, at) = self.switch_rows(tid).get(place)?;
+        let row = self.trace.context_switches.pieces().get(chunk)?.get(at)?;
+        let number = self.chunk_starts.get(chunk)?.checked_add(u32::try_from(at).ok()?)?;
+        let direction = if row.new_tid == tid { SwitchDirection::In } else { SwitchDirection::Out };
+        Some(ThreadSwitch { place, number, direction, row })
     }
 
-    /// How many of the thread's switches come before `time_ns`.
+    /// Number of switches of the thread before `time_ns`.
     pub(crate) fn switches_before(&self, tid: u32, time_ns: i64) -> usize {
-        let pieces = self.trace.context_switches.pieces();
-        self.switch_rows(tid).before(time_ns, |piece| pieces.get(piece).map_or(&[], |piece| &*piece.time_ns))
+        let chunks = self.trace.context_switches.pieces();
+        self.switch_rows(tid).before(time_ns, |chunk| chunks.get(chunk).map_or(&[], |chunk| &*chunk.time_ns))
     }
 
-    /// How many of the thread's wake-ups come before `time_ns`.
+    /// Number of wake-ups of the thread before `time_ns`.
     fn readies_before(&self, tid: u32, time_ns: i64) -> usize {
-        let pieces = self.trace.ready_threads.pieces();
-        self.ready_rows(tid).before(time_ns, |piece| pieces.get(piece).map_or(&[], |piece| &*piece.time_ns))
+        let chunks = self.trace.ready_threads.pieces();
+        self.ready_rows(tid).before(time_ns, |chunk| chunks.get(chunk).map_or(&[], |chunk| &*chunk.time_ns))
     }
 
-    /// The thread's last switch before `time_ns`.
     pub(crate) fn last_before(&self, tid: u32, time_ns: i64) -> Option<ThreadSwitch> {
         self.switch(tid, self.switches_before(tid, time_ns).checked_sub(1)?)
     }
 
-    /// The first time from `from_ns` on that the thread was made ready.
+    /// The first wake-up of the thread at or after `from_ns`.
     pub(crate) fn first_ready(&self, tid: u32, from_ns: i64) -> Option<ReadyThread> {
         self.ready(self.ready_rows(tid).get(self.readies_before(tid, from_ns))?)
     }
 
-    /// The wake-up that ended the wait which began with switch `out` and ended with `next`, if it ended.
+    /// The wake-up that ended the wait between switches `out` and `next`, if it ended.
     ///
-    /// Where the clock goes on in steps many records have one time: a wake-up that was logged before `out` ended an earlier wait,
-    /// and one logged after `next` a later one. Between two processors the order of logging at one time is not known: there a
-    /// wake-up counts if the thread cannot have waited for it at another time.
+    /// With a coarse clock many records share one time: a wake-up logged before `out` ended an earlier wait, and one
+    /// logged after `next` a later one. Between two processors the logging order at one time is unknown: a wake-up then
+    /// counts if the thread cannot have waited for it at another time.
     pub(crate) fn ready_of_wait(
         &self,
         tid: u32,
@@ -403,7 +396,7 @@ impl<'t> Timelines<'t> {
                 continue;
             }
             let Some(next) = next.filter(|next| was_logged_after(&ready, next)) else {
-                // On another processor at the very time at which the wait began, it may have ended an earlier one.
+                // On another processor at the time the wait started, it may have ended an earlier one.
                 if ready.time_ns == out.row.time_ns
                     && ready.cpu != out.row.cpu
                     && next.is_some_and(|next| next.row.time_ns > out.row.time_ns)
@@ -416,7 +409,8 @@ impl<'t> Timelines<'t> {
             let runs_on = || {
                 let after = self.switch(tid, next.place + 1);
                 after.is_none_or(|after| {
-                    let waits = after.turn == Turn::Out && reason::off(after.row.old_state) == Off::Waiting;
+                    let waits = after.direction == SwitchDirection::Out
+                        && reason::after_switch_out(after.row.old_state) == ThreadState::Waiting;
                     after.row.time_ns > next.row.time_ns || !waits
                 })
             };
@@ -427,24 +421,25 @@ impl<'t> Timelines<'t> {
         of_another_processor
     }
 
-    /// How often the thread was made ready at one time.
+    /// Number of wake-ups of the thread at one time.
     fn readies_at(&self, tid: u32, time_ns: i64) -> usize {
         self.readies_before(tid, time_ns.saturating_add(1)).saturating_sub(self.readies_before(tid, time_ns))
     }
 
-    /// How often the thread came to run at the time of its switch `out`, and before it, for which it must have been made ready then.
+    /// Number of switches at the time of `out`, up to `out`, that need a wake-up at that time.
     fn wakes_at(&self, tid: u32, out: &ThreadSwitch) -> usize {
         let time_ns = out.row.time_ns;
         let before = (0..out.place).rev().take(MAX_CONCURRENT).filter_map(|place| self.switch(tid, place));
-        let at_once =
-            before.take_while(|switch| switch.row.time_ns == time_ns).filter(|switch| switch.turn == Turn::In);
+        let at_once = before
+            .take_while(|switch| switch.row.time_ns == time_ns)
+            .filter(|switch| switch.direction == SwitchDirection::In);
         let needs_ready = |switch: &ThreadSwitch| {
             let left = switch.place.checked_sub(1).and_then(|place| self.switch(tid, place));
             match left {
                 None => true,
-                Some(left) if reason::off(left.row.old_state) == Off::Ready => false,
+                Some(left) if reason::after_switch_out(left.row.old_state) == ThreadState::Ready => false,
                 Some(left) if left.row.time_ns == time_ns => true,
-                // It may have been made ready before, and waited for a processor.
+                // It may have been readied earlier and waited for a processor.
                 Some(left) => self
                     .first_ready(tid, left.row.time_ns.saturating_add(1))
                     .is_none_or(|ready| ready.time_ns >= time_ns),
@@ -453,19 +448,19 @@ impl<'t> Timelines<'t> {
         at_once.filter(needs_ready).count()
     }
 
-    /// The switches of all processors up to `time_ns`, last first, at most `most` of them.
-    pub(crate) fn switches_back(&self, time_ns: i64, most: usize) -> impl Iterator<Item = ContextSwitch> + '_ {
-        let pieces = self.trace.context_switches.pieces();
-        let after = pieces.partition_point(|piece| piece.time_ns.first().is_some_and(|&first| first <= time_ns));
-        pieces
+    /// The last `max` switches of all processors up to `time_ns`, last first.
+    pub(crate) fn switches_back(&self, time_ns: i64, max: usize) -> impl Iterator<Item = ContextSwitch> + '_ {
+        let chunks = self.trace.context_switches.pieces();
+        let after = chunks.partition_point(|chunk| chunk.time_ns.first().is_some_and(|&first| first <= time_ns));
+        chunks
             .get(..after)
             .unwrap_or(&[])
             .iter()
             .rev()
-            .flat_map(move |piece| {
-                let until = piece.time_ns.partition_point(|&time| time <= time_ns);
-                (0..until).rev().filter_map(|at| piece.get(at))
+            .flat_map(move |chunk| {
+                let until = chunk.time_ns.partition_point(|&time| time <= time_ns);
+                (0..until).rev().filter_map(|at| chunk.get(at))
             })
-            .take(most)
+            .take(max)
     }
 }

@@ -1,121 +1,116 @@
-//! The walk from the end of a range back to its begin.
+//! The walk from the end of an interval back to its start.
 //!
 //! ```text
-//!             ran           the reader's switch table: back to where it was put on the processor
-//! thread, t ──waited──────► who ended the wait?
-//!             │               a timer, a disk, a driver: that is the step; back to where the wait began
-//!             │               a thread: on with that thread, until back where the wait began; then with the waiter again
-//!             └ready────────► no processor was free: that is the step
+//!             ran           the step: back to where it was switched in
+//! thread, t ──waited──────► what ended the wait?
+//!             │               a timer, a disk, a driver: the step; back to the start of the wait
+//!             │               a thread: follow it back to the start of the wait; then the waiter again
+//!             └ready────────► no processor was free: the step
 //! ```
 //!
-//! So at every moment the step is what the thread at the range's end did or, while it waited, what those did for whom it
-//! waited. A thread that waits for work to be handed to it is left for good: what it did before has nothing to do with it.
+//! At every moment the step is what the end thread did or, while it waited, what the thread it waited for did. A thread
+//! that waits for a work item is not returned to: what it did before is unrelated.
 
 use onoff_trace::{ReadyThread, StringId};
 
-use super::cause::{Cause, Causes, Unknown};
+use super::cause::{Cause, Causes, UnknownCause};
 use super::identities::Identities;
-use super::reason::{self, Off};
-use super::service_waits::{Hold, Holds};
-use super::timelines::{ThreadSwitch, Timelines, Turn, was_logged_before};
+use super::reason::{self, ThreadState};
+use super::service_waits::{Blocker, Blockers};
+use super::timelines::{SwitchDirection, ThreadSwitch, Timelines, was_logged_before};
 use onoff_evidence::Certainty;
 use onoff_usage::asleep::Asleep;
 
-/// Threads that wait for one another, at most.
+/// Maximum depth of nested waits.
 const MAX_DEPTH: usize = 128;
-/// Hops from thread to thread without any time in between, at most.
+/// Maximum number of hops between threads without any time passing.
 const MAX_HOPS: u32 = 256;
-/// A thread that leaves its processor can be made ready by another processor before the switch is recorded: so long
-/// before at most, ns: 20 µs.
-const LEAVING_NS: i64 = 20_000;
-/// Steps, at most: a walk that needs more ends there.
+/// Another processor can ready a thread up to this long before its switch-out is recorded, ns: 20 µs.
+const MAX_EARLY_WAKE_NS: i64 = 20_000;
+/// Maximum number of steps; a longer walk is cut off.
 const MAX_STEPS: usize = 4 << 20;
-/// Threads of Linux that the kernel itself begins: the first process and the one that makes kernel threads.
-const LAST_FIRST_THREAD: u32 = 2;
-/// No processor.
+/// Highest thread id that the Linux kernel itself creates: init (1) and kthreadd (2).
+const MAX_KERNEL_CREATED_TID: u32 = 2;
 pub(crate) const NO_PROCESSOR: u16 = u16::MAX;
-/// No service.
-pub(crate) const NOT_HELD: u32 = u32::MAX;
-/// No frame.
+pub(crate) const NO_BLOCKER: u32 = u32::MAX;
+/// No waiter.
 pub(super) const ROOT: u32 = u32::MAX;
 
-/// What a step's time was.
+/// What the thread of a step did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Work {
-    /// The thread ran.
     Running,
-    /// It could run but had no processor.
+    /// It was ready but had no processor.
     Ready,
-    /// It waited for a disk request: its row.
+    /// It waited for the disk request in this row.
     Disk(u32),
-    /// It waited for a timer, of this driver if any.
+    /// It waited for a timer, of this driver if not empty.
     Timer(StringId),
-    /// It waited for an interrupt or a deferred procedure call of this driver.
+    /// It waited for an interrupt or DPC of this driver.
     Device(StringId),
-    /// The kernel ran, before the first switch that was recorded.
+    /// The kernel ran, before the first recorded switch.
     Kernel,
-    /// Not known.
-    Unknown(Unknown),
+    Unknown(UnknownCause),
 }
 
-/// One step of the walk; later ones come first.
+/// One step of the walk. Later steps come first.
 #[derive(Clone, Copy, Debug)]
 pub struct RawStep {
     pub start_ns: i64,
     pub end_ns: i64,
     pub tid: u32,
     pub(crate) certainty: Certainty,
-    /// Why Windows says it waited; 255 when it did not wait.
+    /// Windows wait reason; [`NO_REASON`] if it did not wait.
     pub(crate) reason: u8,
     pub(crate) work: Work,
-    /// The thread that waits for this one, a position in [`Walked::waiters`]; [`ROOT`] for none.
+    /// The thread waiting for this one, an index into [`WalkResult::waiters`]; [`ROOT`] for none.
     pub waiter: u32,
-    /// The thread that this one made ready with what it did last in this step; 0 for none.
+    /// The thread readied by this one at the end of the step; 0 for none.
     pub(crate) readied: u32,
-    /// Time of the event whose call stack says what the step was; [`NO_STACK`] for none.
+    /// Time of the event whose call stack belongs to the step; [`NO_STACK`] for none.
     pub(crate) stack_ns: i64,
-    /// The processor it ran on; [`NO_PROCESSOR`] when it did not run.
+    /// The processor it ran on; [`NO_PROCESSOR`] if it did not run.
     pub(crate) cpu: u16,
-    /// The service that was waited for with it: a position in [`Holds`]; [`NOT_HELD`] for none.
-    pub(crate) hold: u32,
+    /// The service that was waited for, an index into [`Blockers`]; [`NO_BLOCKER`] for none.
+    pub(crate) blocker: u32,
 }
 
 impl RawStep {
-    /// The step where the machine was asleep in it.
+    /// The same step, with the machine asleep.
     fn asleep(&self) -> Self {
         Self {
             certainty: Certainty::Measured,
             reason: NO_REASON,
-            work: Work::Unknown(Unknown::Asleep),
+            work: Work::Unknown(UnknownCause::Asleep),
             readied: 0,
             stack_ns: NO_STACK,
             cpu: NO_PROCESSOR,
-            hold: NOT_HELD,
+            blocker: NO_BLOCKER,
             ..*self
         }
     }
 }
 
-/// A thread that waits.
+/// A waiting thread.
 #[derive(Clone, Copy, Debug)]
 pub struct Waiter {
     pub tid: u32,
-    /// When its wait began, or the walk's range; the walk comes back to it then.
+    /// Start of its wait, or of the walk's interval: the walk returns to it there.
     pub from_ns: i64,
-    /// Who waits for it in turn.
+    /// The thread waiting for this one in turn.
     pub waiter: u32,
 }
 
-/// A walk's steps and who waited for whom.
+/// The steps of a walk and the waits between its threads.
 #[derive(Debug, Default)]
-pub struct Walked {
-    /// Steps without a gap from the range's end to its begin.
+pub struct WalkResult {
+    /// Contiguous steps from the end of the interval to its start.
     pub steps: Vec<RawStep>,
     pub waiters: Vec<Waiter>,
 }
 
-/// The step's own thread and those that wait for it, innermost first.
-pub(crate) fn threads_of<'w>(walked: &'w Walked, step: &RawStep) -> impl Iterator<Item = u32> + use<'w> {
+/// The thread of the step, then the threads waiting for it, innermost first.
+pub(crate) fn threads_of<'w>(walked: &'w WalkResult, step: &RawStep) -> impl Iterator<Item = u32> + use<'w> {
     let mut next = step.waiter;
     let waiters = std::iter::from_fn(move || {
         if next == ROOT {
@@ -128,8 +123,8 @@ pub(crate) fn threads_of<'w>(walked: &'w Walked, step: &RawStep) -> impl Iterato
     std::iter::once(step.tid).chain(waiters)
 }
 
-impl Walked {
-    /// Cuts the sleeps out of steps: what a thread did or waited for when the machine fell asleep, it did not do meanwhile.
+impl WalkResult {
+    /// Splits steps at system sleeps: whatever a thread did or waited for, it did not do while the machine was asleep.
     fn cut_sleeps(&mut self, asleep: &Asleep) {
         if asleep.is_never() {
             return;
@@ -150,8 +145,8 @@ impl Walked {
         self.steps = steps;
     }
 
-    /// Adds the steps of a walk through service `hold`, for which `waiter` waits, or else whoever `outer` is.
-    pub(crate) fn append(&mut self, within: Self, hold: u32, waiter: Option<Waiter>, outer: u32) {
+    /// Appends the steps of a walk through service `blocker`, for which `waiter` (or else `outer`) waits.
+    pub(crate) fn append(&mut self, within: Self, blocker: u32, waiter: Option<Waiter>, outer: u32) {
         let mut outer = outer;
         if let Some(waiter) = waiter
             && let Ok(at) = u32::try_from(self.waiters.len())
@@ -165,7 +160,7 @@ impl Walked {
             at => at.saturating_add(base),
         };
         self.waiters.extend(within.waiters.iter().map(|row| Waiter { waiter: moved(row.waiter), ..*row }));
-        self.steps.extend(within.steps.iter().map(|step| RawStep { waiter: moved(step.waiter), hold, ..*step }));
+        self.steps.extend(within.steps.iter().map(|step| RawStep { waiter: moved(step.waiter), blocker, ..*step }));
     }
 }
 
@@ -173,10 +168,10 @@ pub(super) struct Walk<'a, 't> {
     timelines: &'a Timelines<'t>,
     causes: &'a Causes<'t>,
     identities: &'a Identities<'t>,
-    /// What unexplained waits of service managers were; `None` within such a wait.
-    holds: Option<&'a Holds>,
+    /// Explains otherwise unknown waits of service managers; `None` inside such a wait.
+    blockers: Option<&'a Blockers>,
     start_ns: i64,
-    /// Where the walk is.
+    /// Current position.
     time_ns: i64,
     tid: u32,
     /// The thread that the current one made ready at `time_ns`.
@@ -184,9 +179,9 @@ pub(super) struct Walk<'a, 't> {
     /// Open waits, outermost first: positions in `out.waiters`.
     open: Vec<u32>,
     hops: u32,
-    /// When the thread came back from the wait that is looked at.
-    back_ns: i64,
-    out: Walked,
+    /// Time at which the thread resumed from the current wait.
+    resumed_ns: i64,
+    out: WalkResult,
 }
 
 impl<'a, 't> Walk<'a, 't> {
@@ -195,30 +190,30 @@ impl<'a, 't> Walk<'a, 't> {
         timelines: &'a Timelines<'t>,
         causes: &'a Causes<'t>,
         identities: &'a Identities<'t>,
-        holds: Option<&'a Holds>,
+        blockers: Option<&'a Blockers>,
         (start_ns, end_ns): (i64, i64),
         tid: u32,
-    ) -> Walked {
+    ) -> WalkResult {
         let mut walk = Self {
             timelines,
             causes,
             identities,
-            holds,
+            blockers,
             start_ns,
             time_ns: end_ns,
             tid,
             readied: 0,
             open: Vec::new(),
             hops: 0,
-            back_ns: NO_STACK,
-            out: Walked::default(),
+            resumed_ns: NO_STACK,
+            out: WalkResult::default(),
         };
         while walk.time_ns > start_ns {
             if walk.time_ns <= walk.floor() {
-                walk.go_back();
+                walk.return_to_waiter();
             } else if walk.out.steps.len() >= MAX_STEPS {
                 walk.open.clear();
-                walk.unknown_until(start_ns, Unknown::TooLong);
+                walk.unknown_until(start_ns, UnknownCause::TooLong);
             } else {
                 walk.step();
             }
@@ -227,7 +222,7 @@ impl<'a, 't> Walk<'a, 't> {
         walk.out
     }
 
-    /// Until when the current thread is followed.
+    /// The time down to which the current thread is followed.
     fn floor(&self) -> i64 {
         self.innermost().map_or(self.start_ns, |waiter| waiter.from_ns)
     }
@@ -237,8 +232,8 @@ impl<'a, 't> Walk<'a, 't> {
         self.out.waiters.get(at as usize).copied()
     }
 
-    /// The innermost wait is explained: on with the thread that waited.
-    fn go_back(&mut self) {
+    /// The innermost wait is fully explained: continue with its waiter.
+    fn return_to_waiter(&mut self) {
         if let Some(waiter) = self.innermost() {
             self.tid = waiter.tid;
             self.readied = 0;
@@ -252,44 +247,44 @@ impl<'a, 't> Walk<'a, 't> {
         if let (Some(last), Some(born)) = (&last, born)
             && last.row.time_ns < born
         {
-            self.birth(born);
+            self.first_wake(born);
             return;
         }
         match last {
-            Some(last) if last.turn == Turn::In => {
+            Some(last) if last.direction == SwitchDirection::In => {
                 self.push(last.row.time_ns, Work::Running, Certainty::Measured, &last);
             }
-            Some(last) => match reason::off(last.row.old_state) {
-                Off::Ready => {
+            Some(last) => match reason::after_switch_out(last.row.old_state) {
+                ThreadState::Ready => {
                     self.push(last.row.time_ns, Work::Ready, Certainty::Measured, &last);
                 }
-                Off::Ended if self.is_gone(&last) => {
-                    self.push(last.row.time_ns, Work::Unknown(Unknown::Gone), Certainty::Missing, &last);
+                ThreadState::Ended if self.is_gone(&last) => {
+                    self.push(last.row.time_ns, Work::Unknown(UnknownCause::Exited), Certainty::Missing, &last);
                 }
-                Off::Ended => self.birth(last.row.time_ns),
-                Off::Waiting => self.waited(&last),
+                ThreadState::Ended => self.first_wake(last.row.time_ns),
+                ThreadState::Waiting => self.wait(&last),
             },
-            None => self.first(born),
+            None => self.before_first_switch(born),
         }
     }
 
-    /// Whether a thread that ended with switch `out` is still the one asked about: no other has its number yet.
+    /// True if the thread that exited with switch `out` has not been replaced by another one with the same id.
     fn is_gone(&self, out: &ThreadSwitch) -> bool {
         let next = self.timelines.first_ready(self.tid, out.row.time_ns);
         self.timelines.switch(self.tid, out.place + 1).is_none() && next.is_none_or(|next| next.time_ns > self.time_ns)
     }
 
-    /// The thread waits since switch `out`.
-    fn waited(&mut self, out: &ThreadSwitch) {
+    /// Handles a thread that has been waiting since switch `out`.
+    fn wait(&mut self, out: &ThreadSwitch) {
         let next = self.timelines.switch(self.tid, out.place + 1);
         let next_ns = next.map_or(i64::MAX, |next| next.row.time_ns);
-        self.back_ns = next.map_or(NO_STACK, |next| next.row.time_ns);
+        self.resumed_ns = next.map_or(NO_STACK, |next| next.row.time_ns);
         let ready = self.timelines.ready_of_wait(self.tid, out, next.as_ref());
         if let Some(ready) = ready
             && ready.time_ns < self.time_ns
         {
             self.ready_since(&ready);
-            // Made ready at the very moment at which it left the processor, it waited for nothing.
+            // Readied at the time of the switch-out: it did not wait.
             if self.time_ns <= self.floor().max(out.row.time_ns) {
                 return;
             }
@@ -299,25 +294,25 @@ impl<'a, 't> Walk<'a, 't> {
             return;
         }
         if ready.is_none() && next.is_none() {
-            let work = Work::Unknown(Unknown::NotOver);
-            self.push_or_hold(work, Certainty::Missing, out);
+            let work = Work::Unknown(UnknownCause::Unfinished);
+            self.push_or_follow_blocker(work, Certainty::Missing, out);
             return;
         }
         let end_ns = next_ns.min(self.timelines.trace().duration_ns);
-        let (cause, certainty) = self.causes.of_wait(&out.row, ready.as_ref(), end_ns);
+        let (cause, certainty) = self.causes.wait_cause(&out.row, ready.as_ref(), end_ns);
         match cause {
             Cause::Thread(by) => {
                 let is_worker = self.identities.is_worker(self.tid, self.time_ns);
-                if is_worker || reason::is_for_work(out.row.old_wait_reason) {
-                    self.hand_over(by);
+                if is_worker || reason::is_work_item_wait(out.row.old_wait_reason) {
+                    self.switch_to(by);
                 } else {
                     self.wait_for(by, out.row.time_ns);
                 }
             }
             Cause::Disk(row) => self.disk(row, certainty, out),
-            // systemd has timers while it waits for units: for messages that tell people so.
+            // systemd sets timers while it waits for units (for its status messages).
             Cause::Timer(of) if self.identities.is_linux() => {
-                self.push_or_hold(Work::Timer(of), certainty, out);
+                self.push_or_follow_blocker(Work::Timer(of), certainty, out);
             }
             Cause::Timer(of) => {
                 self.push(out.row.time_ns, Work::Timer(of), certainty, out);
@@ -325,33 +320,33 @@ impl<'a, 't> Walk<'a, 't> {
             Cause::Device(of) => {
                 self.push(out.row.time_ns, Work::Device(of), certainty, out);
             }
-            Cause::Unknown(why) => self.push_or_hold(Work::Unknown(why), certainty, out),
+            Cause::Unknown(why) => self.push_or_follow_blocker(Work::Unknown(why), certainty, out),
         }
     }
 
-    /// A wait since switch `out` that no thread explains: through the service that was waited for, if one was.
-    fn push_or_hold(&mut self, work: Work, certainty: Certainty, out: &ThreadSwitch) {
+    /// Handles a wait since switch `out` that no thread explains: follows the service that was waited for, if any.
+    fn push_or_follow_blocker(&mut self, work: Work, certainty: Certainty, out: &ThreadSwitch) {
         let from_ns = out.row.time_ns.max(self.floor());
-        let found = self.holds.and_then(|holds| {
+        let found = self.blockers.and_then(|blockers| {
             let pid = self.identities.pid_of(self.tid, self.time_ns)?;
             let trace = self.timelines.trace();
-            let at = holds.at(trace, self.identities, pid, (from_ns, self.time_ns))?;
-            Some((at, *holds.get(at)?))
+            let at = blockers.at(trace, self.identities, pid, (from_ns, self.time_ns))?;
+            Some((at, *blockers.get(at)?))
         });
         match found {
-            // What follows the moment at which it was ready is the manager's own.
-            Some((_, hold)) if hold.ready_ns.is_some_and(|ready| ready < self.time_ns) => {
-                let ready_ns = hold.ready_ns.unwrap_or(from_ns);
+            // After the service was ready, the time is the manager's own.
+            Some((_, blocker)) if blocker.ready_ns.is_some_and(|ready| ready < self.time_ns) => {
+                let ready_ns = blocker.ready_ns.unwrap_or(from_ns);
                 self.push(ready_ns, work, certainty, out);
             }
-            Some((at, hold)) => self.through(at, &hold, from_ns.max(hold.start_ns)),
+            Some((at, blocker)) => self.follow_blocker(at, &blocker, from_ns.max(blocker.start_ns)),
             None => self.push(out.row.time_ns, work, certainty, out),
         }
     }
 
-    /// From here back to `from_ns` through the threads of a service that is waited for.
-    fn through(&mut self, at: u32, hold: &Hold, from_ns: i64) {
-        let thread = hold.thread(self.timelines, self.identities, self.time_ns).filter(|&tid| tid != self.tid);
+    /// Walks back to `from_ns` through the threads of a service that was waited for.
+    fn follow_blocker(&mut self, at: u32, blocker: &Blocker, from_ns: i64) {
+        let thread = blocker.thread(self.timelines, self.identities, self.time_ns).filter(|&tid| tid != self.tid);
         let ends = (from_ns, self.time_ns);
         let (within, waiter) = match thread {
             Some(tid) => {
@@ -368,16 +363,16 @@ impl<'a, 't> Walk<'a, 't> {
         self.hops = 0;
     }
 
-    /// Whether the thread was made ready just before switch `out` was recorded, and after it had come to run.
+    /// True if the thread was readied just before switch `out` was recorded, while still running.
     fn was_woken_while_leaving(&self, out: &ThreadSwitch) -> bool {
         let before = out.place.checked_sub(1).and_then(|place| self.timelines.switch(self.tid, place));
-        let from_ns = out.row.time_ns.saturating_sub(LEAVING_NS);
+        let from_ns = out.row.time_ns.saturating_sub(MAX_EARLY_WAKE_NS);
         let from_ns = before.map_or(from_ns, |before| before.row.time_ns.max(from_ns));
         let ready = self.timelines.first_ready(self.tid, from_ns).filter(|ready| ready.time_ns < out.row.time_ns);
         ready.is_some_and(|ready| before.is_none_or(|before| !was_logged_before(&ready, &before)))
     }
 
-    /// The thread waited for a disk request. What came before its issue is the issuing thread's.
+    /// Handles a wait for a disk request. The time before the request was issued belongs to the issuing thread.
     fn disk(&mut self, row: u32, certainty: Certainty, out: &ThreadSwitch) {
         let request = self.timelines.trace().disk_ios.get(row as usize);
         let issue_ns = request.and_then(|request| request.issue_ns);
@@ -395,24 +390,24 @@ impl<'a, 't> Walk<'a, 't> {
         }
     }
 
-    /// No switch of the thread comes before: it existed when the recording began, or is new.
-    fn first(&mut self, born: Option<i64>) {
+    /// Handles a thread without earlier switches: it existed before the recording, or is new.
+    fn before_first_switch(&mut self, born: Option<i64>) {
         let Some(first) = self.timelines.switch(self.tid, 0) else {
-            self.unknown_until(self.floor(), Unknown::NotSeen);
+            self.unknown_until(self.floor(), UnknownCause::NoEvents);
             return;
         };
         if let Some(born) = born {
-            self.birth(born);
-        } else if first.turn == Turn::Out {
-            // It ran since before the recording.
+            self.first_wake(born);
+        } else if first.direction == SwitchDirection::Out {
+            // It was already running when the recording started.
             self.push(i64::MIN, Work::Running, Certainty::Measured, &first);
         } else {
-            self.woken_first(first.row.time_ns, Unknown::BeforeRecording);
+            self.before_first_wake(first.row.time_ns, UnknownCause::BeforeRecording);
         }
     }
 
-    /// The thread is new: on with whoever made it ready for the first time, else with its creator.
-    fn birth(&mut self, from_ns: i64) {
+    /// Handles a new thread: continues with the thread that first readied it, otherwise with its creator.
+    fn first_wake(&mut self, from_ns: i64) {
         let place = self.timelines.switches_before(self.tid, from_ns);
         let first_ns = self.timelines.switch(self.tid, place).map_or(i64::MAX, |first| first.row.time_ns);
         let ready = self.timelines.first_ready(self.tid, from_ns).filter(|ready| ready.time_ns <= first_ns);
@@ -421,35 +416,35 @@ impl<'a, 't> Walk<'a, 't> {
             (Some(ready), Some(by)) if by != 0 && by != self.tid => {
                 self.ready_since(&ready);
                 if self.time_ns > self.floor() {
-                    self.hand_over(by);
+                    self.switch_to(by);
                 }
             }
-            // The first processes of Linux are the kernel's own, and so is what ran before any switch was recorded.
-            _ if self.is_kernel_alone() || (self.identities.is_linux() && self.tid <= LAST_FIRST_THREAD) => {
+            // The kernel itself creates the first Linux processes and runs before the first recorded switch.
+            _ if self.is_kernel_alone() || (self.identities.is_linux() && self.tid <= MAX_KERNEL_CREATED_TID) => {
                 self.record(self.floor(), Work::Kernel, Certainty::Inferred, NO_REASON);
             }
-            _ => self.created(from_ns),
+            _ => self.creation(from_ns),
         }
     }
 
-    /// No event says who made the new thread ready for the first time: on with the thread that recorded its start.
-    fn created(&mut self, born_ns: i64) {
+    /// Handles a new thread without a ready-thread event: continues with the thread that logged its creation.
+    fn creation(&mut self, born_ns: i64) {
         let by = self.identities.creator_of(self.tid, self.time_ns);
         let Some(by) = by.filter(|&by| by != 0 && by != self.tid && self.identities.is_known(by)) else {
-            self.unknown_until(self.floor(), Unknown::Creator);
+            self.unknown_until(self.floor(), UnknownCause::UnknownCreator);
             return;
         };
         if born_ns < self.time_ns {
-            // Between its start and its first switch it waited for a processor, or for whoever let it go.
+            // Between creation and first switch it waited for a processor, or was created suspended.
             self.record(born_ns, Work::Ready, Certainty::Inferred, NO_REASON);
         }
         if self.time_ns > self.floor() {
-            self.hand_over(by);
+            self.switch_to(by);
         }
     }
 
-    /// The thread waited since before the recording, until it was made ready for the first time.
-    fn woken_first(&mut self, first_ns: i64, why: Unknown) {
+    /// Handles a thread that had been waiting since before the recording, until it was first readied.
+    fn before_first_wake(&mut self, first_ns: i64, why: UnknownCause) {
         let ready = self.timelines.first_ready(self.tid, i64::MIN).filter(|ready| ready.time_ns <= first_ns);
         if let Some(ready) = ready {
             self.ready_since(&ready);
@@ -458,7 +453,7 @@ impl<'a, 't> Walk<'a, 't> {
                 .filter(|&by| by != 0 && by != self.tid && ready.flags & super::timelines::IN_INTERRUPT == 0);
             if let Some(by) = by {
                 if self.time_ns > self.floor() {
-                    self.hand_over(by);
+                    self.switch_to(by);
                 }
                 return;
             }
@@ -470,7 +465,7 @@ impl<'a, 't> Walk<'a, 't> {
         }
     }
 
-    /// Whether only the kernel can have run: it boots, and no switch was recorded yet.
+    /// True if only the kernel can have run: it is booting and no switch has been recorded yet.
     fn is_kernel_alone(&self) -> bool {
         self.identities.is_linux()
             && self.time_ns <= self.timelines.first_switch_ns()
@@ -483,12 +478,12 @@ impl<'a, 't> Walk<'a, 't> {
         }
     }
 
-    /// On with `by`, until back at `from_ns`, where the current thread began to wait for it.
+    /// Follows `by` down to `from_ns`, where the current thread started to wait for it.
     fn wait_for(&mut self, by: u32, from_ns: i64) {
         if self.open.len() < MAX_DEPTH {
             let waiter = Waiter {
                 tid: self.tid,
-                // An outer wait may have begun later: the walk then goes back to that one.
+                // An outer wait may have started later; the walk then returns to that one.
                 from_ns: from_ns.max(self.floor()),
                 waiter: self.waiter(),
             };
@@ -497,29 +492,29 @@ impl<'a, 't> Walk<'a, 't> {
                 self.open.push(at);
             }
         }
-        self.hand_over(by);
+        self.switch_to(by);
     }
 
-    /// On with `by` in place of the current thread.
-    fn hand_over(&mut self, by: u32) {
+    /// Continues with `by` instead of the current thread.
+    fn switch_to(&mut self, by: u32) {
         self.hops += 1;
         let waits = |&at: &u32| {
             self.out.waiters.get(at as usize).is_some_and(|waiter| waiter.tid == by && waiter.from_ns < self.time_ns)
         };
         if self.hops > MAX_HOPS || self.open.iter().any(waits) {
-            // Whoever it is cannot have run: it waits for this.
-            self.unknown_until(self.floor(), Unknown::Cycle);
+            // `by` cannot have run: it is itself waiting for the current thread.
+            self.unknown_until(self.floor(), UnknownCause::Cycle);
             return;
         }
         self.readied = self.tid;
         self.tid = by;
     }
 
-    fn unknown_until(&mut self, time_ns: i64, why: Unknown) {
+    fn unknown_until(&mut self, time_ns: i64, why: UnknownCause) {
         self.record(time_ns, Work::Unknown(why), Certainty::Missing, NO_REASON);
     }
 
-    /// A step that ends with what `switch` began.
+    /// Pushes a step that began with `switch`.
     fn push(&mut self, start_ns: i64, work: Work, certainty: Certainty, switch: &ThreadSwitch) {
         let reason = match work {
             Work::Running => NO_REASON,
@@ -538,29 +533,29 @@ impl<'a, 't> Walk<'a, 't> {
         self.open.last().copied().unwrap_or(ROOT)
     }
 
-    /// A step from `start_ns`, cut at the floor, up to where the walk is.
+    /// Pushes a step from `start_ns`, clipped at the floor, to the current position.
     fn record(&mut self, start_ns: i64, work: Work, certainty: Certainty, reason: u8) {
         self.record_on(start_ns, work, certainty, reason, NO_PROCESSOR);
     }
 
-    /// The same, on a processor.
+    /// Like [`Self::record`], with the processor.
     fn record_on(&mut self, start_ns: i64, work: Work, certainty: Certainty, reason: u8, cpu: u16) {
         let floor = self.floor();
         if self.time_ns <= floor {
-            // The step before has come to the end of what is asked: nothing lies between.
+            // The previous step already reached the floor.
             return;
         }
         let mut work = work;
         let mut start_ns = start_ns.max(floor);
         if start_ns >= self.time_ns {
-            // Rows out of order: every step goes back in time, or the walk would not end.
-            work = Work::Unknown(Unknown::Cycle);
+            // Rows are out of order. Every step must go back in time, or the walk would not end.
+            work = Work::Unknown(UnknownCause::Cycle);
             start_ns = floor.min(self.time_ns.saturating_sub(1));
         }
         let stack_ns = match work {
             Work::Running if self.readied != 0 => self.time_ns,
             Work::Running | Work::Ready | Work::Kernel => NO_STACK,
-            _ => self.back_ns,
+            _ => self.resumed_ns,
         };
         self.out.steps.push(RawStep {
             start_ns,
@@ -573,7 +568,7 @@ impl<'a, 't> Walk<'a, 't> {
             readied: self.readied,
             stack_ns,
             cpu,
-            hold: NOT_HELD,
+            blocker: NO_BLOCKER,
         });
         self.time_ns = start_ns;
         self.readied = 0;
@@ -581,22 +576,20 @@ impl<'a, 't> Walk<'a, 't> {
     }
 }
 
-/// No stack belongs to the step.
 pub(super) const NO_STACK: i64 = i64::MIN;
-/// The step is no wait.
 pub(super) const NO_REASON: u8 = u8::MAX;
 
-/// The walk that cannot begin, because no thread is known at its end.
-pub(super) fn unknown(ends: (i64, i64)) -> Walked {
-    single(ends, 0, Unknown::NoSwitches)
+/// The result for an unknown end thread.
+pub(super) fn unknown(ends: (i64, i64)) -> WalkResult {
+    single(ends, 0, UnknownCause::NoSwitches)
 }
 
-/// The walk through a service of which no thread is known.
-pub(super) fn without_thread(ends: (i64, i64), waiting_tid: u32) -> Walked {
-    single(ends, waiting_tid, Unknown::NoServiceThread)
+/// The result for a service without a known thread.
+pub(super) fn without_thread(ends: (i64, i64), waiting_tid: u32) -> WalkResult {
+    single(ends, waiting_tid, UnknownCause::NoServiceThread)
 }
 
-fn single((start_ns, end_ns): (i64, i64), tid: u32, why: Unknown) -> Walked {
+fn single((start_ns, end_ns): (i64, i64), tid: u32, why: UnknownCause) -> WalkResult {
     let step = RawStep {
         start_ns,
         end_ns,
@@ -608,7 +601,7 @@ fn single((start_ns, end_ns): (i64, i64), tid: u32, why: Unknown) -> Walked {
         readied: 0,
         stack_ns: NO_STACK,
         cpu: NO_PROCESSOR,
-        hold: NOT_HELD,
+        blocker: NO_BLOCKER,
     };
-    Walked { steps: (end_ns > start_ns).then_some(step).into_iter().collect(), waiters: Vec::new() }
+    WalkResult { steps: (end_ns > start_ns).then_some(step).into_iter().collect(), waiters: Vec::new() }
 }

@@ -1,8 +1,9 @@
-//! The boots of one journal, one after the other: since when a part of the start takes longer or shorter, whose time explains it, and what
-//! was changed on the computer before.
+//! The boots of one journal in sequence: when a part of the startup became slower or faster, which unit explains it,
+//! and what was changed on the computer before.
 //!
-//! A change is a place in the order of the boots (see [`change_point`]), sought in each part of the start and, where no part has one, in the
-//! whole. What explains it is a unit or a driver of that part whose own time changed as much, so that the rest of the part did not change.
+//! A change is a change point in the sequence of boots (see [`change_point`]), searched for in each part of the startup
+//! and, if no part has one, in the whole. It is explained by a unit or driver of that part whose own time changed by as
+//! much, so that the rest of the part did not change.
 
 pub mod change_point;
 mod updates;
@@ -11,7 +12,7 @@ use hashbrown::{HashMap, HashSet};
 use onoff_trace::{RecordedBoot, TableName, Tables, Trace};
 use serde::Serialize;
 
-use crate::statistics::{chance, interval, median};
+use crate::statistics::{interval, median, rank_sum_test};
 use change_point::{MIN_SIDE, changes};
 use onoff_evidence::rule::Rule;
 use onoff_transitions::boot::BootOptions;
@@ -19,35 +20,35 @@ use onoff_transitions::linux::boot::{self, LinuxBootReport};
 use onoff_transitions::{Phase, PhaseName};
 use onoff_usage::devices;
 
-/// The tables that are read of each boot.
+/// The tables read for each boot.
 pub const TABLES: Tables = boot::TABLES.union(Tables::of(&[TableName::Events, TableName::EventFields]));
 
-/// A change that is smaller is none, ns: what costs less is no finding of a single boot either.
+/// Minimum change, ns: smaller ones are no finding for a single boot either.
 pub const MIN_CHANGE_NS: i64 = 300_000_000;
-/// Nor is one below this part of what the part took: a thirtieth, 3 %.
-const MIN_SHARE: i64 = 30;
-/// What leaves less than this part of a change unexplained explains it: a quarter. Chosen.
-const EXPLAINS: i64 = 4;
-/// Units named for a change, at most.
-const MAX_NAMED: usize = 5;
-/// Updates listed for a change, at most.
+/// Minimum change relative to the duration: 1/30, about 3 %.
+const MIN_SHARE_DIVISOR: i64 = 30;
+/// A unit explains a change if less than 1/4 of the change remains without it. Chosen.
+const MAX_REMAINDER_DIVISOR: i64 = 4;
+/// Maximum number of units listed per change.
+const MAX_UNITS: usize = 5;
+/// Maximum number of updates listed per change.
 const MAX_UPDATES: usize = 200;
 
-/// The answer of `onoff compare --boots`.
+/// The result of `onoff compare --boots`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BootHistory {
-    /// Name of the computer; empty when no entry names it.
+    /// Computer name; empty if unknown.
     pub host: String,
-    /// The boots, in the order in which they began.
+    /// Boots in chronological order.
     pub boots: Vec<HistoricBoot>,
-    /// Boots of other computers that the journal holds too; they are left out.
+    /// Number of skipped boots of other computers in the journal.
     pub of_other_machines: u64,
-    /// Boots on either side of a change, at least.
+    /// Minimum number of boots on either side of a change.
     pub least_boots: u64,
-    /// Random orders of the boots that each change was compared with.
+    /// Number of random permutations used to test each change.
     pub orders_tried: u64,
-    /// The changes, in the order of time.
+    /// Changes in chronological order.
     pub changes: Vec<BootChange>,
 }
 
@@ -55,27 +56,28 @@ pub struct BootHistory {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HistoricBoot {
-    /// Id as the system writes it.
+    /// Boot id as written by the system.
     pub id: String,
-    /// Number, counted from the last, which is 0, back.
+    /// Number relative to the last boot, which is 0; earlier ones are negative.
     pub number: i64,
     /// First entry, ns since 1970-01-01 UTC.
     pub first_unix_ns: Option<i64>,
-    /// Release of its kernel; empty when not known.
+    /// Kernel release; empty if unknown.
     pub kernel: String,
-    /// From the first part that is known until every job of the start was done, ns; `None` when it was not finished: such a boot is not compared.
+    /// Duration from the first known part until all start jobs were done, ns; `None` if the startup did not finish
+    /// (such a boot is not compared).
     pub startup_ns: Option<i64>,
-    /// The parts of the start that are known.
+    /// Known parts of the startup.
     pub phases: Vec<PhaseLength>,
 }
 
-/// How long a part of a start took.
+/// Duration of a part of the startup.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PhaseLength {
-    /// The part.
+    /// Part.
     pub phase: String,
-    /// Its length, ns.
+    /// Duration, ns.
     pub duration_ns: i64,
 }
 
@@ -83,104 +85,104 @@ pub struct PhaseLength {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BootChange {
-    /// The part of the start that changed; `startup` for the whole, where no part did by itself.
+    /// The part of the startup that changed; `startup` for the whole, if no single part did.
     pub phase: String,
-    /// Number of the last boot before it.
+    /// Number of the last boot before the change.
     pub last_before: i64,
-    /// Number of the first boot after it.
+    /// Number of the first boot after the change.
     pub first_after: i64,
     /// First entry of that boot, ns since 1970-01-01 UTC.
     pub first_after_unix_ns: Option<i64>,
-    /// Boots before it, back to the change before, or to the first.
+    /// Number of boots before it, back to the previous change or the first boot.
     pub boots_before: u64,
-    /// Boots from it on, up to the next change, or to the last.
+    /// Number of boots after it, up to the next change or the last boot.
     pub boots_after: u64,
     /// Median before, ns.
     pub was_ns: i64,
     /// Median after, ns.
     pub is_ns: i64,
-    /// The one less the other, ns.
+    /// Difference, ns.
     pub difference_ns: i64,
-    /// The 95 % interval of the difference, ns.
+    /// Lower end of the 95 % confidence interval of the difference, ns.
     pub low_ns: i64,
-    /// Its upper end, ns.
+    /// Upper end of that interval, ns.
     pub high_ns: i64,
-    /// Share of random orders of the boots that show a change as clear somewhere.
+    /// Share of random permutations of the boots with an equally significant change.
     pub p_value: f64,
-    /// Units and drivers whose own time changed the same way, what explains most first.
+    /// Units and drivers whose own time changed in the same direction, best explanation first.
     pub units: Vec<ChangedUnit>,
-    /// What was changed on the computer from the last boot before to the first after, in the order of time.
+    /// Updates between the last boot before and the first boot after the change, in chronological order.
     pub updates: Vec<SystemUpdate>,
-    /// Updates that are not listed, because there are too many.
+    /// Number of omitted updates.
     pub updates_left_out: u64,
 }
 
-/// A unit or a driver whose time changed with a part of the start.
+/// A unit or driver whose time changed along with a part of the startup.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChangedUnit {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Median before, ns; 0 for one that was not there.
+    /// Median before, ns; 0 if absent.
     pub was_ns: i64,
-    /// Median after, ns; 0 for one that is gone.
+    /// Median after, ns; 0 if absent.
     pub is_ns: i64,
-    /// The one less the other, ns.
+    /// Difference, ns.
     pub difference_ns: i64,
-    /// By how much the part of the start changed without it, ns.
+    /// Change of the part without this unit, ns.
     pub left_ns: i64,
-    /// Whether it explains the change: without it nothing of weight is left.
+    /// True if the unit explains the change: little of it remains without the unit.
     pub explains: bool,
 }
 
-/// Something that was changed on the computer.
+/// An update of the computer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SystemUpdate {
-    /// When, ns since 1970-01-01 UTC; of a version, when the boot that shows it began.
+    /// Time, ns since 1970-01-01 UTC; for a version, the start of the first boot that shows it.
     pub unix_ns: Option<i64>,
-    /// What.
+    /// Kind.
     pub kind: UpdateKind,
-    /// The package, or what was run; of a version, empty.
+    /// Package or command; empty for a version.
     pub name: String,
-    /// Version before; empty when not known.
+    /// Old version; empty if unknown.
     pub was: String,
-    /// Version after; empty when not known.
+    /// New version; empty if unknown.
     pub is: String,
 }
 
-/// What was changed.
+/// Kind of an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum UpdateKind {
-    /// Another kernel runs.
+    /// A different kernel version.
     Kernel,
-    /// Another version of the service manager runs.
+    /// A different version of the service manager.
     ServiceManager,
-    /// A package manager installed, upgraded or removed this package.
+    /// A package was installed, upgraded or removed.
     Package,
-    /// Somebody ran a package manager with this command.
+    /// A user ran a package manager with this command.
     Command,
-    /// A unit that upgrades packages by itself ran.
+    /// A unit for automatic upgrades ran.
     AutomaticUpgrade,
 }
 
-/// What is kept of one boot while others are read.
+/// The values of one boot that the history needs.
 #[derive(Clone, Debug, Default)]
 pub struct BootSample {
     boot: HistoricBoot,
     manager: String,
-    /// By part and name: own times of its units and drivers, ns.
+    /// Own times of units and drivers by (part, name), ns.
     own_ns: HashMap<(String, String), i64>,
     updates: Vec<SystemUpdate>,
 }
 
-/// The whole start, where a part is named.
+/// Part name for the whole startup.
 const STARTUP: &str = "startup";
 
 impl BootSample {
-    /// What `trace`, which is of `boot`, says.
+    /// Samples `boot` from its `trace`.
     #[must_use]
     pub fn of(boot: &RecordedBoot, trace: &Trace) -> Self {
         let versions = updates::versions(trace);
@@ -194,9 +196,9 @@ impl BootSample {
             },
             manager: versions.manager,
             own_ns: HashMap::new(),
-            updates: updates::found(trace),
+            updates: updates::logged_updates(trace),
         };
-        // What holds no boot has no times; its updates count.
+        // Without a boot there are no times, but its updates count.
         if let Ok(report) = boot::analyze(trace, &BootOptions::default()) {
             sample.add(&report);
         }
@@ -204,7 +206,7 @@ impl BootSample {
     }
 
     fn add(&mut self, report: &LinuxBootReport) {
-        // A start that systemd does not call finished has no length to compare.
+        // A startup that systemd did not report as finished has no comparable duration.
         let is_finished = |phase: &Phase| phase.name == PhaseName::UserSpace && phase.ends.rule == Rule::StartJobsDone;
         let finished = report.phases.iter().any(is_finished);
         self.boot.startup_ns = report.details.startup_ns.filter(|_| finished);
@@ -218,7 +220,7 @@ impl BootSample {
                 self.boot.phases.push(PhaseLength { phase: phase.name.as_str().to_owned(), duration_ns });
             }
         }
-        let part = |at_ns: i64| spans.iter().find(|span| at_ns >= span.1 && at_ns < span.2).map(|span| span.0);
+        let phase_at = |at_ns: i64| spans.iter().find(|span| at_ns >= span.1 && at_ns < span.2).map(|span| span.0);
         let units = report
             .units
             .iter()
@@ -229,15 +231,15 @@ impl BootSample {
                 Some((device.driver.clone(), device.start_ns, device.duration_ns?))
             });
         for (name, start_ns, duration_ns) in units.chain(drivers).filter(|one| !one.0.is_empty()) {
-            for phase in part(start_ns).into_iter().chain([STARTUP]) {
+            for phase in phase_at(start_ns).into_iter().chain([STARTUP]) {
                 let sum = self.own_ns.entry((phase.to_owned(), name.clone())).or_default();
                 *sum = sum.saturating_add(duration_ns);
             }
         }
     }
 
-    /// How long a part took, ns.
-    fn length_ns(&self, phase: &str) -> Option<i64> {
+    /// Duration of a part, ns.
+    fn duration_ns(&self, phase: &str) -> Option<i64> {
         self.boot.startup_ns?;
         match phase {
             STARTUP => self.boot.startup_ns,
@@ -246,7 +248,7 @@ impl BootSample {
     }
 }
 
-/// What changed when, among boots in the order in which they began.
+/// Finds the changes among boots in chronological order.
 #[must_use]
 pub fn history(host: String, of_other_machines: u64, samples: Vec<BootSample>) -> BootHistory {
     let mut phases: Vec<&str> = Vec::new();
@@ -255,11 +257,11 @@ pub fn history(host: String, of_other_machines: u64, samples: Vec<BootSample>) -
             phases.push(&part.phase);
         }
     }
-    // Each part is looked through: of all that is tried, one in twenty may be found in boots that did not change.
+    // Several parts are searched: the false-change probability covers all of them.
     let tries = phases.len().max(1);
-    let mut found: Vec<BootChange> = phases.iter().flat_map(|phase| of_part(&samples, phase, tries)).collect();
+    let mut found: Vec<BootChange> = phases.iter().flat_map(|phase| part_changes(&samples, phase, tries)).collect();
     if found.is_empty() {
-        found = of_part(&samples, STARTUP, tries);
+        found = part_changes(&samples, STARTUP, tries);
     }
     found.sort_by(|a, b| (a.first_after, b.difference_ns.abs()).cmp(&(b.first_after, a.difference_ns.abs())));
     BootHistory {
@@ -272,10 +274,9 @@ pub fn history(host: String, of_other_machines: u64, samples: Vec<BootSample>) -
     }
 }
 
-/// The changes of one part of the start.
-fn of_part(samples: &[BootSample], phase: &str, tries: usize) -> Vec<BootChange> {
+fn part_changes(samples: &[BootSample], phase: &str, tries: usize) -> Vec<BootChange> {
     let (places, lengths): (Vec<usize>, Vec<i64>) =
-        samples.iter().enumerate().filter_map(|(at, sample)| Some((at, sample.length_ns(phase)?))).unzip();
+        samples.iter().enumerate().filter_map(|(at, sample)| Some((at, sample.duration_ns(phase)?))).unzip();
     let mut found = Vec::new();
     for change in changes(&lengths, tries) {
         let (Some(before), Some(after)) = (lengths.get(change.from..change.at), lengths.get(change.at..change.until))
@@ -289,8 +290,9 @@ fn of_part(samples: &[BootSample], phase: &str, tries: usize) -> Vec<BootChange>
         };
         let difference_ns = is_ns.saturating_sub(was_ns);
         let (low_ns, high_ns) = (interval.low, interval.high);
-        let is_of_weight = difference_ns.abs() >= MIN_CHANGE_NS.max(was_ns / MIN_SHARE);
-        let (Some(&last), Some(&first), true) = (places.get(change.at - 1), places.get(change.at), is_of_weight) else {
+        let is_significant = difference_ns.abs() >= MIN_CHANGE_NS.max(was_ns / MIN_SHARE_DIVISOR);
+        let (Some(&last), Some(&first), true) = (places.get(change.at - 1), places.get(change.at), is_significant)
+        else {
             continue;
         };
         let side = |range: std::ops::Range<usize>| -> Vec<&BootSample> {
@@ -328,7 +330,7 @@ fn ascending(values: &[i64]) -> Vec<i64> {
     values
 }
 
-/// The units and drivers of a part whose own time changed with it.
+/// The units and drivers of a part whose own time changed along with it.
 fn changed_units(before: &[&BootSample], after: &[&BootSample], phase: &str, difference_ns: i64) -> Vec<ChangedUnit> {
     let names: HashSet<&str> = before
         .iter()
@@ -337,37 +339,39 @@ fn changed_units(before: &[&BootSample], after: &[&BootSample], phase: &str, dif
         .filter(|(part, _)| part == phase)
         .map(|(_, name)| name.as_str())
         .collect();
-    let least_ns = MIN_CHANGE_NS.max(difference_ns.abs() / EXPLAINS);
+    let min_ns = MIN_CHANGE_NS.max(difference_ns.abs() / MAX_REMAINDER_DIVISOR);
     let mut units: Vec<ChangedUnit> = names
         .into_iter()
         .filter_map(|name| {
             let key = (phase.to_owned(), name.to_owned());
             let own_ns = |sample: &&BootSample| sample.own_ns.get(&key).copied().unwrap_or(0);
-            let rest_ns = |sample: &&BootSample| sample.length_ns(phase).unwrap_or(0).saturating_sub(own_ns(sample));
-            let of = |side: &[&BootSample], value: &dyn Fn(&&BootSample) -> i64| {
+            let rest_ns = |sample: &&BootSample| sample.duration_ns(phase).unwrap_or(0).saturating_sub(own_ns(sample));
+            let sorted = |side: &[&BootSample], value: &dyn Fn(&&BootSample) -> i64| {
                 ascending(&side.iter().map(value).collect::<Vec<i64>>())
             };
-            let (was, is) = (of(before, &own_ns), of(after, &own_ns));
+            let (was, is) = (sorted(before, &own_ns), sorted(after, &own_ns));
             let (was_ns, is_ns) = (median(&was)?, median(&is)?);
             let own_difference_ns = is_ns.saturating_sub(was_ns);
-            let left_ns = median(&of(after, &rest_ns))?.saturating_sub(median(&of(before, &rest_ns))?);
-            let same_way = own_difference_ns.signum() == difference_ns.signum();
-            let is_so = same_way && own_difference_ns.abs() >= least_ns && chance(&was, &is)?.is_separated();
-            is_so.then(|| ChangedUnit {
+            let left_ns = median(&sorted(after, &rest_ns))?.saturating_sub(median(&sorted(before, &rest_ns))?);
+            let same_direction = own_difference_ns.signum() == difference_ns.signum();
+            let has_changed =
+                same_direction && own_difference_ns.abs() >= min_ns && rank_sum_test(&was, &is)?.is_separated();
+            has_changed.then(|| ChangedUnit {
                 name: name.to_owned(),
                 was_ns,
                 is_ns,
                 difference_ns: own_difference_ns,
                 left_ns,
-                explains: left_ns.abs() <= least_ns,
+                explains: left_ns.abs() <= min_ns,
             })
         })
         .collect();
-    // A device appears when somebody else has found it: of two that explain as much the unit that worked comes first.
+    // A device unit appears once another unit has found the device: of equal explanations, list the unit that did the
+    // work first.
     units.sort_by(|a, b| {
         let key = |unit: &ChangedUnit| (!unit.explains, unit.name.ends_with(".device"), unit.left_ns.abs());
         key(a).cmp(&key(b)).then_with(|| a.name.cmp(&b.name))
     });
-    units.truncate(MAX_NAMED);
+    units.truncate(MAX_UNITS);
     units
 }

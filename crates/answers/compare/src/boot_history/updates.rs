@@ -1,13 +1,14 @@
-//! What a journal says was changed on the computer: versions that run, packages, and who changed them.
+//! Extracts updates from a journal: running versions, packages, and package-manager commands.
 //!
-//! Sources of the lines: the kernel's banner (init/version.c), systemd's ("systemd 252.39-1 running in system mode"), pacman's and dpkg's
-//! logs as they reach syslog, rpm's syslog plugin ("[RPM]"), yum's, unattended-upgrades', and sudo's line of a command.
+//! Log formats: the kernel banner (init/version.c), systemd's banner ("systemd 252.39-1 running in system mode"),
+//! pacman and dpkg logs as they reach syslog, rpm's syslog plugin ("[RPM]"), yum, unattended-upgrades, and sudo command
+//! lines.
 
 use onoff_trace::Trace;
 
 use super::{BootSample, SystemUpdate, UpdateKind};
 
-/// Programs by which packages are changed, as a command names them.
+/// Package managers, as named in commands.
 const PACKAGE_MANAGERS: [&str; 14] = [
     "apt",
     "apt-get",
@@ -24,8 +25,8 @@ const PACKAGE_MANAGERS: [&str; 14] = [
     "flatpak",
     "nixos-rebuild",
 ];
-/// Their arguments when they change something.
-const CHANGING: [&str; 19] = [
+/// Arguments with which they change packages.
+const CHANGING_ARGUMENTS: [&str; 19] = [
     "install",
     "reinstall",
     "upgrade",
@@ -46,8 +47,8 @@ const CHANGING: [&str; 19] = [
     "patch",
     "swap",
 ];
-/// Units that change packages by themselves.
-const AUTOMATIC: [&str; 8] = [
+/// Units for automatic upgrades.
+const AUTOMATIC_UNITS: [&str; 8] = [
     "apt-daily-upgrade.service",
     "unattended-upgrades.service",
     "dnf-automatic.service",
@@ -58,21 +59,21 @@ const AUTOMATIC: [&str; 8] = [
     "transactional-update.service",
 ];
 
-/// What runs in a boot.
+/// Versions running in a boot.
 #[derive(Debug, Default)]
 pub(super) struct Versions {
     pub(super) kernel: String,
     pub(super) manager: String,
 }
 
-/// Each line of the logs: when, who, what.
+/// Log lines as (time, task, text).
 fn lines(trace: &Trace) -> impl Iterator<Item = (i64, &str, &str)> {
-    // A line of a log has one field, its text.
+    // A log line has one field: its text.
     let lines = trace.events.iter().zip(trace.event_fields.iter());
     lines.map(|(event, field)| (event.time_ns, trace.text(event.task), trace.text(field.value)))
 }
 
-/// The first versions that a boot names.
+/// The first versions logged in a boot.
 pub(super) fn versions(trace: &Trace) -> Versions {
     let mut versions = Versions::default();
     for (_, task, text) in lines(trace) {
@@ -81,7 +82,7 @@ pub(super) fn versions(trace: &Trace) -> Versions {
         {
             rest.split(' ').next().unwrap_or_default().clone_into(&mut versions.kernel);
         }
-        // Before journald runs the line is in the kernel's log, with its sender in front.
+        // Before journald runs, the line is in the kernel log, prefixed with its sender.
         let own = text.strip_prefix("systemd[1]: ").or((task == "systemd").then_some(text));
         if versions.manager.is_empty()
             && let Some((version, _)) = own
@@ -97,17 +98,17 @@ pub(super) fn versions(trace: &Trace) -> Versions {
     versions
 }
 
-/// What a boot's log says was changed while it ran.
-pub(super) fn found(trace: &Trace) -> Vec<SystemUpdate> {
+/// The updates logged during a boot.
+pub(super) fn logged_updates(trace: &Trace) -> Vec<SystemUpdate> {
     let mut updates: Vec<SystemUpdate> = lines(trace)
         .flat_map(|(time_ns, task, text)| {
             let unix_ns = trace.clock.unix_ns(time_ns);
-            of_line(task, text).into_iter().map(move |update| SystemUpdate { unix_ns, ..update })
+            line_updates(task, text).into_iter().map(move |update| SystemUpdate { unix_ns, ..update })
         })
         .collect();
     for row in trace.service_transitions.iter() {
         let unit = trace.text(row.service);
-        if AUTOMATIC.contains(&unit) && row.kind == onoff_trace::ServiceChange::Start {
+        if AUTOMATIC_UNITS.contains(&unit) && row.kind == onoff_trace::ServiceChange::Start {
             let unix_ns = trace.clock.unix_ns(row.start_ns);
             updates.push(SystemUpdate { unix_ns, ..update(UpdateKind::AutomaticUpgrade, unit, "", "") });
         }
@@ -121,25 +122,26 @@ fn update(kind: UpdateKind, name: &str, was: &str, is: &str) -> SystemUpdate {
     SystemUpdate { unix_ns: None, kind, name: name.to_owned(), was: was.to_owned(), is: is.to_owned() }
 }
 
-/// What one line says was changed.
-fn of_line(task: &str, text: &str) -> Vec<SystemUpdate> {
+/// The updates in one log line.
+fn line_updates(task: &str, text: &str) -> Vec<SystemUpdate> {
     let one = |found: Option<SystemUpdate>| found.into_iter().collect();
     match task {
-        "pacman" | "alpm" => one(of_pacman(text)),
-        "[RPM]" | "rpm" => one(of_rpm(text)),
-        "yum" | "dnf" => one(of_yum(text)),
-        "dpkg" => one(of_dpkg(text)),
+        "pacman" | "alpm" => one(parse_pacman(text)),
+        "[RPM]" | "rpm" => one(parse_rpm(text)),
+        "yum" | "dnf" => one(parse_yum(text)),
+        "dpkg" => one(parse_dpkg(text)),
         "unattended-upgrade" | "unattended-upgrades" => {
             let Some(names) = text.strip_prefix("Packages that will be upgraded: ") else { return Vec::new() };
             names.split_ascii_whitespace().map(|name| update(UpdateKind::Package, name, "", "")).collect()
         }
-        "sudo" | "pkexec" => one(of_command(text)),
+        "sudo" | "pkexec" => one(parse_command(text)),
         _ => Vec::new(),
     }
 }
 
-/// `upgraded linux (6.8.1-1 -> 6.8.2-1)`, `installed foo (1.0)`, `removed foo (1.0)`, with or without `[ALPM]` in front.
-fn of_pacman(text: &str) -> Option<SystemUpdate> {
+/// `upgraded linux (6.8.1-1 -> 6.8.2-1)`, `installed foo (1.0)`, `removed foo (1.0)`, optionally prefixed with
+/// `[ALPM]`.
+fn parse_pacman(text: &str) -> Option<SystemUpdate> {
     let text = text.strip_prefix("[ALPM] ").unwrap_or(text);
     let (what, rest) = text.split_once(' ')?;
     let (name, versions) = rest.split_once(" (")?;
@@ -154,7 +156,7 @@ fn of_pacman(text: &str) -> Option<SystemUpdate> {
 }
 
 /// `install kernel-core-6.8.5-301.fc40.x86_64: success`, `erase …`.
-fn of_rpm(text: &str) -> Option<SystemUpdate> {
+fn parse_rpm(text: &str) -> Option<SystemUpdate> {
     let (what, rest) = text.split_once(' ')?;
     let (package, _) = rest.strip_suffix(": success").map(|package| (package, ()))?;
     let (name, version) = name_and_version(package);
@@ -166,7 +168,7 @@ fn of_rpm(text: &str) -> Option<SystemUpdate> {
 }
 
 /// `Updated: NetworkManager-1:1.18.8-2.el7_9.x86_64`, `Installed: …`, `Erased: …`.
-fn of_yum(text: &str) -> Option<SystemUpdate> {
+fn parse_yum(text: &str) -> Option<SystemUpdate> {
     let (what, package) = text.split_once(": ")?;
     let (name, version) = name_and_version(package.trim());
     match what {
@@ -178,7 +180,7 @@ fn of_yum(text: &str) -> Option<SystemUpdate> {
     }
 }
 
-/// `name-version-release.architecture`: the version begins at the last hyphen but one.
+/// `name-version-release.architecture`: the version starts at the second-to-last hyphen.
 fn name_and_version(package: &str) -> (&str, &str) {
     let mut hyphens = package.rmatch_indices('-').map(|(at, _)| at);
     match (hyphens.next(), hyphens.next()) {
@@ -187,8 +189,8 @@ fn name_and_version(package: &str) -> (&str, &str) {
     }
 }
 
-/// `upgrade network-manager:amd64 1.42.4-1 1.42.4-2`, `install …`, `remove …`, with or without a date in front.
-fn of_dpkg(text: &str) -> Option<SystemUpdate> {
+/// `upgrade network-manager:amd64 1.42.4-1 1.42.4-2`, `install …`, `remove …`, optionally prefixed with a date.
+fn parse_dpkg(text: &str) -> Option<SystemUpdate> {
     let words: Vec<&str> = text.split_ascii_whitespace().collect();
     let at = words.iter().position(|word| matches!(*word, "upgrade" | "install" | "remove" | "purge"))?;
     let [_, name, was, is, ..] = words.get(at..)? else { return None };
@@ -197,20 +199,24 @@ fn of_dpkg(text: &str) -> Option<SystemUpdate> {
     Some(SystemUpdate { was: version(was), is: version(is), ..update(UpdateKind::Package, name, "", "") })
 }
 
-/// sudo's line of a command that changes packages: `user : TTY=pts/0 ; PWD=/ ; USER=root ; COMMAND=/usr/bin/apt upgrade`.
-fn of_command(text: &str) -> Option<SystemUpdate> {
+/// A sudo log line with a command that changes packages: `user : TTY=pts/0 ; PWD=/ ; USER=root ; COMMAND=/usr/bin/apt
+/// upgrade`.
+fn parse_command(text: &str) -> Option<SystemUpdate> {
     let (_, command) = text.split_once("COMMAND=")?;
     let mut words = command.split_ascii_whitespace();
     let program = words.next()?.rsplit('/').next()?;
-    // For pacman and dpkg it is an option.
+    // pacman and dpkg use options instead.
     let changes = |word: &str| {
-        CHANGING.contains(&word) || word.starts_with("-S") || matches!(word, "-i" | "-U" | "-r" | "-R" | "--install")
+        CHANGING_ARGUMENTS.contains(&word)
+            || word.starts_with("-S")
+            || matches!(word, "-i" | "-U" | "-r" | "-R" | "--install")
     };
     (PACKAGE_MANAGERS.contains(&program) && words.any(changes))
         .then(|| update(UpdateKind::Command, command.trim(), "", ""))
 }
 
-/// What was changed from the boot at `last` to that at `first`: while those before `first` ran, and what runs in `first` for the first time.
+/// The updates between the boots `last` and `first`: those logged before `first`, and the versions that run in `first`
+/// for the first time.
 pub(super) fn between(samples: &[BootSample], last: usize, first: usize) -> Vec<SystemUpdate> {
     let mut updates: Vec<SystemUpdate> =
         samples.get(last..first).unwrap_or_default().iter().flat_map(|sample| sample.updates.iter().cloned()).collect();
@@ -233,35 +239,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_package_manager_says_what_it_changed() {
-        let said = |task: &str, text: &str| -> Vec<(UpdateKind, String, String, String)> {
-            of_line(task, text).into_iter().map(|it| (it.kind, it.name, it.was, it.is)).collect()
+    fn parses_package_manager_logs() {
+        let parsed = |task: &str, text: &str| -> Vec<(UpdateKind, String, String, String)> {
+            line_updates(task, text).into_iter().map(|it| (it.kind, it.name, it.was, it.is)).collect()
         };
         let package = |name: &str, was: &str, is: &str| {
             vec![(UpdateKind::Package, name.to_owned(), was.to_owned(), is.to_owned())]
         };
         assert_eq!(
-            said("pacman", "[ALPM] upgraded linux (6.8.1-1 -> 6.8.2-1)"),
+            parsed("pacman", "[ALPM] upgraded linux (6.8.1-1 -> 6.8.2-1)"),
             package("linux", "6.8.1-1", "6.8.2-1")
         );
         assert_eq!(
-            said("[RPM]", "install kernel-core-6.8.5-301.fc40.x86_64: success"),
+            parsed("[RPM]", "install kernel-core-6.8.5-301.fc40.x86_64: success"),
             package("kernel-core", "", "6.8.5-301.fc40.x86_64")
         );
         assert_eq!(
-            said("yum", "Updated: NetworkManager-1:1.18.8-2.el7_9.x86_64"),
+            parsed("yum", "Updated: NetworkManager-1:1.18.8-2.el7_9.x86_64"),
             package("NetworkManager", "", "1:1.18.8-2.el7_9.x86_64")
         );
         assert_eq!(
-            said("dpkg", "2026-05-12 06:01:02 upgrade network-manager:amd64 1.42.4-1 1.42.4-2"),
+            parsed("dpkg", "2026-05-12 06:01:02 upgrade network-manager:amd64 1.42.4-1 1.42.4-2"),
             package("network-manager", "1.42.4-1", "1.42.4-2")
         );
-        assert_eq!(said("dpkg", "install foo:amd64 <none> 1.0"), package("foo", "", "1.0"));
-        assert_eq!(said("unattended-upgrade", "Packages that will be upgraded: a b").len(), 2);
-        let sudo = |command: &str| said("sudo", &format!("ann : TTY=pts/0 ; PWD=/ ; USER=root ; COMMAND={command}"));
+        assert_eq!(parsed("dpkg", "install foo:amd64 <none> 1.0"), package("foo", "", "1.0"));
+        assert_eq!(parsed("unattended-upgrade", "Packages that will be upgraded: a b").len(), 2);
+        let sudo = |command: &str| parsed("sudo", &format!("ann : TTY=pts/0 ; PWD=/ ; USER=root ; COMMAND={command}"));
         assert_eq!(sudo("/usr/bin/apt full-upgrade -y")[0].1, "/usr/bin/apt full-upgrade -y");
         assert_eq!(sudo("/usr/bin/pacman -Syu").len(), 1);
-        // They ask, or are no package manager.
+        // Queries, or other programs.
         for command in [
             "/usr/bin/apt list --upgradable",
             "/usr/bin/pacman -Qi linux",
@@ -270,7 +276,7 @@ mod tests {
         ] {
             assert_eq!(sudo(command), [], "{command}");
         }
-        assert_eq!(said("bash", "upgraded linux (1 -> 2)"), []);
-        assert_eq!(said("[RPM]", "install"), []);
+        assert_eq!(parsed("bash", "upgraded linux (1 -> 2)"), []);
+        assert_eq!(parsed("[RPM]", "install"), []);
     }
 }

@@ -1,4 +1,4 @@
-//! Limits as a person writes them: `boot.total 5% and 500ms`.
+//! Parses limits such as `boot.total 5% and 500ms`.
 
 use std::fmt;
 
@@ -7,17 +7,17 @@ use thiserror::Error;
 
 use crate::run::MeasureUnit;
 
-/// How much more is too much.
+/// A maximum increase.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Amount {
     /// Percent of the baseline's median.
     Percent(f64),
-    /// A number of nanoseconds, bytes or things.
+    /// Nanoseconds, bytes or a count.
     Absolute(i64, MeasureUnit),
 }
 
 impl Amount {
-    /// Whether it can be held against numbers of `unit`.
+    /// True if the amount applies to measures of `unit`.
     #[must_use]
     pub fn is_about(&self, unit: MeasureUnit) -> bool {
         match self {
@@ -28,7 +28,7 @@ impl Amount {
 
     fn is_exceeded(&self, difference: i64, was: i64) -> bool {
         match *self {
-            // Anything is more than any percentage of nothing.
+            // Any increase from zero exceeds any percentage.
             Self::Percent(limit) if was > 0 => difference as f64 * 100.0 / was as f64 > limit,
             Self::Percent(_) => difference > 0,
             Self::Absolute(limit, _) => difference > limit,
@@ -36,45 +36,48 @@ impl Amount {
     }
 }
 
-/// What a measure may grow by.
+/// A limit on the increase of a measure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limit {
     text: String,
     key: String,
     pattern: Pattern,
-    /// Any of these, of which all must be exceeded.
+    /// The limit is exceeded if all amounts of one of these groups are.
     any_of_all: Vec<Vec<Amount>>,
 }
 
-/// A text is no limit.
+/// A limit cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("'{text}' is no limit: {reason}; write a measure and by how much it may grow, as in 'boot.total 5% and 500ms'")]
-pub struct NotALimit {
+#[error(
+    "invalid limit '{text}': {reason}; write a measure and the allowed increase without blanks in the amounts, as in 'boot.total 5% and 500ms'"
+)]
+pub struct LimitParseError {
     text: String,
     reason: String,
 }
 
-/// Longest text of a limit, bytes.
+/// Maximum length of a limit, bytes.
 const MAX_BYTES: usize = 1_024;
 
 impl Limit {
-    /// Reads `KEY AMOUNT [and|or AMOUNT]...`. `and` binds stronger. In the key, `*` stands for any text.
+    /// Parses `KEY AMOUNT [and|or AMOUNT]...`. `and` binds tighter than `or`. `*` in the key matches any text.
     ///
     /// # Errors
-    /// The text is no limit.
-    pub fn parse(text: &str) -> Result<Self, NotALimit> {
-        let refuse = |reason: &str| NotALimit { text: text.chars().take(200).collect(), reason: reason.to_owned() };
+    /// The text is not a valid limit.
+    pub fn parse(text: &str) -> Result<Self, LimitParseError> {
+        let refuse =
+            |reason: &str| LimitParseError { text: text.chars().take(200).collect(), reason: reason.to_owned() };
         if text.len() > MAX_BYTES {
-            return Err(refuse("it is too long"));
+            return Err(refuse("too long"));
         }
         let words: Vec<&str> = text.split_whitespace().collect();
-        // Keys may hold blanks, as names of files do, so amounts are read from the end.
+        // Keys may contain blanks (file names), so amounts are read from the end.
         let mut any_of_all: Vec<Vec<Amount>> = Vec::new();
         let mut all: Vec<Amount> = Vec::new();
         let mut rest = words.as_slice();
         while let [before @ .., last] = rest {
             let amount = amount(last)
-                .ok_or_else(|| refuse(&format!("'{last}' is no amount such as 5%, 500ms, 2s, 10MiB or 3")))?;
+                .ok_or_else(|| refuse(&format!("'{last}' is not an amount such as 5%, 500ms, 2s, 10MiB or 3")))?;
             all.push(amount);
             rest = before;
             match rest {
@@ -97,30 +100,30 @@ impl Limit {
         Ok(Self { text: words.join(" "), pattern: Pattern::new(&key), key, any_of_all })
     }
 
-    /// The measure's key, or a pattern of keys.
+    /// The key of the measure, or a pattern of keys.
     #[must_use]
     pub fn key(&self) -> &str {
         &self.key
     }
 
-    /// Whether it is a pattern, not one measure.
+    /// True if the key is a pattern.
     #[must_use]
     pub fn names_many(&self) -> bool {
         self.key.contains('*')
     }
 
-    /// Whether it is about the measure of that key.
+    /// True if the limit applies to the measure with this key.
     #[must_use]
     pub fn is_about(&self, key: &str) -> bool {
         self.pattern.matches(key)
     }
 
-    /// All amounts of it.
+    /// All amounts of the limit.
     pub fn amounts(&self) -> impl Iterator<Item = &Amount> {
         self.any_of_all.iter().flatten()
     }
 
-    /// Whether growing by `difference` from `was` is too much.
+    /// True if an increase by `difference` from `was` exceeds the limit.
     #[must_use]
     pub fn is_exceeded(&self, difference: i64, was: i64) -> bool {
         self.any_of_all.iter().any(|all| all.iter().all(|amount| amount.is_exceeded(difference, was)))
@@ -133,7 +136,7 @@ impl fmt::Display for Limit {
     }
 }
 
-/// A number and its unit, without a blank between.
+/// Parses a number and its unit without a blank in between.
 fn amount(word: &str) -> Option<Amount> {
     let digits = word.find(|character: char| !character.is_ascii_digit() && character != '.').unwrap_or(word.len());
     let (number, unit) = word.split_at(digits);
@@ -153,7 +156,7 @@ fn amount(word: &str) -> Option<Amount> {
         _ => return None,
     };
     let value = value * factor;
-    // Beyond that, floating point and integers part ways, and nothing is meant.
+    // Larger values are not exact in floating point.
     #[allow(clippy::cast_possible_truncation, reason = "checked to be below 2^53")]
     (value <= 9e15).then(|| Amount::Absolute(value.round() as i64, what))
 }
@@ -165,7 +168,7 @@ mod tests {
     const MS: i64 = 1_000_000;
 
     #[test]
-    fn and_binds_stronger_than_or() {
+    fn and_binds_tighter_than_or() {
         let limit = Limit::parse("boot.total 5% and 500ms or 10s").unwrap();
         assert_eq!(limit.key(), "boot.total");
         let exceeded = |difference_ms: i64, was_ms: i64| limit.is_exceeded(difference_ms * MS, was_ms * MS);
@@ -178,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_may_hold_blanks_and_stars() {
+    fn keys_may_contain_blanks_and_asterisks() {
         let limit = Limit::parse("  boot.file.*Program Files*and more.dll   250us ").unwrap();
         assert_eq!(limit.key(), "boot.file.*Program Files*and more.dll");
         assert!(limit.is_about("boot.file.\\Program Files\\X and more.dll"));
@@ -190,29 +193,29 @@ mod tests {
     }
 
     #[test]
-    fn growth_from_nothing_is_more_than_any_percentage() {
+    fn growth_from_zero_exceeds_any_percentage() {
         let limit = Limit::parse("boot.cpu.* 50% and 20ms").unwrap();
         assert!(limit.is_exceeded(21 * MS, 0));
         assert!(!limit.is_exceeded(19 * MS, 0));
     }
 
     #[test]
-    fn what_is_no_limit_says_why() {
+    fn rejects_invalid_limits() {
         for (text, part) in [
             ("", "the measure is missing"),
-            ("boot.total", "'boot.total' is no amount"),
+            ("boot.total", "'boot.total' is not an amount"),
             ("5%", "the measure is missing"),
-            ("boot.total 5 percent", "'percent' is no amount"),
+            ("boot.total 5 percent", "'percent' is not an amount"),
             ("boot.total and 5%", ""),
-            ("boot.total -5%", "'-5%' is no amount"),
-            ("boot.total 1e999s", "no amount"),
-            ("boot.total 99999999999999999999s", "no amount"),
-            ("boot.total NaN%", "no amount"),
-            ("boot.total 5% and", "'and' is no amount"),
+            ("boot.total -5%", "'-5%' is not an amount"),
+            ("boot.total 1e999s", "not an amount"),
+            ("boot.total 99999999999999999999s", "not an amount"),
+            ("boot.total NaN%", "not an amount"),
+            ("boot.total 5% and", "'and' is not an amount"),
         ] {
             match Limit::parse(text) {
                 Err(refusal) => assert!(refusal.to_string().contains(part), "{refusal}"),
-                // A key of its own, odd as it is: it names no measure, and the gate says so.
+                // Parsed as a key: it matches no measure, which the gate reports.
                 Ok(limit) => assert_eq!(limit.key(), "boot.total", "{text}"),
             }
         }

@@ -1,26 +1,26 @@
-//! Whether a comparison stays within limits: pass, regression, or no verdict.
+//! Checks a comparison against limits: pass, regression, or no verdict.
 //!
-//! A limit is exceeded when the difference of medians is. An exceeded limit is a regression when the difference is more
-//! than noise as well ([`super::compare()`] says so); else there is no verdict, and more runs would give one. So a limit
-//! below the noise of the machine never fails a build by chance, and never passes one unseen either.
+//! A limit is exceeded if the difference of medians exceeds it. That is a regression if the difference also exceeds
+//! noise (see [`super::compare()`]); otherwise there is no verdict, and more runs would give one. A limit below the
+//! noise of the machine therefore never fails a build by chance, and never passes silently.
 
 mod limit;
 mod report;
 #[cfg(test)]
 mod tests;
 
-pub use limit::{Amount, Limit, NotALimit};
+pub use limit::{Amount, Limit, LimitParseError};
 pub use report::*;
 
-use super::report::{Change, ComparedMeasure, Comparison, NoComparison, Verdict};
+use super::report::{Change, CompareError, ComparedMeasure, Comparison, Verdict};
 use super::run::{Category, Configuration, MeasureUnit};
 use super::{CompareOptions, summaries};
 use crate::RunSubject;
 
-/// Judges `comparison` by `limits`, each of every configuration beside the baseline.
+/// Checks `comparison` against `limits`, for every configuration except the baseline.
 #[must_use]
 pub fn judge(comparison: &Comparison, limits: &[Limit]) -> GateReport {
-    let limits: Vec<LimitReport> = limits.iter().map(|limit| of_limit(comparison, limit)).collect();
+    let limits: Vec<LimitReport> = limits.iter().map(|limit| check_limit(comparison, limit)).collect();
     let verdict = limits.iter().map(|limit| limit.verdict).max().unwrap_or(GateVerdict::Pass);
     GateReport {
         verdict,
@@ -32,13 +32,13 @@ pub fn judge(comparison: &Comparison, limits: &[Limit]) -> GateReport {
     }
 }
 
-/// The report where there is no comparison: every limit is open, because of `why`.
+/// The report if no comparison is possible because of `why`: no limit has a verdict.
 #[must_use]
 pub fn cannot_judge(
     configurations: &[Configuration],
     options: &CompareOptions,
     limits: &[Limit],
-    why: &NoComparison,
+    why: &CompareError,
 ) -> GateReport {
     GateReport {
         verdict: GateVerdict::NoVerdict,
@@ -63,7 +63,7 @@ pub fn cannot_judge(
     }
 }
 
-fn of_limit(comparison: &Comparison, limit: &Limit) -> LimitReport {
+fn check_limit(comparison: &Comparison, limit: &Limit) -> LimitReport {
     let mut checks: Vec<LimitCheck> = Vec::new();
     for measure in comparison.measures.iter().filter(|measure| limit.is_about(&measure.key)) {
         for (at, change) in measure.changes.iter().enumerate() {
@@ -74,11 +74,11 @@ fn of_limit(comparison: &Comparison, limit: &Limit) -> LimitReport {
         return LimitReport {
             limit: limit.to_string(),
             verdict: GateVerdict::NoVerdict,
-            because: comparison.lacks_measure(limit.key()),
+            because: comparison.unknown_measure(limit.key()),
             checks,
         };
     }
-    // What matters first: regressions, then what is open; within those the largest.
+    // Regressions first, then missing verdicts; each by size.
     checks.sort_by_key(|check| (std::cmp::Reverse(check.verdict), std::cmp::Reverse(check.difference)));
     let verdict = checks.iter().map(|check| check.verdict).max().unwrap_or(GateVerdict::Pass);
     LimitReport { limit: limit.to_string(), verdict, because: String::new(), checks }
@@ -110,58 +110,59 @@ fn decide(
     change: &Change,
     limit: &Limit,
 ) -> (GateVerdict, String) {
-    let least = comparison.least_runs;
-    let open = |because: String| (GateVerdict::NoVerdict, because);
-    // Things come and go; a limit that names many is about those that are there.
+    let min_runs = comparison.least_runs;
+    let no_verdict = |because: String| (GateVerdict::NoVerdict, because);
+    // Items come and go. A pattern only covers those that exist on both sides.
     if before.runs == 0 && before.left_out == 0 && limit.names_many() {
-        return (GateVerdict::Pass, "new: nothing to compare with".to_owned());
+        return (GateVerdict::Pass, "new, not in the baseline".to_owned());
     }
     if after.runs == 0 && after.left_out == 0 {
         return match measure.category {
-            Category::Total | Category::Phase => open("no run of the candidate has it".to_owned()),
+            Category::Total | Category::Phase => no_verdict("not in any candidate run".to_owned()),
             _ => (GateVerdict::Pass, "gone".to_owned()),
         };
     }
     for (side, spread) in [("baseline", before), ("candidate", after)] {
-        if spread.runs < least {
+        if spread.runs < min_runs {
             let left_out = match spread.left_out {
                 0 => String::new(),
-                count => format!("; {count} left out because losses touch it"),
+                count => format!("; {count} excluded because events were lost"),
             };
-            // What starts in some boots only cannot be held to a number of runs.
+            // A minimum number of runs cannot be required of items that occur in some boots only.
             if limit.names_many() && spread.left_out == 0 {
-                return (GateVerdict::Pass, format!("in {} of the {side}'s runs only", spread.runs));
+                return (GateVerdict::Pass, format!("only in {} of the {side}", runs(spread.runs)));
             }
-            return open(format!("{} of the {side}, {least} needed{left_out}", runs(spread.runs)));
+            return no_verdict(format!("{} in the {side}, at least {min_runs} required{left_out}", runs(spread.runs)));
         }
     }
     let Some((difference, was)) = change.difference.zip(before.median) else {
-        return open("no median on both sides".to_owned());
+        return no_verdict("no median on one side".to_owned());
     };
     if limit.amounts().any(|amount| !amount.is_about(measure.unit)) {
-        return open(format!(
-            "the limit is not in {}",
+        return no_verdict(format!(
+            "the limit must be {}",
             match measure.unit {
-                MeasureUnit::Ns => "time, as in 500ms, or percent",
-                MeasureUnit::Bytes => "bytes, as in 10MiB, or percent",
-                MeasureUnit::Count => "a number, as in 5, or percent",
+                MeasureUnit::Ns => "a time such as 500ms, or a percentage",
+                MeasureUnit::Bytes => "a size such as 10MiB, or a percentage",
+                MeasureUnit::Count => "a number such as 5, or a percentage",
             }
         ));
     }
     if !limit.is_exceeded(difference, was) {
-        // Of many measures some are always restless: only one that is named must be sure to be within its limit.
+        // Among many measures some are always noisy: only a limit on a single measure requires the whole interval to be
+        // within it.
         let highest = change.interval.map(|interval| interval.high).filter(|_| !limit.names_many());
         return match highest {
-            Some(highest) if limit.is_exceeded(highest, was) => open(format!(
-                "within the limit, but the runs differ too much to be sure: with 95 % confidence it grew by up to {:.1} %; record more runs",
+            Some(highest) if limit.is_exceeded(highest, was) => no_verdict(format!(
+                "within the limit, but too noisy to be sure: the increase may be up to {:.1} % (95 % confidence); record more runs",
                 highest as f64 * 100.0 / was as f64
             )),
             _ => (GateVerdict::Pass, String::new()),
         };
     }
     match change.verdict {
-        Verdict::Same => open(
-            "beyond the limit, but not beyond noise: the runs overlap or lie as far apart as the baseline's own"
+        Verdict::Same => no_verdict(
+            "exceeds the limit, but not the noise: the runs overlap, or the difference is within the spread of the baseline"
                 .to_owned(),
         ),
         _ => (GateVerdict::Regression, String::new()),

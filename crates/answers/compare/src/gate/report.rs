@@ -1,4 +1,4 @@
-//! The result of a gate. Its serialized names are the documented contract of `gate --format json`.
+//! The result of a gate. Its serialized names are the documented output of `gate --format json`.
 
 use crate::RunSubject;
 use serde::Serialize;
@@ -6,14 +6,14 @@ use serde::Serialize;
 use crate::report::{ComparisonNote, ConfigurationSummary, Explanation};
 use crate::run::MeasureUnit;
 
-/// What a gate says; the later one outweighs.
+/// Verdict of a gate, in order of precedence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum GateVerdict {
     /// Within the limit.
     Pass,
-    /// Cannot be told: too few runs, losses, or beyond the limit but not beyond noise.
+    /// Undecided: too few runs, lost events, or beyond the limit but within noise.
     NoVerdict,
     /// Beyond the limit and beyond noise.
     Regression,
@@ -31,62 +31,62 @@ impl GateVerdict {
     }
 }
 
-/// Whether limits were kept.
+/// The result of a gate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GateReport {
-    /// What weighs most of all limits.
+    /// The most severe verdict of all limits.
     pub verdict: GateVerdict,
-    /// Which transition was compared.
+    /// The compared transition.
     pub transition: RunSubject,
     /// The configurations; the first is the baseline.
     pub configurations: Vec<ConfigurationSummary>,
-    /// What to know before the numbers: computers that differ, a person who was waited for.
+    /// Caveats: computers that differ, a person who was waited for.
     pub notes: Vec<ComparisonNote>,
-    /// What explains the differences of phases, as a comparison has it; what goes the way of the whole first.
+    /// Explanations of phase differences, those in the direction of the total first.
     pub explanations: Vec<Explanation>,
-    /// The limits, as given.
+    /// The limits in the given order.
     pub limits: Vec<LimitReport>,
 }
 
-/// One limit and what was held to it.
+/// One limit and its checks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LimitReport {
-    /// The limit, as given.
+    /// The limit as given.
     pub limit: String,
-    /// What weighs most of its checks.
+    /// The most severe verdict of its checks.
     pub verdict: GateVerdict,
-    /// Why there is no check; empty when there are some.
+    /// Why there are no checks; otherwise empty.
     pub because: String,
-    /// Every measure that it names, what exceeds it first.
+    /// The matching measures, most severe verdict first.
     pub checks: Vec<LimitCheck>,
 }
 
-/// One measure held to a limit.
+/// One measure checked against a limit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LimitCheck {
-    /// The measure's key.
+    /// Key of the measure.
     pub key: String,
-    /// The configuration that was compared with the baseline.
+    /// The configuration compared with the baseline.
     pub configuration: String,
-    /// What the numbers count.
+    /// Unit of the numbers.
     pub unit: MeasureUnit,
     /// Median of the baseline.
     pub was: Option<i64>,
     /// Median of the configuration.
     pub is: Option<i64>,
-    /// The second less the first.
+    /// Difference of the medians.
     pub difference: Option<i64>,
     /// The difference as a percentage of the baseline's median.
     pub percent: Option<f64>,
-    /// How far the baseline's own runs lie apart; `None` with fewer than two.
+    /// Spread of the baseline's own runs; `None` with fewer than two.
     pub noise_floor: Option<i64>,
-    /// Probability of ranks as uneven as these by chance, exact.
+    /// Exact probability of the observed ranks by chance.
     pub p_value: Option<f64>,
     /// The verdict.
     pub verdict: GateVerdict,
-    /// Why, where the numbers do not say it.
+    /// Reason for the verdict, if the numbers do not show it.
     pub because: String,
 }

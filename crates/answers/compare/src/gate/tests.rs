@@ -1,4 +1,4 @@
-//! Verdicts of a gate on hand-made runs.
+//! Gate verdicts on synthetic runs.
 
 use super::*;
 use crate::RunSubject;
@@ -57,32 +57,32 @@ fn verdict(baseline: &[i64], candidate: &[i64], limit: &str, least_runs: usize) 
 }
 
 #[test]
-fn within_the_limit_beyond_it_and_beyond_it_but_within_noise() {
+fn exceeding_limit_within_noise_gives_no_verdict() {
     let limit = "boot.total 5% and 500ms";
-    let calm = [10_000, 10_020, 10_040];
-    assert_eq!(verdict(&calm, &[10_400, 10_420, 10_440], limit, 3), GateVerdict::Pass);
-    assert_eq!(verdict(&calm, &[10_700, 10_720, 10_740], limit, 3), GateVerdict::Regression);
-    assert_eq!(verdict(&calm, &[9_000, 9_020, 9_040], limit, 3), GateVerdict::Pass);
-    // The baseline's own runs lie 900 ms apart.
-    let restless = [9_600, 10_000, 10_500];
-    assert_eq!(verdict(&restless, &[10_600, 10_700, 10_800], limit, 3), GateVerdict::NoVerdict);
+    let steady = [10_000, 10_020, 10_040];
+    assert_eq!(verdict(&steady, &[10_400, 10_420, 10_440], limit, 3), GateVerdict::Pass);
+    assert_eq!(verdict(&steady, &[10_700, 10_720, 10_740], limit, 3), GateVerdict::Regression);
+    assert_eq!(verdict(&steady, &[9_000, 9_020, 9_040], limit, 3), GateVerdict::Pass);
+    // The baseline's own runs are 900 ms apart.
+    let noisy = [9_600, 10_000, 10_500];
+    assert_eq!(verdict(&noisy, &[10_600, 10_700, 10_800], limit, 3), GateVerdict::NoVerdict);
 }
 
 #[test]
-fn runs_that_differ_more_than_the_limit_do_not_pass() {
+fn noisy_runs_do_not_pass() {
     let limit = "boot.total 5%";
-    // The medians are 2 % apart, and the candidate may as well be 10 % slower.
+    // The medians differ by 2 %, but the candidate may be 10 % slower.
     assert_eq!(verdict(&[9_500, 10_000, 10_500], &[9_700, 10_200, 10_700], limit, 3), GateVerdict::NoVerdict);
-    // As far apart, and calm: it cannot be more than 3 % slower.
+    // The same difference with steady runs: at most 3 % slower.
     assert_eq!(verdict(&[9_950, 10_000, 10_050], &[10_150, 10_200, 10_250], limit, 3), GateVerdict::Pass);
-    // As restless, and so much faster that the limit is safe.
+    // As noisy, but so much faster that the limit is safe.
     assert_eq!(verdict(&[9_500, 10_000, 10_500], &[7_500, 8_000, 8_500], limit, 3), GateVerdict::Pass);
-    // A pattern is about many measures, some of which are always restless.
+    // A pattern covers many measures, some of which are always noisy.
     assert_eq!(verdict(&[9_500, 10_000, 10_500], &[9_700, 10_200, 10_700], "boot.* 5%", 3), GateVerdict::Pass);
 }
 
 #[test]
-fn too_few_runs_give_no_verdict_unless_the_caller_asks_for_one() {
+fn too_few_runs_give_no_verdict() {
     let limit = "boot.total 5%";
     assert_eq!(verdict(&[10_000, 10_020], &[20_000, 20_010, 20_020], limit, 3), GateVerdict::NoVerdict);
     assert_eq!(verdict(&[10_000], &[10_000], limit, 3), GateVerdict::NoVerdict);
@@ -91,7 +91,7 @@ fn too_few_runs_give_no_verdict_unless_the_caller_asks_for_one() {
 }
 
 #[test]
-fn what_losses_touch_gives_no_verdict() {
+fn values_with_losses_give_no_verdict() {
     let runs: &[(&str, Category, i64)] = &[("boot.service.Spooler", Category::Service, 100)];
     let slow: &[(&str, Category, i64)] = &[("boot.service.Spooler", Category::Service, 900)];
     let before = configuration("before", &[runs; 3]);
@@ -106,7 +106,7 @@ fn what_losses_touch_gives_no_verdict() {
     for limit in &report.limits {
         assert_eq!(limit.verdict, GateVerdict::NoVerdict);
         let because = &limit.checks[0].because;
-        assert!(because.contains("3 left out because losses touch it"), "{because}");
+        assert!(because.contains("3 excluded because events were lost"), "{because}");
     }
     let options = CompareOptions { include: vec![SetApartReason::Losses], ..CompareOptions::default() };
     let comparison = compare(&configurations, &options).unwrap();
@@ -114,14 +114,14 @@ fn what_losses_touch_gives_no_verdict() {
 }
 
 #[test]
-fn without_any_run_every_limit_is_open() {
+fn no_runs_give_no_verdict() {
     let runs: &[(&str, Category, i64)] = &[("boot.total", Category::Total, 1)];
     let before = configuration("before", &[runs; 3]);
     let mut after = before.clone();
     for run in &mut after.runs {
         run.set_apart.push(SetApart {
             reason: SetApartReason::Untrained,
-            text: "the boot read-ahead had learned from no boot".to_owned(),
+            text: "ReadyBoot was untrained (0 of 3 boots)".to_owned(),
         });
     }
     let configurations = [before, after];
@@ -130,12 +130,12 @@ fn without_any_run_every_limit_is_open() {
     let limits = ["boot.total 5%"].map(|it| Limit::parse(it).unwrap());
     let report = cannot_judge(&configurations, &options, &limits, &why);
     assert_eq!(report.verdict, GateVerdict::NoVerdict);
-    assert!(report.limits[0].because.contains("learned from no boot"));
+    assert!(report.limits[0].because.contains("ReadyBoot was untrained"));
     assert_eq!(report.configurations[1].compared_runs, 0);
 }
 
 #[test]
-fn the_heaviest_verdict_of_all_limits_counts_and_patterns_pass_what_is_new() {
+fn most_severe_verdict_wins_and_patterns_pass_new_items() {
     let before: &[(&str, Category, i64)] =
         &[("boot.total", Category::Total, 10_000), ("boot.service.Spooler", Category::Service, 100)];
     let after: &[(&str, Category, i64)] = &[
@@ -157,12 +157,9 @@ fn the_heaviest_verdict_of_all_limits_counts_and_patterns_pass_what_is_new() {
     let services = &report.limits[1].checks;
     assert_eq!(services[0].key, "boot.service.Spooler");
     assert_eq!(services[0].difference, Some(800 * MS));
-    assert_eq!(
-        (services[1].verdict, services[1].because.as_str()),
-        (GateVerdict::Pass, "new: nothing to compare with")
-    );
+    assert_eq!((services[1].verdict, services[1].because.as_str()), (GateVerdict::Pass, "new, not in the baseline"));
     assert!(report.limits[2].because.contains("boot.phase.Never"));
-    // Bytes are no time.
+    // A size is not a time.
     let report = judge(&comparison, &[Limit::parse("boot.total 10MiB").unwrap()]);
     assert_eq!(report.verdict, GateVerdict::NoVerdict);
 }

@@ -1,4 +1,4 @@
-//! The account of each phase as measures of a run: who took its time, and how much.
+//! Converts the account of each phase to measures: the time of each subject.
 
 use hashbrown::HashMap;
 
@@ -6,7 +6,8 @@ use super::{MAX_SHARES, MIN_SHARE_NS};
 use crate::run::{Category, Measure, MeasureUnit, MeasuredSubject, Run};
 use onoff_blame::account::{AccountEntry, AccountMeasure, AccountSubjectKind, AccountedPhase, DidShare};
 
-/// Adds to `run` who took the time of its phases. A person whose time is in none of its lengths is no subject of them.
+/// Adds the time of each subject in the phases to `run`. People are skipped if their time is excluded from all
+/// durations.
 pub fn add_accounts<'a>(run: &mut Run, phases: impl IntoIterator<Item = &'a AccountedPhase>) {
     let prefix = run.transition.as_str();
     let mut by_key: HashMap<String, usize> = HashMap::new();
@@ -27,13 +28,13 @@ pub fn add_accounts<'a>(run: &mut Run, phases: impl IntoIterator<Item = &'a Acco
             }
         }
     }
-    measures.retain(|measure| measure.value >= MIN_SHARE_NS || is_nobody(measure));
-    measures.sort_by_key(|measure| std::cmp::Reverse((is_nobody(measure), measure.value)));
+    measures.retain(|measure| measure.value >= MIN_SHARE_NS || is_unattributed(measure));
+    measures.sort_by_key(|measure| std::cmp::Reverse((is_unattributed(measure), measure.value)));
     measures.truncate(MAX_SHARES);
     run.measures.append(&mut measures);
 }
 
-/// What the key of an entry ends with. Of time that is nobody's the reasons are one.
+/// The last part of an entry's key. All unattributed time shares one key.
 fn name(entry: &AccountEntry) -> String {
     match entry.kind {
         AccountSubjectKind::NotKnown | AccountSubjectKind::Idle => entry.kind.as_str().to_owned(),
@@ -41,7 +42,7 @@ fn name(entry: &AccountEntry) -> String {
     }
 }
 
-fn is_nobody(measure: &Measure) -> bool {
+fn is_unattributed(measure: &Measure) -> bool {
     measure.subject.as_ref().is_some_and(|subject| !subject.kind.is_somebody())
 }
 
@@ -63,7 +64,7 @@ fn measure(key: String, phase: &str, entry: &AccountEntry) -> Measure {
     }
 }
 
-/// Another process of the same image, or another reason for which time is not known.
+/// Adds another process of the same image, or another reason for unattributed time.
 fn add(known: &mut Measure, entry: &AccountEntry) {
     known.value = known.value.saturating_add(entry.ns);
     let Some(subject) = &mut known.subject else { return };

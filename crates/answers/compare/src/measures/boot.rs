@@ -1,4 +1,4 @@
-//! A boot as a run.
+//! Converts a boot to a run.
 
 use crate::RunSubject;
 use onoff_trace::{DevicePhase, ServiceChange};
@@ -16,7 +16,6 @@ use onoff_usage::cpu::ProcessCpu;
 use onoff_usage::person::without_person;
 use onoff_usage::processes::ProcessLife;
 
-/// The measures of a boot.
 #[must_use]
 pub fn of_boot(origin: &Origin, report: &BootReport) -> Run {
     let mut measures = Collector::new(RunSubject::Boot);
@@ -39,7 +38,7 @@ pub fn of_boot(origin: &Origin, report: &BootReport) -> Run {
         };
         measures.total(name, phase.span.duration_ns);
     }
-    let labels = Labels::of(&report.details.processes);
+    let labels = Labels::new(&report.details.processes);
     let of_boot = || report.phases.iter().filter(|phase| phase.name != PhaseName::TraceTail);
     for phase in of_boot() {
         measures.phase_as(phase, |process| labels.name(process));
@@ -48,7 +47,7 @@ pub fn of_boot(origin: &Origin, report: &BootReport) -> Run {
     let doubtful = !report.details.units_touched_by.is_empty();
     for service in &report.units {
         if service.kind == ServiceChange::Start {
-            measures.thing(Category::Service, &service.name, service.start_ns, service.duration_ns, doubtful);
+            measures.item(Category::Service, &service.name, service.start_ns, service.duration_ns, doubtful);
             let part = format!("{}.{OWN_INITIALIZATION}", service.name);
             measures.part(Category::Service, &part, service.initialization_ns, doubtful);
         }
@@ -72,11 +71,11 @@ pub fn of_boot(origin: &Origin, report: &BootReport) -> Run {
     }
 }
 
-/// The half of a fast startup that comes back, which is what a boot is on such a computer.
+/// Converts the boot half of a fast startup, which is what a boot is on such a computer.
 #[must_use]
 pub fn of_fast_startup(origin: &Origin, transition: &PowerTransition) -> Run {
     let mut measures = Collector::new(RunSubject::Boot);
-    // The desktop is there when the shell's phase ends.
+    // The desktop appears at the end of the shell's phase.
     let desktop_ns =
         transition.phases.iter().find(|phase| phase.name == PhaseName::ExplorerInit).and_then(|phase| phase.end_ns);
     let resumed_ns = desktop_ns.zip(transition.details.resume.measured.start_ns).map(|(end, start)| {
@@ -119,7 +118,7 @@ pub fn of_fast_startup(origin: &Origin, transition: &PowerTransition) -> Run {
     }
 }
 
-/// From power-on to the desktop, when all parts were recorded, ns.
+/// Time from power-on to the desktop, ns; `None` unless all parts were recorded.
 fn to_desktop(report: &BootReport) -> Option<i64> {
     let earlier = &report.details.before_kernel;
     let before_kernel = earlier
@@ -148,11 +147,11 @@ fn numbers(report: &BootReport, measures: &mut Collector) {
     measures.number("processes", MeasureUnit::Count, count(report.details.processes.iter().filter(started).count()));
 }
 
-/// What processes are called: of hosts of services, the group and service that they host too, for there are many.
+/// Process names for measures: service hosts include the group and service, because there are many of them.
 struct Labels<'a>(HashMap<(u32, &'a str), String>);
 
 impl<'a> Labels<'a> {
-    fn of(processes: &'a [ProcessLife]) -> Self {
+    fn new(processes: &'a [ProcessLife]) -> Self {
         let hosts = processes.iter().filter(|life| life.image.eq_ignore_ascii_case("svchost.exe"));
         Self(
             hosts
@@ -181,9 +180,9 @@ impl<'a> Labels<'a> {
 
 fn untrained(read_ahead: &ReadAhead) -> Option<SetApart> {
     let text = match (read_ahead.state, read_ahead.training_count) {
-        (TrainingState::Untrained, _) => "the boot read-ahead had learned from no boot".to_owned(),
+        (TrainingState::Untrained, _) => format!("ReadyBoot was untrained (0 of {} boots)", ReadAhead::TRAINED_BOOTS),
         (TrainingState::Training, Some(count)) => {
-            format!("the boot read-ahead had learned from {count} of {} boots", ReadAhead::TRAINED_BOOTS)
+            format!("ReadyBoot was trained on {count} of {} boots", ReadAhead::TRAINED_BOOTS)
         }
         _ => return None,
     };

@@ -1,4 +1,4 @@
-//! Measures in the making.
+//! Collects the measures of a run.
 
 use crate::RunSubject;
 use hashbrown::HashMap;
@@ -9,12 +9,12 @@ use crate::run::{Category, Measure, MeasureUnit};
 use onoff_usage::cpu::{CpuUsage, ProcessCpu};
 use onoff_usage::disk::DiskUsage;
 
-/// Collects measures; those of one key are added up and keep the earliest begin.
+/// Collects measures. Measures with the same key are summed and keep the earliest start.
 pub(super) struct Collector {
     transition: RunSubject,
-    /// Whether names that differ in case only are different ones.
+    /// True if names are case-sensitive.
     keeps_case: bool,
-    /// Name and begin of the phases that have one, by start.
+    /// (name, start) of the phases with a known start, sorted by start.
     phases: Vec<(String, i64)>,
     measures: Vec<Measure>,
     by_key: HashMap<String, usize>,
@@ -35,30 +35,30 @@ impl Collector {
         }
     }
 
-    /// The same, of a system to which names that differ in case only are different ones.
-    pub(super) fn keeping_case(transition: RunSubject) -> Self {
+    /// For a system with case-sensitive names.
+    pub(super) fn case_sensitive(transition: RunSubject) -> Self {
         Self { keeps_case: true, ..Self::new(transition) }
     }
 
-    /// A total, when it is known.
+    /// Adds a total if known.
     pub(super) fn total(&mut self, name: &str, ns: Option<i64>) {
         if let Some(ns) = ns {
             self.number(name, MeasureUnit::Ns, ns);
         }
     }
 
-    /// A number of the whole transition.
+    /// Adds a number for the whole transition.
     pub(super) fn number(&mut self, name: &str, unit: MeasureUnit, value: i64) {
         let key = format!("{}.{name}", self.transition.as_str());
         self.add(key, Category::Total, unit, value, None, false);
     }
 
-    /// A phase, when its length is known, and what the machine did in it.
+    /// Adds a phase, if its duration is known, and its CPU and disk usage.
     pub(super) fn phase(&mut self, phase: &Phase) {
         self.phase_as(phase, |process| &process.image);
     }
 
-    /// The same, with other names for processes than their images.
+    /// Like [`Self::phase`], with custom process names.
     pub(super) fn phase_as<'u>(&mut self, phase: &'u Phase, process_name: impl Fn(&'u ProcessCpu) -> &'u str) {
         let name = phase.name.as_str();
         if let Some(start_ns) = phase.start_ns {
@@ -71,15 +71,15 @@ impl Collector {
         self.usage(phase.cpu.as_ref(), phase.disk.as_ref(), process_name);
     }
 
-    /// A stage of what has no phases of an operating system.
+    /// Adds a stage of a boot without operating-system phases.
     pub(super) fn stage(&mut self, name: &str, start_ns: i64, duration_ns: i64) {
         let at = self.phases.partition_point(|(_, start)| *start <= start_ns);
         self.phases.insert(at, (name.to_owned(), start_ns));
         self.add(self.key(Category::Phase, name), Category::Phase, MeasureUnit::Ns, duration_ns, None, false);
     }
 
-    /// A thing with a begin; without a length it is left out.
-    pub(super) fn thing(
+    /// Adds an item with a start, if its duration is known.
+    pub(super) fn item(
         &mut self,
         category: Category,
         name: &str,
@@ -91,14 +91,14 @@ impl Collector {
         self.add(self.key(category, name), category, MeasureUnit::Ns, ns, Some(start_ns), doubtful);
     }
 
-    /// A part of a thing, which has no begin that matters.
+    /// Adds a part of an item, without a start.
     pub(super) fn part(&mut self, category: Category, name: &str, duration_ns: Option<i64>, doubtful: bool) {
         if let Some(ns) = duration_ns {
             self.add(self.key(category, name), category, MeasureUnit::Ns, ns, None, doubtful);
         }
     }
 
-    /// What the machine did in a phase.
+    /// Adds the CPU and disk usage of a phase.
     fn usage<'u>(
         &mut self,
         cpu: Option<&'u CpuUsage>,
@@ -126,7 +126,7 @@ impl Collector {
         }
     }
 
-    /// The measures: totals and phases as they came, then things by begin, then shares, most first.
+    /// Returns the measures: totals and phases in their order, then items by start, then usage, largest first.
     pub(super) fn finish(mut self) -> Vec<Measure> {
         for (category, shares) in
             [(Category::Cpu, std::mem::take(&mut self.cpu)), (Category::File, std::mem::take(&mut self.files))]
@@ -178,7 +178,7 @@ mod tests {
     use onoff_transitions::PhaseName;
 
     #[test]
-    fn things_of_one_name_are_added_up_and_aligned_at_their_phase() {
+    fn sums_items_by_name_and_aligns_them_to_phase() {
         let mut collector = Collector::new(RunSubject::Boot);
         collector.total("total", Some(90));
         collector.total("os_loader", None);
@@ -186,11 +186,11 @@ mod tests {
         collector.phase(&phase(PhaseName::ExplorerInit, Some(40), Some(50)));
         collector.phase(&phase(PhaseName::SmssInit, Some(10), Some(30)));
         collector.phase(&phase(PhaseName::PostBoot, None, None));
-        collector.thing(Category::Service, "Spooler", 47, Some(5), false);
-        collector.thing(Category::Service, "Spooler", 50, Some(6), true);
-        collector.thing(Category::Service, "Early", 5, Some(1), false);
-        collector.thing(Category::Service, "Never", 50, None, false);
-        collector.thing(Category::Device, "", 50, Some(1), false);
+        collector.item(Category::Service, "Spooler", 47, Some(5), false);
+        collector.item(Category::Service, "Spooler", 50, Some(6), true);
+        collector.item(Category::Service, "Early", 5, Some(1), false);
+        collector.item(Category::Service, "Never", 50, None, false);
+        collector.item(Category::Device, "", 50, Some(1), false);
         let measures = collector.finish();
         let keys: Vec<&str> = measures.iter().map(|it| it.key.as_str()).collect();
         assert_eq!(
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_below_a_millisecond_are_left_out_and_the_rest_is_by_time() {
+    fn omits_usage_below_one_millisecond() {
         let mut collector = Collector::new(RunSubject::Boot);
         let cpu = |image: &str, cpu_ns| Phase {
             cpu: Some(CpuUsage {

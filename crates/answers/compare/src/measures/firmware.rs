@@ -1,4 +1,4 @@
-//! What a firmware measured of one boot as a run: its stages, phases, drivers and devices.
+//! Converts the firmware's own measurements of a boot to a run: stages, phases, drivers and devices.
 
 use super::Origin;
 use super::collector::Collector;
@@ -6,7 +6,7 @@ use crate::run::{Category, Run, RunSubject, SetApart, SetApartReason};
 use onoff_firmware_times::FirmwareReport;
 use onoff_trace::firmware::FirmwareFaultKind;
 
-/// The measures of a firmware's boot. Drivers and devices count with their own time.
+/// Converts a firmware report. Drivers and devices count with their own time.
 #[must_use]
 pub fn of_firmware(origin: &Origin, report: &FirmwareReport) -> Run {
     let mut measures = Collector::new(RunSubject::Firmware);
@@ -21,10 +21,10 @@ pub fn of_firmware(origin: &Origin, report: &FirmwareReport) -> Run {
         measures.stage(&phase.name, phase.start_ns, phase.duration_ns);
     }
     for driver in report.drivers.iter().filter(|driver| driver.self_ns > 0) {
-        measures.thing(Category::Driver, &driver.name, driver.start_ns, Some(driver.self_ns), false);
+        measures.item(Category::Driver, &driver.name, driver.start_ns, Some(driver.self_ns), false);
     }
     for device in report.devices.iter().filter(|device| device.self_ns > 0) {
-        measures.thing(
+        measures.item(
             Category::Device,
             &device.path,
             intervals.firmware_init_ns.unwrap_or(0),
@@ -32,13 +32,13 @@ pub fn of_firmware(origin: &Origin, report: &FirmwareReport) -> Run {
             false,
         );
     }
-    let disturbs = |kind| {
+    let invalidates = |kind| {
         matches!(
             kind,
             FirmwareFaultKind::KeptOverResets | FirmwareFaultKind::NotMonotonic | FirmwareFaultKind::ResetEndInTicks
         )
     };
-    let fault = report.faults.iter().find(|fault| disturbs(fault.kind));
+    let fault = report.faults.iter().find(|fault| invalidates(fault.kind));
     Run {
         name: origin.name.clone(),
         transition: RunSubject::Firmware,

@@ -1,4 +1,5 @@
-//! Boots, shutdowns and sleeps of Linux as runs. Units of systemd are services, so that one limit fits both systems.
+//! Converts boots, shutdowns and sleeps of Linux to runs. systemd units become services, so that one limit fits both
+//! systems.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,10 +13,9 @@ use onoff_transitions::linux::boot::LinuxBootReport;
 use onoff_transitions::linux::shutdown::LinuxShutdownReport;
 use onoff_transitions::linux::suspend::{LinuxSleep, SleepOutcome};
 
-/// The measures of a boot of Linux.
 #[must_use]
 pub fn of_linux_boot(origin: &Origin, report: &LinuxBootReport) -> Run {
-    let mut measures = Collector::keeping_case(RunSubject::Boot);
+    let mut measures = Collector::case_sensitive(RunSubject::Boot);
     measures.total("total", report.total_ns);
     measures.total("startup", report.details.startup_ns);
     let target = report.details.default_target.as_ref();
@@ -27,7 +27,7 @@ pub fn of_linux_boot(origin: &Origin, report: &LinuxBootReport) -> Run {
     }
     let doubtful = !report.details.units_touched_by.is_empty();
     for unit in report.units.iter().filter(|unit| unit.automatic) {
-        measures.thing(Category::Service, &unit.name, unit.start_ns, unit.duration_ns, doubtful);
+        measures.item(Category::Service, &unit.name, unit.start_ns, unit.duration_ns, doubtful);
     }
     let doubtful = !report.details.devices_touched_by.is_empty();
     operations(&report.details.devices, doubtful, &mut measures);
@@ -45,10 +45,9 @@ pub fn of_linux_boot(origin: &Origin, report: &LinuxBootReport) -> Run {
     }
 }
 
-/// The measures of a shutdown of Linux.
 #[must_use]
 pub fn of_linux_shutdown(origin: &Origin, report: &LinuxShutdownReport) -> Run {
-    let mut measures = Collector::keeping_case(RunSubject::Shutdown);
+    let mut measures = Collector::case_sensitive(RunSubject::Shutdown);
     measures.total("total", report.total_ns);
     let killed = i64::try_from(report.details.killed.len()).unwrap_or(i64::MAX);
     measures.number("killed_processes", MeasureUnit::Count, killed);
@@ -56,7 +55,7 @@ pub fn of_linux_shutdown(origin: &Origin, report: &LinuxShutdownReport) -> Run {
         measures.phase(phase);
     }
     for unit in &report.units {
-        measures.thing(Category::Service, &unit.name, unit.start_ns, unit.duration_ns, false);
+        measures.item(Category::Service, &unit.name, unit.start_ns, unit.duration_ns, false);
     }
     Run {
         name: origin.name.clone(),
@@ -71,10 +70,9 @@ pub fn of_linux_shutdown(origin: &Origin, report: &LinuxShutdownReport) -> Run {
     }
 }
 
-/// The measures of a sleep of Linux.
 #[must_use]
 pub fn of_linux_sleep(origin: &Origin, sleep: &LinuxSleep) -> Run {
-    let mut measures = Collector::keeping_case(RunSubject::Suspend);
+    let mut measures = Collector::case_sensitive(RunSubject::Suspend);
     measures.total("total", sleep.total_ns);
     measures.total("suspend", sleep.details.suspend.duration_ns);
     measures.total("resume", sleep.details.resume.duration_ns);
@@ -82,7 +80,7 @@ pub fn of_linux_sleep(origin: &Origin, sleep: &LinuxSleep) -> Run {
     for phase in &sleep.phases {
         measures.phase(phase);
     }
-    // A callback is listed by its device; by its driver too where that has several devices, which is another sum.
+    // A callback is listed by device, and also by driver if that has several devices, which is a different sum.
     let mut devices: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
     for callback in &sleep.details.callbacks {
         if let Some(phase) = callback.details.phase {
@@ -95,7 +93,7 @@ pub fn of_linux_sleep(origin: &Origin, sleep: &LinuxSleep) -> Run {
         for (category, name) in [(Category::Driver, &callback.driver), (Category::Device, &callback.device)] {
             let is_once = category == Category::Device || of_driver > 1 || callback.device.is_empty();
             if !name.is_empty() && is_once {
-                measures.thing(
+                measures.item(
                     category,
                     &format!("{name}.{}", phase.as_str()),
                     callback.start_ns,
@@ -108,7 +106,7 @@ pub fn of_linux_sleep(origin: &Origin, sleep: &LinuxSleep) -> Run {
     Run {
         name: origin.name.clone(),
         transition: RunSubject::Suspend,
-        // What was given up did not sleep, whatever it was asked for.
+        // An aborted sleep did not sleep, whatever was requested.
         kind: match sleep.details.outcome {
             SleepOutcome::GivenUp => "given_up".to_owned(),
             _ => variant(sleep.variant),

@@ -1,5 +1,5 @@
-//! Reports as runs: one file per transition. A report of another system gets a file of its own here, which makes the
-//! same keys for the same things.
+//! Converts reports to runs, one module per transition. Modules for other systems produce the same keys for the same
+//! things.
 
 mod account;
 mod boot;
@@ -28,39 +28,37 @@ use collector::Collector;
 use onoff_transitions::{Transition, TypedTransition, Variant};
 use onoff_usage::devices::Device;
 
-/// Least time of an image on the processors or of a file on the disks that makes a measure, ns: 1 ms.
+/// Minimum CPU time of an image, or disk time of a file, that becomes a measure, ns: 1 ms.
 pub const MIN_SHARE_NS: i64 = 1_000_000;
 
-/// Files and images of a run, at most, those with most time.
+/// Maximum number of files and of images per run: those with most time.
 pub const MAX_SHARES: usize = 1_000;
 
-/// The part of a service's measure that is its own initialization, without its container and the loading of its image.
+/// Key suffix of a service's own initialization, without starting its process and loading its image.
 pub const OWN_INITIALIZATION: &str = "initialization";
 
-/// The part of a driver's measure up to which its requests kept others waiting: until they were pended, or else done.
+/// Key suffix of the time a driver's requests blocked others: until pended, or else completed.
 pub const UNTIL_PENDED: &str = "until_pended";
 
-/// What a run is made of besides its report.
+/// Origin of a run: its recording and computer.
 #[derive(Clone, Debug)]
 pub struct Origin {
-    /// What the run is called: its file.
+    /// Name of the run: its file.
     pub name: String,
-    /// Whether call stacks were recorded, as analysis traces do and timing traces do not.
+    /// True if call stacks were recorded (in analysis traces, not in timing traces).
     pub has_stacks: bool,
-    /// The computer.
     pub machine: Option<Machine>,
-    /// What tells the recording from others.
     pub recording: Option<RecordingIdentity>,
 }
 
 impl Origin {
-    /// The origin of a run that no trace tells: of a capture, or of firmware tables.
+    /// The origin of a run without a trace: a capture or firmware tables.
     #[must_use]
     pub fn without_stacks(name: String) -> Self {
         Self { name, has_stacks: false, machine: None, recording: None }
     }
 
-    /// The origin of what `trace` tells. It must have been opened with [`TableName::Inventory`] for stacks to be seen.
+    /// The origin of a run from `trace`. Stacks are detected only if it was opened with [`TableName::Inventory`].
     #[must_use]
     pub fn of(name: String, trace: &Trace) -> Self {
         let kinds = trace.inventory.iter().flat_map(|counts| &counts.kinds);
@@ -77,45 +75,45 @@ impl Origin {
     fn set_apart(&self) -> Option<SetApart> {
         self.has_stacks.then(|| SetApart {
             reason: SetApartReason::AnalysisTracing,
-            text: "call stacks were recorded, which makes times longer".to_owned(),
+            text: "call stacks were recorded, which increases times".to_owned(),
         })
     }
 }
 
-/// Kernel events that carry a call stack or refer to one.
+/// Kernel events that carry or reference a call stack.
 const STACKS: [u32; 3] = [0x1820, 0x1825, 0x1826];
 
-/// Who records them.
+/// Their provider.
 const STACK_PROVIDER: &str = "StackWalk";
 
-/// What losses that touch the phases set apart: `touched_by` names them.
+/// The exclusion for the losses in `touched_by` that affect the phases.
 fn losses(losses: &Losses, touched_by: &[String]) -> Option<SetApart> {
-    let mut told: Vec<String> = Vec::new();
+    let mut losses_text: Vec<String> = Vec::new();
     for name in touched_by {
         let text = format!("{} × {}", losses.count(name), name.replace('_', " "));
-        if !told.contains(&text) {
-            told.push(text);
+        if !losses_text.contains(&text) {
+            losses_text.push(text);
         }
     }
-    (!told.is_empty()).then(|| SetApart {
+    (!losses_text.is_empty()).then(|| SetApart {
         reason: SetApartReason::Losses,
-        text: format!("losses touch the phases: {}", told.join(", ")),
+        text: format!("events were lost in the phases: {}", losses_text.join(", ")),
     })
 }
 
-/// Whether an operation is one of the kernel of Linux.
-const fn is_of_linux(operation: &Device) -> bool {
+/// True for operations of the Linux kernel.
+const fn is_linux_operation(operation: &Device) -> bool {
     matches!(
         operation.details.kind,
         DeviceOperationKind::Initcall | DeviceOperationKind::ModuleLoad | DeviceOperationKind::Probe
     )
 }
 
-/// Operations on devices and drivers, added up by what was done.
+/// Adds operations on devices and drivers, summed by operation.
 fn operations(devices: &[Device], doubtful: bool, measures: &mut Collector) {
     let mut operations: Vec<&Device> = devices.iter().collect();
     operations.sort_by_key(|operation| operation.start_ns);
-    // The function of a module is most of its load: one piece of work.
+    // The init function of a module is most of its load: count it once.
     let loaded: HashSet<&str> = operations
         .iter()
         .filter(|operation| operation.details.kind == DeviceOperationKind::ModuleLoad)
@@ -135,22 +133,16 @@ fn operations(devices: &[Device], doubtful: bool, measures: &mut Collector) {
             DeviceOperationKind::Probe => "probe",
         };
         let both = [(Category::Driver, driver(operation.owner())), (Category::Device, operation.device.as_str())];
-        // What the kernel of Linux does for a device is listed once, by the device.
-        let of_device = is_of_linux(operation) && !operation.device.is_empty();
+        // An operation of the Linux kernel on a device is listed once, by device.
+        let of_device = is_linux_operation(operation) && !operation.device.is_empty();
         for (category, name) in both.into_iter().skip(of_device.into()) {
             if !name.is_empty() {
-                measures.thing(
-                    category,
-                    &format!("{name}.{what}"),
-                    operation.start_ns,
-                    operation.duration_ns,
-                    doubtful,
-                );
+                measures.item(category, &format!("{name}.{what}"), operation.start_ns, operation.duration_ns, doubtful);
             }
         }
     }
-    // Nothing of Linux is pended: it would be the length again.
-    for operation in operations.into_iter().filter(|operation| !is_of_linux(operation)) {
+    // Linux has no pended requests: it would be the duration again.
+    for operation in operations.into_iter().filter(|operation| !is_linux_operation(operation)) {
         let name = driver(&operation.driver);
         if !name.is_empty() {
             measures.part(Category::Driver, &format!("{name}.{UNTIL_PENDED}"), operation.details.pre_pend_ns, doubtful);
@@ -158,15 +150,15 @@ fn operations(devices: &[Device], doubtful: bool, measures: &mut Collector) {
     }
 }
 
-/// A driver's name without the folder of driver objects, which only records of loading have.
+/// The driver name without the driver-object folder, which only load records have.
 fn driver(name: &str) -> &str {
     name.strip_prefix(r"\Driver\").unwrap_or(name)
 }
 
-/// The table that [`Origin::of`] needs besides those of the report.
+/// The table that [`Origin::of`] needs in addition to those of the report.
 pub const TABLE: TableName = TableName::Inventory;
 
-/// The measures of a transition.
+/// Converts a transition to a run.
 #[must_use]
 pub fn of(origin: &Origin, transition: Transition) -> Run {
     match TypedTransition::from(transition) {
@@ -179,7 +171,7 @@ pub fn of(origin: &Origin, transition: Transition) -> Run {
     }
 }
 
-/// The variant of a transition as a run's kind; empty when not known.
+/// The variant as the kind of a run; empty if unknown.
 fn variant(variant: Variant) -> String {
     match variant {
         Variant::Unknown => String::new(),

@@ -1,4 +1,4 @@
-//! A network boot as a run: its stages and files, without the clocks of capture and machine.
+//! Converts a network boot to a run: its stages and files, without the clocks of capture and machine.
 
 use onoff_netboot::transfer::Outcome;
 
@@ -7,8 +7,8 @@ use super::collector::Collector;
 use crate::run::{Category, MeasureUnit, Run, RunSubject, SetApart, SetApartReason};
 use onoff_network::report::NetworkBoot;
 
-/// The measures of a network boot. Boots that failed are of another kind than those that loaded; addresses, window and block are
-/// not, for they are what is compared.
+/// Converts a network boot. Failed boots are of another kind than completed ones. Addresses, window and block size are
+/// not part of the kind, because they are what is compared.
 #[must_use]
 pub fn of_network_boot(origin: &Origin, boot: &NetworkBoot) -> Run {
     let mut measures = Collector::new(RunSubject::Netboot);
@@ -26,21 +26,21 @@ pub fn of_network_boot(origin: &Origin, boot: &NetworkBoot) -> Run {
         measures.stage(stage.kind.as_str(), stage.start_ns, stage.duration_ns);
     }
     for file in files.clone() {
-        measures.thing(Category::Step, &file.file, file.request_ns, file.duration_ns, false);
+        measures.item(Category::Step, &file.file, file.request_ns, file.duration_ns, false);
     }
     for download in boot.downloads.iter().filter(|download| download.complete) {
-        measures.thing(Category::Step, &download.url, download.start_ns, Some(download.duration_ns), false);
+        measures.item(Category::Step, &download.url, download.start_ns, Some(download.duration_ns), false);
     }
     let missing = boot.transfers.iter().fold(0_u64, |sum, file| sum.saturating_add(file.counts.missing_blocks));
-    let holes = (missing > 0).then(|| SetApart {
+    let exclusion = (missing > 0).then(|| SetApart {
         reason: SetApartReason::Losses,
-        text: format!("the capture missed {missing} blocks that were acknowledged"),
+        text: format!("{missing} acknowledged blocks are missing from the capture"),
     });
     Run {
         name: origin.name.clone(),
         transition: RunSubject::Netboot,
         kind: boot.outcome.verdict.as_str().to_owned(),
-        set_apart: holes.into_iter().collect(),
+        set_apart: exclusion.into_iter().collect(),
         machine: origin.machine.clone(),
         recording: origin.recording,
         person_ns: 0,
@@ -49,18 +49,18 @@ pub fn of_network_boot(origin: &Origin, boot: &NetworkBoot) -> Run {
     }
 }
 
-/// IP version, window and block of the largest file that came whole; over HTTP, that.
+/// IP version, window and block size of the largest completed file, otherwise HTTP.
 fn settings(boot: &NetworkBoot) -> String {
     let files =
         boot.transfers.iter().filter(|file| file.outcome == Outcome::Complete && !file.write && !file.under_way);
     let family = |address: &str| if address.contains('[') { "IPv6" } else { "IPv4" };
     if let Some(file) = files.max_by_key(|file| file.counts.bytes) {
         let window = match (file.variable_window, file.window) {
-            (true, _) => "a variable window".to_owned(),
+            (true, _) => "variable window".to_owned(),
             (false, 1) => "no window".to_owned(),
-            (false, window) => format!("windows of {window}"),
+            (false, window) => format!("window {window}"),
         };
-        return format!("{}, {window}, blocks of {} bytes", family(&file.client), file.block_size);
+        return format!("{}, {window}, block size {} bytes", family(&file.client), file.block_size);
     }
     let downloads = boot.downloads.iter().filter(|download| download.complete);
     downloads

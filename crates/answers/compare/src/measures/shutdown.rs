@@ -1,4 +1,4 @@
-//! A shutdown as a run.
+//! Converts a shutdown to a run.
 
 use super::collector::Collector;
 use super::{Origin, losses, variant};
@@ -6,7 +6,6 @@ use crate::RunSubject;
 use crate::run::{Category, Run};
 use onoff_transitions::shutdown::ShutdownReport;
 
-/// The measures of a shutdown.
 #[must_use]
 pub fn of_shutdown(origin: &Origin, report: &ShutdownReport) -> Run {
     let mut measures = Collector::new(RunSubject::Shutdown);
@@ -18,11 +17,11 @@ pub fn of_shutdown(origin: &Origin, report: &ShutdownReport) -> Run {
     }
     let doubtful = !report.details.units_touched_by.is_empty();
     for service in &report.units {
-        measures.thing(Category::Service, &service.name, service.start_ns, service.duration_ns, doubtful);
+        measures.item(Category::Service, &service.name, service.start_ns, service.duration_ns, doubtful);
     }
     let doubtful = !report.details.sessions_touched_by.is_empty();
     for application in report.details.sessions.iter().flat_map(|it| &it.applications) {
-        measures.thing(
+        measures.item(
             Category::Application,
             &application.name,
             application.start_ns,
@@ -31,10 +30,10 @@ pub fn of_shutdown(origin: &Origin, report: &ShutdownReport) -> Run {
         );
     }
     for work in report.details.kernel_steps.iter().chain(&report.details.subscribers).chain(&report.details.scripts) {
-        measures.thing(Category::Step, &work.name, work.start_ns, work.duration_ns, false);
+        measures.item(Category::Step, &work.name, work.start_ns, work.duration_ns, false);
     }
     for device in &report.details.devices {
-        measures.thing(Category::Device, &device.device, device.start_ns, device.duration_ns, false);
+        measures.item(Category::Device, &device.device, device.start_ns, device.duration_ns, false);
     }
     let touched_by: Vec<String> = report.phases.iter().flat_map(|phase| phase.touched_by.iter().cloned()).collect();
     Run {

@@ -1,4 +1,4 @@
-//! A sleep, hibernation or modern standby as a run: both halves, without the sleep between.
+//! Converts a sleep, hibernation or modern standby to a run: both halves, without the time asleep.
 
 use crate::RunSubject;
 use onoff_transitions::Half;
@@ -8,7 +8,6 @@ use super::{Origin, losses, variant};
 use crate::run::{Category, MeasureUnit, Run};
 use onoff_transitions::suspend::{PowerDevice, PowerTransition};
 
-/// The measures of a power transition.
 #[must_use]
 pub fn of_suspend(origin: &Origin, transition: &PowerTransition) -> Run {
     let mut measures = Collector::new(RunSubject::Suspend);
@@ -24,12 +23,15 @@ pub fn of_suspend(origin: &Origin, transition: &PowerTransition) -> Run {
             measures.phase(phase);
         }
     }
-    for told in &transition.details.notifications {
-        let category =
-            if told.details.phase.as_str().contains("Services") { Category::Service } else { Category::Application };
-        let name = format!("{}.{}", told.details.phase.as_str(), told.name);
-        if !told.name.is_empty() {
-            measures.thing(category, &name, told.start_ns, told.duration_ns, false);
+    for notification in &transition.details.notifications {
+        let category = if notification.details.phase.as_str().contains("Services") {
+            Category::Service
+        } else {
+            Category::Application
+        };
+        let name = format!("{}.{}", notification.details.phase.as_str(), notification.name);
+        if !notification.name.is_empty() {
+            measures.item(category, &name, notification.start_ns, notification.duration_ns, false);
         }
     }
     for device in &transition.details.devices {
@@ -45,7 +47,7 @@ pub fn of_suspend(origin: &Origin, transition: &PowerTransition) -> Run {
                 .and_then(|phase| phase.start_ns)
                 .or(transition.start_ns)
                 .unwrap_or(0);
-            measures.thing(Category::Driver, &name, at, Some(driver.total_ns), false);
+            measures.item(Category::Driver, &name, at, Some(driver.total_ns), false);
         }
     }
     Run {
@@ -68,6 +70,6 @@ fn add_device(device: &PowerDevice, measures: &mut Collector) {
     let phase = device.details.phase.map_or("", |phase| phase.as_str());
     if !device.device.is_empty() && !phase.is_empty() {
         let name = format!("{}.{phase}", device.device);
-        measures.thing(Category::Device, &name, device.start_ns, device.duration_ns, false);
+        measures.item(Category::Device, &name, device.start_ns, device.duration_ns, false);
     }
 }

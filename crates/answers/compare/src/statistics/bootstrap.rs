@@ -1,20 +1,19 @@
-//! Where the difference of two medians lies, by the bootstrap: the runs stand for all runs there could be, and are drawn
-//! again and again, with repetition.
+//! Confidence interval of the difference of two medians, by the bootstrap: samples are resampled with replacement.
 //!
-//! For up to [`MAX_EXACT`] runs nothing is drawn: how probable each median of such draws is follows from the binomial
-//! distribution, so the interval is the exact one that infinitely many draws would give, the same every time.
+//! Up to [`MAX_EXACT`] runs nothing is drawn: the probability of each possible median follows from the binomial
+//! distribution, so the interval is the exact limit of infinitely many resamples, and reproducible.
 
-use super::{median, middle};
+use super::{median, midpoint};
 use crate::ConfidenceInterval;
 
-/// More runs than this on a side are drawn, with a fixed seed.
+/// With more runs than this on a side, resamples are drawn with a fixed seed.
 const MAX_EXACT: usize = 20;
 
-/// Draws for more runs than that.
-const DRAWS: usize = 2_000;
+/// Number of resamples.
+const RESAMPLES: usize = 2_000;
 
-/// What lies outside of the interval on each side.
-const OUTSIDE: f64 = 0.025;
+/// Probability outside the interval on each side.
+const TAIL: f64 = 0.025;
 
 /// The 95 % percentile interval of the difference of medians; `None` with fewer than two values on a side.
 #[must_use]
@@ -29,18 +28,18 @@ pub fn interval(baseline: &[i64], candidate: &[i64]) -> Option<ConfidenceInterva
             .flat_map(|&(is, likely)| was.iter().map(move |&(was, too)| (is.saturating_sub(was), likely * too)))
             .collect()
     } else {
-        drawn(baseline, candidate)
+        resampled(baseline, candidate)
     };
     differences.sort_by_key(|&(difference, _)| difference);
-    Some(ConfidenceInterval { low: quantile(&differences, OUTSIDE), high: quantile(&differences, 1.0 - OUTSIDE) })
+    Some(ConfidenceInterval { low: quantile(&differences, TAIL), high: quantile(&differences, 1.0 - TAIL) })
 }
 
-/// The smallest value up to which the probabilities reach `share`.
+/// The smallest value whose cumulative probability reaches `share`.
 fn quantile(ascending: &[(i64, f64)], share: f64) -> i64 {
     let mut sum = 0.0;
     for &(value, probability) in ascending {
         sum += probability;
-        // What floating-point sums lose is far below any probability that matters.
+        // Tolerates the rounding of floating-point sums.
         if sum >= share - 1e-12 {
             return value;
         }
@@ -48,12 +47,12 @@ fn quantile(ascending: &[(i64, f64)], share: f64) -> i64 {
     ascending.last().map_or(0, |&(value, _)| value)
 }
 
-/// The medians that draws of as many values as there are can have, each with its probability.
+/// The possible medians of resamples, each with its probability.
 fn medians(ascending: &[i64]) -> Vec<(i64, f64)> {
     let count = ascending.len();
     let half = count / 2;
     if count % 2 == 1 {
-        // The median is at most the k-th value when more than half of the draws are.
+        // The median is at most the k-th value if more than half of the drawn values are.
         let up_to = |k: usize| at_least(count, half + 1, k as f64 / count as f64);
         return ascending.iter().enumerate().map(|(at, &value)| (value, up_to(at + 1) - up_to(at))).collect();
     }
@@ -66,29 +65,30 @@ fn medians(ascending: &[i64]) -> Vec<(i64, f64)> {
     };
     let mut all = Vec::with_capacity(count * (count + 1) / 2);
     for (low, &lower) in ascending.iter().enumerate() {
-        // Half of the draws are at most the lower value and one is it; the others are at least the upper and one is it.
+        // Half of the drawn values are at most the lower one, and one equals it; the others are at least the upper one,
+        // and one equals it.
         let below = share(low + 1).powi(power) - share(low).powi(power);
         let mut rest = lower_is(low);
         for (high, &upper) in ascending.iter().enumerate().skip(low + 1) {
             let above = share(count - high).powi(power) - share(count - high - 1).powi(power);
             let likely = combinations * below * above;
             rest -= likely;
-            all.push((middle(lower, upper), likely));
+            all.push((midpoint(lower, upper), likely));
         }
         all.push((lower, rest.max(0.0)));
     }
     all
 }
 
-/// The probability of at least `least` successes of `count`, each of probability `share`.
-fn at_least(count: usize, least: usize, share: f64) -> f64 {
+/// Probability of at least `min_successes` of `count` successes, each with probability `share`.
+fn at_least(count: usize, min_successes: usize, share: f64) -> f64 {
     let mut ways = 1.0;
     let mut sum = 0.0;
     for successes in 0..=count {
         if successes > 0 {
             ways *= (count - successes + 1) as f64 / successes as f64;
         }
-        if successes >= least {
+        if successes >= min_successes {
             let failures = count - successes;
             sum += ways * power(share, successes) * power(1.0 - share, failures);
         }
@@ -100,17 +100,17 @@ fn power(base: f64, exponent: usize) -> f64 {
     base.powi(i32::try_from(exponent).unwrap_or(i32::MAX))
 }
 
-fn drawn(baseline: &[i64], candidate: &[i64]) -> Vec<(i64, f64)> {
+fn resampled(baseline: &[i64], candidate: &[i64]) -> Vec<(i64, f64)> {
     let mut random = Random(0x6f6e_6f66_6600_0001);
     let mut draw = |from: &[i64]| {
         let mut values: Vec<i64> = from.iter().filter_map(|_| from.get(random.below(from.len()))).copied().collect();
         values.sort();
         median(&values).unwrap_or(0)
     };
-    (0..DRAWS)
+    (0..RESAMPLES)
         .map(|_| {
             let was = draw(baseline);
-            (draw(candidate).saturating_sub(was), 1.0 / DRAWS as f64)
+            (draw(candidate).saturating_sub(was), 1.0 / RESAMPLES as f64)
         })
         .collect()
 }
@@ -133,9 +133,9 @@ impl Random {
 mod tests {
     use super::*;
 
-    /// Expected: all draws enumerated, the smallest differences up to which 2.5 % and 97.5 % of them lie.
+    /// Expected: the 2.5 % and 97.5 % quantiles of the enumeration of all resamples.
     #[test]
-    fn the_exact_interval_is_that_of_all_draws() {
+    fn exact_interval_matches_enumeration() {
         let cases: [(&[i64], &[i64], i64, i64); 4] = [
             (&[100, 110, 130], &[105, 140, 150], -25, 50),
             (&[100, 110, 130, 134], &[105, 140, 150, 152, 190], -15, 70),
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn the_medians_of_draws_have_the_enumerated_probabilities() {
+    fn medians_have_enumerated_probabilities() {
         let three: Vec<f64> = medians(&[100, 110, 130]).iter().map(|it| it.1).collect();
         for (is, expected) in three.iter().zip([7.0 / 27.0, 13.0 / 27.0, 7.0 / 27.0]) {
             assert!((is - expected).abs() < 1e-12, "{three:?}");
@@ -174,12 +174,12 @@ mod tests {
     }
 
     #[test]
-    fn many_runs_are_drawn_the_same_every_time_and_near_the_exact_interval() {
+    fn resampling_is_reproducible_and_near_exact() {
         let baseline: Vec<i64> = (0..30).map(|at| 1_000 + at * 10).collect();
         let candidate: Vec<i64> = (0..30).map(|at| 1_500 + at * 10).collect();
-        let drawn = interval(&baseline, &candidate).unwrap();
-        assert_eq!(interval(&baseline, &candidate), Some(drawn));
-        assert!(drawn.low < 500 && 500 < drawn.high, "{drawn:?}");
-        assert!(drawn.low > 300 && drawn.high < 700, "{drawn:?}");
+        let resampled = interval(&baseline, &candidate).unwrap();
+        assert_eq!(interval(&baseline, &candidate), Some(resampled));
+        assert!(resampled.low < 500 && 500 < resampled.high, "{resampled:?}");
+        assert!(resampled.low > 300 && resampled.high < 700, "{resampled:?}");
     }
 }

@@ -1,14 +1,14 @@
-//! Statistics for 3 to 10 runs: nothing assumes a distribution, and what can be counted exactly is.
+//! Statistics for 3 to 10 runs: distribution-free, and exact where counting is feasible.
 //!
-//! Samples are given in ascending order.
+//! Samples are sorted in ascending order.
 
 mod bootstrap;
 mod rank_sum;
 
 pub use bootstrap::interval;
-pub use rank_sum::{Chance, chance};
+pub use rank_sum::{RankSumTest, rank_sum_test};
 
-/// The arithmetic mean, cut to an integer. `None` of nothing.
+/// The arithmetic mean, truncated to an integer. `None` if empty.
 #[must_use]
 pub fn mean(values: &[i64]) -> Option<i64> {
     let sum: i128 = values.iter().map(|&value| i128::from(value)).sum();
@@ -16,7 +16,7 @@ pub fn mean(values: &[i64]) -> Option<i64> {
     i64::try_from(sum / count).ok()
 }
 
-/// The median; of an even number, the middle of the two in the middle, cut to an integer. `None` of nothing.
+/// The median; for an even count the mean of the middle two, truncated to an integer. `None` if empty.
 #[must_use]
 pub fn median(ascending: &[i64]) -> Option<i64> {
     let upper = *ascending.get(ascending.len() / 2)?;
@@ -24,17 +24,17 @@ pub fn median(ascending: &[i64]) -> Option<i64> {
         return Some(upper);
     }
     let lower = *ascending.get(ascending.len() / 2 - 1)?;
-    Some(middle(lower, upper))
+    Some(midpoint(lower, upper))
 }
 
-/// The middle of two, cut to an integer.
-fn middle(lower: i64, upper: i64) -> i64 {
-    let middle = (i128::from(lower) + i128::from(upper)) / 2;
-    i64::try_from(middle).unwrap_or(upper)
+/// The mean of two values, truncated to an integer.
+fn midpoint(lower: i64, upper: i64) -> i64 {
+    let midpoint = (i128::from(lower) + i128::from(upper)) / 2;
+    i64::try_from(midpoint).unwrap_or(upper)
 }
 
-/// How far values lie apart when nothing changed: from the smallest to the largest of up to five; of more, without the
-/// smallest and largest quarter, so that one disturbed run does not hide what all others show.
+/// The spread of values when nothing changed: the range of up to five values; of more, the range without the lowest and
+/// highest quarter, so that one disturbed run does not mask the others.
 #[must_use]
 pub fn spread(ascending: &[i64]) -> i64 {
     let count = ascending.len();
@@ -44,7 +44,7 @@ pub fn spread(ascending: &[i64]) -> i64 {
     low.zip(high).map_or(0, |(low, high)| high.saturating_sub(*low))
 }
 
-/// Cliff's delta: the share of pairs in which the candidate's value is larger, less the share in which it is smaller.
+/// Cliff's delta: the share of pairs in which the candidate's value is larger, minus the share in which it is smaller.
 #[must_use]
 pub fn cliffs_delta(baseline: &[i64], candidate: &[i64]) -> Option<f64> {
     if baseline.is_empty() || candidate.is_empty() {
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn medians_of_odd_even_and_none() {
+    fn computes_median() {
         assert_eq!(median(&[]), None);
         assert_eq!(median(&[7]), Some(7));
         assert_eq!(median(&[1, 4]), Some(2));
@@ -74,14 +74,14 @@ mod tests {
     }
 
     #[test]
-    fn means_of_none_and_of_the_largest() {
+    fn computes_mean() {
         assert_eq!(mean(&[]), None);
         assert_eq!(mean(&[1, 2, 6]), Some(3));
         assert_eq!(mean(&[i64::MAX, i64::MAX]), Some(i64::MAX));
     }
 
     #[test]
-    fn the_spread_forgets_the_outer_quarters_of_more_than_five() {
+    fn spread_ignores_outer_quarters() {
         assert_eq!(spread(&[]), 0);
         assert_eq!(spread(&[5]), 0);
         assert_eq!(spread(&[1, 2, 50]), 49);
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn the_effect_is_the_balance_of_pairs() {
+    fn computes_cliffs_delta() {
         assert_eq!(cliffs_delta(&[1, 2, 3], &[4, 5, 6]), Some(1.0));
         assert_eq!(cliffs_delta(&[4, 5, 6], &[1, 2, 3]), Some(-1.0));
         assert_eq!(cliffs_delta(&[1, 2, 3], &[1, 2, 3]), Some(0.0));

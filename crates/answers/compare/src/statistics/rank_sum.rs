@@ -1,87 +1,86 @@
-//! How probable ranks as uneven as these are by chance (Wilcoxon's rank sum, Mann and Whitney's U), two-sided.
+//! Two-sided probability of the observed ranks by chance (Wilcoxon rank sum, Mann-Whitney U).
 //!
-//! Exact, ties included: all ways to choose the candidate's runs from all runs are counted by the sum of their ranks.
-//! Ranks are doubled, so that the middle rank of a tie is an integer.
+//! Exact, including ties: counts all choices of the candidate's runs from all runs by rank sum. Ranks are doubled so
+//! that midranks of ties are integers.
 
 use crate::MAX_CHANCE;
 
-/// More runs than this on both sides together are not counted but approximated.
-const MAX_COUNTED: usize = 40;
+/// With more runs in total, the probability is approximated.
+const MAX_EXACT: usize = 40;
 
-/// How probable a difference is by chance.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Chance {
-    /// Probability of a rank sum as far from the middle as this one, or farther.
+pub struct RankSumTest {
+    /// Probability of a rank sum at least as far from the mean as this one.
     pub p_value: f64,
-    /// The smallest such probability that so many runs can show, without ties.
+    /// The smallest p-value that these sample sizes can yield, without ties.
     pub least_p_value: f64,
 }
 
-impl Chance {
-    /// Whether the runs are separated as far as so many can show, or improbably by chance.
+impl RankSumTest {
+    /// True if the separation is unlikely by chance, or the largest possible for these sample sizes.
     #[must_use]
     pub fn is_separated(&self) -> bool {
-        // A little more than equal: both are quotients of counts.
+        // With a tolerance: both are quotients of counts.
         self.p_value <= MAX_CHANCE.max(self.least_p_value) * (1.0 + 1e-9)
     }
 }
 
-/// How probable the difference between two samples is by chance; `None` when one is empty.
+/// The probability of the difference between two samples by chance; `None` if one is empty.
 #[must_use]
-pub fn chance(baseline: &[i64], candidate: &[i64]) -> Option<Chance> {
+pub fn rank_sum_test(baseline: &[i64], candidate: &[i64]) -> Option<RankSumTest> {
     if baseline.is_empty() || candidate.is_empty() {
         return None;
     }
-    let (ranks, of_candidate) = doubled_ranks(baseline, candidate);
+    let (ranks, candidate_sum) = doubled_ranks(baseline, candidate);
     let chosen = candidate.len();
-    let p_value = if ranks.len() <= MAX_COUNTED {
-        counted(&ranks, chosen, of_candidate)
+    let p_value = if ranks.len() <= MAX_EXACT {
+        exact_p_value(&ranks, chosen, candidate_sum)
     } else {
-        approximated(&ranks, chosen, of_candidate)
+        approximate_p_value(&ranks, chosen, candidate_sum)
     };
-    Some(Chance { p_value, least_p_value: (2.0 / ways(ranks.len(), chosen)).min(1.0) })
+    Some(RankSumTest { p_value, least_p_value: (2.0 / ways(ranks.len(), chosen)).min(1.0) })
 }
 
-/// Twice the rank of every value, and the sum of those of the candidate.
+/// Twice the rank of every value, and the sum for the candidate.
 fn doubled_ranks(baseline: &[i64], candidate: &[i64]) -> (Vec<usize>, usize) {
     let mut values: Vec<(i64, bool)> =
         baseline.iter().map(|&value| (value, false)).chain(candidate.iter().map(|&value| (value, true))).collect();
     values.sort();
     let mut ranks = Vec::with_capacity(values.len());
-    let mut of_candidate = 0;
+    let mut candidate_sum = 0;
     for tied in values.chunk_by(|a, b| a.0 == b.0) {
         // Ranks first + 1 to first + length: twice their middle.
         let doubled = 2 * ranks.len() + tied.len() + 1;
-        of_candidate += doubled * tied.iter().filter(|(_, is_candidate)| *is_candidate).count();
+        candidate_sum += doubled * tied.iter().filter(|(_, is_candidate)| *is_candidate).count();
         ranks.extend(tied.iter().map(|_| doubled));
     }
-    (ranks, of_candidate)
+    (ranks, candidate_sum)
 }
 
-fn counted(ranks: &[usize], chosen: usize, sum: usize) -> f64 {
-    let most: usize = ranks.iter().sum();
-    // ways[k][s]: how many choices of k ranks have the sum s. At most C(40, 20) ≈ 1.4e11: exact as floating point.
-    let mut ways = vec![vec![0.0_f64; most + 1]; chosen + 1];
+fn exact_p_value(ranks: &[usize], chosen: usize, sum: usize) -> f64 {
+    let total: usize = ranks.iter().sum();
+    // ways[k][s]: number of choices of k ranks with sum s. At most C(40, 20) ≈ 1.4e11: exact in floating point.
+    let mut ways = vec![vec![0.0_f64; total + 1]; chosen + 1];
     ways[0][0] = 1.0;
     for &rank in ranks {
         for count in (1..=chosen).rev() {
             let (fewer, more) = ways.split_at_mut(count);
             let (from, to) = (&fewer[count - 1], &mut more[0]);
-            for sum in rank..=most {
+            for sum in rank..=total {
                 to[sum] += from[sum - rank];
             }
         }
     }
-    // The middle of the distribution: chosen of all ranks; times the number of ranks, to stay an integer.
-    let far = |sum: usize| (sum * ranks.len()).abs_diff(most * chosen);
+    // Distance from the mean of the distribution, scaled by the number of ranks to stay an integer.
+    let far = |sum: usize| (sum * ranks.len()).abs_diff(total * chosen);
     let here = far(sum);
     let all: f64 = ways[chosen].iter().sum();
     let uneven: f64 = ways[chosen].iter().enumerate().filter(|&(sum, _)| far(sum) >= here).map(|(_, ways)| ways).sum();
     (uneven / all).min(1.0)
 }
 
-/// The normal approximation, corrected for ties and for steps.
-fn approximated(ranks: &[usize], chosen: usize, sum: usize) -> f64 {
+/// The normal approximation with tie and continuity correction.
+fn approximate_p_value(ranks: &[usize], chosen: usize, sum: usize) -> f64 {
     let all = ranks.len() as f64;
     let (candidate, baseline) = (chosen as f64, all - chosen as f64);
     let mean = candidate * (all + 1.0) / 2.0;
@@ -102,7 +101,7 @@ fn complementary_error(x: f64) -> f64 {
     polynomial * (-x * x).exp()
 }
 
-/// In how many ways `chosen` can be taken from `all`.
+/// Binomial coefficient.
 fn ways(all: usize, chosen: usize) -> f64 {
     (1..=chosen).fold(1.0, |ways, at| ways * (all - chosen + at) as f64 / at as f64)
 }
@@ -115,9 +114,9 @@ mod tests {
         (is - expected).abs() <= within
     }
 
-    /// Expected: all permutations of midranks, and where there are no ties SciPy 1.x `mannwhitneyu(method="exact")`.
+    /// Expected: all permutations of midranks; without ties SciPy 1.x `mannwhitneyu(method="exact")`.
     #[test]
-    fn exact_probabilities_with_and_without_ties() {
+    fn computes_exact_probabilities() {
         let cases: [(&[i64], &[i64], f64); 6] = [
             (&[1, 2, 3], &[4, 5, 6], 0.1),
             (&[1, 2, 3], &[2, 5, 6], 0.3),
@@ -127,38 +126,38 @@ mod tests {
             (&[1, 1, 1], &[1, 1, 1], 1.0),
         ];
         for (baseline, candidate, expected) in cases {
-            let is = chance(baseline, candidate).unwrap().p_value;
+            let is = rank_sum_test(baseline, candidate).unwrap().p_value;
             assert!(is_close(is, expected, 1e-9), "{baseline:?} {candidate:?}: {is}");
-            let other_way = chance(candidate, baseline).unwrap().p_value;
+            let other_way = rank_sum_test(candidate, baseline).unwrap().p_value;
             assert!(is_close(other_way, expected, 1e-9), "{other_way}");
         }
     }
 
     /// Expected: SciPy 1.x `mannwhitneyu(method="asymptotic")`.
     #[test]
-    fn many_runs_are_approximated() {
+    fn approximates_many_runs() {
         let baseline: Vec<i64> = (1..26).map(|at| 10 * at).collect();
         let candidate: Vec<i64> = baseline.iter().map(|value| value + 85).collect();
-        let is = chance(&baseline, &candidate).unwrap().p_value;
+        let is = rank_sum_test(&baseline, &candidate).unwrap().p_value;
         assert!(is_close(is, 0.000_638_050_570_4, 1e-6), "{is}");
         let baseline: Vec<i64> = (0..30).map(|at| at / 2).collect();
         let candidate: Vec<i64> = (0..25).map(|at| 3 + at / 3).collect();
-        let is = chance(&baseline, &candidate).unwrap().p_value;
+        let is = rank_sum_test(&baseline, &candidate).unwrap().p_value;
         assert!(is_close(is, 0.792_700_945_088, 1e-6), "{is}");
-        assert_eq!(chance(&[5; 30], &[5; 30]).unwrap().p_value, 1.0, "all ties say nothing");
+        assert_eq!(rank_sum_test(&[5; 30], &[5; 30]).unwrap().p_value, 1.0, "all values tied");
     }
 
     #[test]
-    fn what_so_few_runs_can_show_at_all() {
+    fn computes_min_p_value() {
         for (baseline, candidate, expected) in [(1, 1, 1.0), (2, 2, 1.0 / 3.0), (3, 3, 0.1), (5, 5, 2.0 / 252.0)] {
             let one: Vec<i64> = (0..baseline).collect();
             let other: Vec<i64> = (100..100 + candidate).collect();
-            let chance = chance(&one, &other).unwrap();
+            let chance = rank_sum_test(&one, &other).unwrap();
             assert!(is_close(chance.least_p_value, expected, 1e-12));
             assert!(is_close(chance.p_value, expected, 1e-12));
             assert!(chance.is_separated());
         }
-        assert!(!chance(&[1, 2, 3], &[2, 5, 6]).unwrap().is_separated());
-        assert_eq!(chance(&[], &[1]), None);
+        assert!(!rank_sum_test(&[1, 2, 3], &[2, 5, 6]).unwrap().is_separated());
+        assert_eq!(rank_sum_test(&[], &[1]), None);
     }
 }

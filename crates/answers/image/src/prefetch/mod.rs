@@ -1,6 +1,6 @@
-//! What Windows reads ahead: the plans of `\Windows\Prefetch`, ReadyBoot's boots, and what the read-ahead of a recorded boot did.
+//! Prefetch data: the plans in `\Windows\Prefetch`, ReadyBoot traces, and the read-ahead of a recorded boot.
 
-mod boots;
+mod boot_traces;
 mod plans;
 mod read_ahead;
 #[cfg(test)]
@@ -11,47 +11,47 @@ use serde::Serialize;
 
 use onoff_transitions::boot::{ReadAhead, TrainingState};
 
-pub use boots::{BootTrace, BootTraceFile};
+pub use boot_traces::{BootTrace, BootTraceFile};
 pub use plans::{PlanReport, PlannedVolume, SharedFile, SharedFiles};
 pub use read_ahead::{ReadAheadWork, ReadyBootSums, TABLES, of_boot};
 
-use plans::Plans;
+use plans::PlanCollector;
 
-/// Plans up to Windows 7 (source: Improving Performance in Windows Embedded Standard 7, which counts 123 launch plans of 128), and since
-/// Windows 8.
+/// Maximum number of plans up to Windows 7 (source: Improving Performance in Windows Embedded Standard 7, which counts
+/// 123 of 128 launch plans), and since Windows 8.
 const MAX_PLANS: (u64, u64) = (128, 1024);
-/// Boots that ReadyBoot keeps.
-const KEPT_BOOTS: u64 = 5;
+/// Maximum number of boots kept by ReadyBoot.
+const MAX_KEPT_BOOTS: u64 = 5;
 
-/// A file to look at.
+/// A prefetch file.
 #[derive(Clone, Debug, Default)]
 pub struct PrefetchFile {
-    /// Path or name, for people.
+    /// Path or name for display.
     pub name: String,
-    /// Its bytes.
+    /// Content.
     pub bytes: Vec<u8>,
-    /// When it was last written, ns since 1970-01-01 UTC; `None` when that is not known.
+    /// Time of the last write, ns since 1970-01-01 UTC; `None` if unknown.
     pub modified_unix_ns: Option<i64>,
 }
 
-/// A file of the volume that the plans are about.
+/// Properties of a file on the volume of the plans.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VolumeFile {
-    /// Bytes.
+    /// Size, bytes.
     pub bytes: u64,
-    /// When it was last written, ns since 1970-01-01 UTC.
+    /// Time of the last write, ns since 1970-01-01 UTC.
     pub modified_unix_ns: Option<i64>,
 }
 
-/// Finds a file of the system's volume by its path below the volume, `\WINDOWS\…`, in any case.
+/// Looks up a file on the system volume by its path relative to the volume, `\WINDOWS\…`, ignoring case.
 pub type VolumeLookup<'a> = &'a dyn Fn(&str) -> Option<VolumeFile>;
 
-/// What a caller can choose.
+/// Options of [`analyze`].
 #[derive(Default)]
 pub struct PrefetchOptions<'a> {
-    /// The programs whose files are looked at together: image names; all when empty.
+    /// Image names of the programs whose files are combined; all if empty.
     pub programs: Vec<String>,
-    /// The volume, where it is at hand.
+    /// Access to the volume, if available.
     pub volume: Option<VolumeLookup<'a>>,
 }
 
@@ -61,116 +61,115 @@ impl std::fmt::Debug for PrefetchOptions<'_> {
     }
 }
 
-/// A file that could not be read.
+/// An unreadable file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnreadablePrefetchFile {
     /// Path or name.
     pub name: String,
-    /// Why.
+    /// Reason.
     pub reason: String,
 }
 
-/// What says how well the read-ahead of boots is trained.
+/// Evidence for the training state of ReadyBoot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TrainingEvidence {
-    /// The recorded boot counts its trainings.
+    /// The training count in the recorded boot.
     RecordedBoot,
-    /// ReadyBoot's traces of boots: at least so many were learned from.
+    /// ReadyBoot's boot traces: at least this many boots trained it.
     ReadyBootTraces,
-    /// The boot's plan counts the boots.
+    /// The run count of the boot plan.
     BootPlan,
-    /// The registry counts the boots (`BootId`) and there were too few to learn from.
+    /// The boot counter in the registry (`BootId`) is too low for training.
     BootCounter,
-    /// The registry has the read-ahead of boots off (`EnablePrefetcher`).
+    /// Boot prefetching is disabled in the registry (`EnablePrefetcher`).
     TurnedOff,
-    /// Nothing does.
+    /// No evidence.
     #[default]
     None,
 }
 
-/// How well the read-ahead of boots is trained.
+/// Training state of ReadyBoot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Training {
     /// State.
     pub state: TrainingState,
-    /// Boots learned from; at least so many where `evidence` is `ready_boot_traces`.
+    /// Number of training boots; a minimum if `evidence` is `ready_boot_traces`.
     pub boots: Option<u64>,
-    /// Boots that are missing.
+    /// Number of further boots needed.
     pub missing_boots: Option<u64>,
-    /// What says so.
+    /// Evidence.
     pub evidence: TrainingEvidence,
 }
 
-/// Header of a database of SuperFetch.
+/// Header of a Superfetch database.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SuperfetchDatabase {
     /// Path or name.
     pub name: String,
-    /// `plain`, `memo` (Vista), `mem0` (Windows 7) or `mam` (Windows 8 and later).
+    /// Compression: `plain`, `memo` (Vista), `mem0` (Windows 7) or `mam` (Windows 8 and later).
     pub packing: &'static str,
-    /// Bytes of the file.
+    /// File size, bytes.
     pub file_bytes: u64,
-    /// Bytes when it is unpacked.
+    /// Uncompressed size, bytes.
     pub bytes: u64,
-    /// Its kind, a number that is not published.
+    /// Kind, an undocumented number.
     pub kind: u32,
-    /// Volumes that it knows.
+    /// Number of volumes.
     pub volumes: u32,
-    /// Files that it knows.
+    /// Number of files.
     pub files: u32,
-    /// Programs that used them.
+    /// Number of programs that used them.
     pub sources: u32,
 }
 
-/// What a folder of prefetch files says.
+/// Analysis of prefetch files.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PrefetchReport {
-    /// Windows that writes such plans; empty without plans.
+    /// Windows versions that write such plans; empty without plans.
     pub windows: &'static str,
-    /// Plans of programs and of the boot, the last started first.
+    /// Plans of programs and of the boot, most recently run first.
     pub plans: Vec<PlanReport>,
-    /// Plans of programs.
+    /// Number of program plans.
     pub launch_plans: u64,
-    /// Plans that Windows keeps at most; `None` without plans.
+    /// Maximum number of plans that Windows keeps; `None` without plans.
     pub most_plans: Option<u64>,
-    /// Programs that `files` and `shared` are about; all when empty.
+    /// Programs covered by `files` and `shared`; all if empty.
     pub programs: Vec<String>,
-    /// Files of these programs, most bytes first.
+    /// Files of these programs, largest first.
     pub files: Vec<SharedFile>,
-    /// The same in sums.
+    /// Totals of these files.
     pub shared: SharedFiles,
     /// Volumes of all plans, most bytes first.
     pub volumes: Vec<PlannedVolume>,
-    /// Files that `Layout.ini` has the defragmenter lay out; `None` without one.
+    /// Number of files in `Layout.ini`, which the defragmenter places; `None` without one.
     pub layout_files: Option<u64>,
-    /// Boots as ReadyBoot kept them, by name. Experimental.
+    /// ReadyBoot traces, by time. Experimental.
     pub boots: Vec<BootTrace>,
-    /// Files in all of these boots; `None` with fewer than two.
+    /// Number of files in all of these boots; `None` with fewer than two.
     pub files_in_all_boots: Option<u64>,
-    /// Files of ReadyBoot's layout for the next boot; `None` without one. Experimental.
+    /// Number of files in ReadyBoot's layout for the next boot; `None` without one. Experimental.
     pub next_boot_files: Option<u64>,
-    /// Databases of SuperFetch.
+    /// Superfetch databases.
     pub databases: Vec<SuperfetchDatabase>,
-    /// How well the read-ahead of boots is trained.
+    /// Training state of ReadyBoot.
     pub training: Training,
-    /// Boots of the installation as the registry counts them (`BootId`); `None` without the hive.
+    /// Number of boots of the installation by the registry (`BootId`); `None` without the hive.
     pub boots_counted: Option<u64>,
-    /// What is read ahead as the registry sets it (`EnablePrefetcher`): 0 nothing, 1 for programs, 2 for boots, 3 for both; `None`
-    /// without the hive.
+    /// `EnablePrefetcher` in the registry: 0 off, 1 programs, 2 boots, 3 both; `None` without the hive.
     pub enable_prefetcher: Option<u64>,
-    /// What it did in a recorded boot; `None` without a recording.
+    /// Read-ahead in a recorded boot; `None` without a recording.
     pub read_ahead: Option<ReadAheadWork>,
-    /// Files that could not be read.
+    /// Unreadable files.
     pub unreadable: Vec<UnreadablePrefetchFile>,
 }
 
-/// Whether a file's name or content is one that [`analyze`] reads.
+/// True if [`analyze`] reads this kind of file, by name or content.
 #[must_use]
 pub fn is_prefetch_file(name: &str, first_bytes: &[u8]) -> bool {
     kind(name, first_bytes).is_some()
@@ -186,24 +185,24 @@ enum Kind {
 
 fn kind(name: &str, bytes: &[u8]) -> Option<Kind> {
     let name = name.rsplit(['/', '\\']).next().unwrap_or(name).to_ascii_lowercase();
-    let ends = |ending: &str| name.ends_with(ending);
+    let ends_with = |ending: &str| name.ends_with(ending);
     if is_ready_boot(bytes) {
         Some(Kind::ReadyBoot)
-    } else if bytes.get(4..8) == Some(b"SCCA") || ends(".pf") {
+    } else if bytes.get(4..8) == Some(b"SCCA") || ends_with(".pf") {
         Some(Kind::Plan)
     } else if name == "layout.ini" {
         Some(Kind::Layout)
-    } else if (name.starts_with("ag") && ends(".db")) || ends(".7db") || ends(".ebd") {
+    } else if (name.starts_with("ag") && ends_with(".db")) || ends_with(".7db") || ends_with(".ebd") {
         Some(Kind::Superfetch)
     } else {
         None
     }
 }
 
-/// Looks at `files`. What a recorded boot says is added with [`PrefetchReport::with_boot`].
+/// Analyzes `files`. Add a recorded boot with [`PrefetchReport::with_boot`].
 #[must_use]
 pub fn analyze(files: &[PrefetchFile], options: &PrefetchOptions<'_>) -> PrefetchReport {
-    let mut plans = Plans::new(options);
+    let mut plans = PlanCollector::new(options);
     let mut report = PrefetchReport {
         windows: "",
         plans: Vec::new(),
@@ -229,23 +228,23 @@ pub fn analyze(files: &[PrefetchFile], options: &PrefetchOptions<'_>) -> Prefetc
         read_ahead: None,
         unreadable: Vec::new(),
     };
-    let mut in_all = boots::Common::default();
+    let mut in_all = boot_traces::CommonFiles::default();
     for file in files {
-        let refused = |error: Error| UnreadablePrefetchFile { name: file.name.clone(), reason: error.to_string() };
+        let unreadable = |error: Error| UnreadablePrefetchFile { name: file.name.clone(), reason: error.to_string() };
         match kind(&file.name, &file.bytes) {
             None => report.unreadable.push(UnreadablePrefetchFile {
                 name: file.name.clone(),
-                reason: "no plan, layout, ReadyBoot file or SuperFetch database".to_owned(),
+                reason: "not a prefetch plan, layout, ReadyBoot file or Superfetch database".to_owned(),
             }),
             Some(Kind::Plan) => match read_plan(&file.bytes) {
                 Ok(plan) => plans.add(file, &plan),
-                Err(error) => report.unreadable.push(refused(error)),
+                Err(error) => report.unreadable.push(unreadable(error)),
             },
             Some(Kind::Layout) => match read_layout(&file.bytes) {
                 Some(layout) => report.layout_files = Some(layout.files.len() as u64),
                 None => report.unreadable.push(UnreadablePrefetchFile {
                     name: file.name.clone(),
-                    reason: "no section [OptimalLayoutFile]".to_owned(),
+                    reason: "section [OptimalLayoutFile] is missing".to_owned(),
                 }),
             },
             Some(Kind::ReadyBoot) => match read_ready_boot(&file.bytes) {
@@ -254,11 +253,11 @@ pub fn analyze(files: &[PrefetchFile], options: &PrefetchOptions<'_>) -> Prefetc
                     report.boots.push(BootTrace::of(file, &read));
                 }
                 Ok(read) => report.next_boot_files = Some(read.files.len() as u64),
-                Err(error) => report.unreadable.push(refused(error)),
+                Err(error) => report.unreadable.push(unreadable(error)),
             },
             Some(Kind::Superfetch) => match read_superfetch(&file.bytes) {
                 Ok(header) => report.databases.push(database(file, &header)),
-                Err(error) => report.unreadable.push(refused(error)),
+                Err(error) => report.unreadable.push(unreadable(error)),
             },
         }
     }
@@ -288,7 +287,7 @@ fn database(file: &PrefetchFile, header: &onoff_prefetch::SuperfetchHeader) -> S
     }
 }
 
-fn state_of(boots: u64) -> TrainingState {
+fn training_state(boots: u64) -> TrainingState {
     match boots {
         0 => TrainingState::Untrained,
         boots if boots < ReadAhead::TRAINED_BOOTS.unsigned_abs() => TrainingState::Training,
@@ -296,32 +295,32 @@ fn state_of(boots: u64) -> TrainingState {
     }
 }
 
-fn counted(boots: u64, evidence: TrainingEvidence) -> Training {
+fn training_after(boots: u64, evidence: TrainingEvidence) -> Training {
     let missing = ReadAhead::TRAINED_BOOTS.unsigned_abs().saturating_sub(boots);
-    Training { state: state_of(boots), boots: Some(boots), missing_boots: Some(missing), evidence }
+    Training { state: training_state(boots), boots: Some(boots), missing_boots: Some(missing), evidence }
 }
 
 fn training(report: &PrefetchReport) -> Training {
     if !report.boots.is_empty() {
-        return counted((report.boots.len() as u64).min(KEPT_BOOTS), TrainingEvidence::ReadyBootTraces);
+        return training_after((report.boots.len() as u64).min(MAX_KEPT_BOOTS), TrainingEvidence::ReadyBootTraces);
     }
     match report.plans.iter().find(|plan| plan.is_boot) {
-        Some(plan) => counted(u64::from(plan.run_count), TrainingEvidence::BootPlan),
+        Some(plan) => training_after(u64::from(plan.run_count), TrainingEvidence::BootPlan),
         None => report.training,
     }
 }
 
 impl PrefetchReport {
-    /// Adds what a recorded boot says; its count of trainings goes before what files show.
+    /// Adds the read-ahead of a recorded boot. Its training count takes precedence over evidence from files.
     pub fn with_boot(&mut self, read_ahead: ReadAheadWork) {
         if let Some(boots) = read_ahead.training_count {
-            self.training = counted(boots, TrainingEvidence::RecordedBoot);
+            self.training = training_after(boots, TrainingEvidence::RecordedBoot);
         }
         self.read_ahead = Some(read_ahead);
     }
 
-    /// Adds what the registry says. It decides only where nothing else does: fewer boots than training needs cannot have trained it, and
-    /// what is turned off does not learn. That there were enough boots does not say that they were learned from.
+    /// Adds registry values, which count only without other evidence: with too few boots or disabled prefetching there
+    /// is no training. Enough boots do not prove training.
     pub fn with_registry(&mut self, boots_counted: Option<u64>, enable_prefetcher: Option<u64>) {
         (self.boots_counted, self.enable_prefetcher) = (boots_counted, enable_prefetcher);
         if self.training.evidence != TrainingEvidence::None {
@@ -329,13 +328,13 @@ impl PrefetchReport {
         }
         let needed = ReadAhead::TRAINED_BOOTS.unsigned_abs();
         if enable_prefetcher.is_some_and(|what| what & 2 == 0) {
-            self.training = counted(0, TrainingEvidence::TurnedOff);
+            self.training = training_after(0, TrainingEvidence::TurnedOff);
         } else if let Some(boots) = boots_counted.filter(|&boots| boots < needed) {
-            self.training = counted(boots, TrainingEvidence::BootCounter);
+            self.training = training_after(boots, TrainingEvidence::BootCounter);
         }
     }
 
-    /// Whether nothing of prefetch was found.
+    /// True if no prefetch data was found.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.plans.is_empty()

@@ -1,4 +1,4 @@
-//! Plans: of programs and, up to Windows 7, of the boot.
+//! Prefetch plans of programs and, up to Windows 7, of the boot.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -8,84 +8,84 @@ use serde::Serialize;
 
 use super::{MAX_PLANS, PrefetchFile, PrefetchOptions, PrefetchReport};
 
-/// A plan.
+/// A prefetch plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlanReport {
-    /// Path or name of its file.
+    /// Path or name of the file.
     pub name: String,
-    /// Program, at most 29 characters.
+    /// Program name, at most 29 characters.
     pub executable: String,
-    /// Path of the program below its volume; empty where the plan does not name it.
+    /// Path of the program relative to its volume; empty if not in the plan.
     pub path: String,
-    /// Hash of the path it was started from, in hexadecimal.
+    /// Hash of the program's path, in hexadecimal.
     pub path_hash: String,
-    /// Version of the format.
+    /// Format version.
     pub version: u32,
-    /// Whether it is the boot's.
+    /// True for the boot plan.
     pub is_boot: bool,
-    /// Starts of the program; of a boot's plan, boots.
+    /// Number of runs of the program; for a boot plan, of boots.
     pub run_count: u32,
-    /// Last start, ns since 1970-01-01 UTC.
+    /// Last run, ns since 1970-01-01 UTC.
     pub last_run_unix_ns: Option<i64>,
-    /// When the plan was last written, ns since 1970-01-01 UTC.
+    /// Time of the last write to the plan, ns since 1970-01-01 UTC.
     pub modified_unix_ns: Option<i64>,
-    /// Files that it reads.
+    /// Number of files.
     pub files: u64,
-    /// Pages of 4 KiB that it reads.
+    /// Number of 4 KiB pages.
     pub pages: u64,
-    /// The same in bytes.
+    /// Bytes in these pages.
     pub bytes: u64,
-    /// Files on other volumes than the one that most of its bytes are on.
+    /// Number of files on other volumes than the one with most of its pages.
     pub other_volume_files: u64,
-    /// Whether the program was changed after the plan was written; `None` where either time is not known.
+    /// True if the program was modified after the plan was written; `None` if either time is unknown.
     pub is_older_than_program: Option<bool>,
-    /// Files of the system's volume that are no longer there; `None` without the volume.
+    /// Number of files missing from the system volume; `None` without the volume.
     pub missing_files: Option<u64>,
-    /// Files of it that were changed after the plan was written; `None` without the volume or the plan's time.
+    /// Number of its files modified after the plan was written; `None` without the volume or the plan's time.
     pub newer_files: Option<u64>,
-    /// Entries that could not be read.
+    /// Number of unreadable entries.
     pub unreadable: u64,
 }
 
-/// A file that plans read.
+/// A file in one or more plans.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SharedFile {
-    /// Path, as plans name it.
+    /// Path as in the plans.
     pub path: String,
-    /// Plans that read it.
+    /// Number of plans with this file.
     pub plans: u64,
-    /// Pages that the plan that reads most of it reads.
+    /// Largest number of its pages in any plan.
     pub pages: u64,
-    /// The same in bytes.
+    /// Bytes in these pages.
     pub bytes: u64,
-    /// Bytes that all plans together read of it.
+    /// Bytes of this file in all plans together.
     pub planned_bytes: u64,
-    /// Bytes of the file; `None` without the volume.
+    /// File size, bytes; `None` without the volume.
     pub file_bytes: Option<u64>,
 }
 
-/// What programs read together.
+/// Totals of the files of several plans.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SharedFiles {
-    /// Plans.
+    /// Number of plans.
     pub plans: u64,
-    /// Different files.
+    /// Number of distinct files.
     pub files: u64,
-    /// Bytes when each file is read once, as far as the plan reads it that reads most of it: what a cold start of all of them reads
-    /// at least.
+    /// Bytes if each file is read once, with the largest number of pages in any plan: the minimum for a cold start of
+    /// all programs.
     pub bytes: u64,
-    /// Bytes that all plans together read.
+    /// Bytes in all plans together.
     pub planned_bytes: u64,
-    /// Files of two plans or more.
+    /// Number of files in two or more plans.
     pub shared_files: u64,
-    /// Bytes of these, each once.
+    /// Bytes in these files, each counted once.
     pub shared_bytes: u64,
 }
 
-/// A volume that plans read from.
+/// A volume with planned files.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlannedVolume {
@@ -95,55 +95,55 @@ pub struct PlannedVolume {
     pub serial: String,
     /// Creation, ns since 1970-01-01 UTC.
     pub created_unix_ns: Option<i64>,
-    /// Whether Windows lies on it.
+    /// True for the Windows volume.
     pub is_system: bool,
-    /// Plans that read from it.
+    /// Number of plans with files on it.
     pub plans: u64,
-    /// Different files.
+    /// Number of distinct files.
     pub files: u64,
-    /// Bytes, each file once.
+    /// Bytes, each file counted once.
     pub bytes: u64,
 }
 
-/// Plans in the making.
-pub(super) struct Plans<'a> {
+/// Accumulates plans.
+pub(super) struct PlanCollector<'a> {
     options: &'a PrefetchOptions<'a>,
     plans: Vec<PlanReport>,
-    /// By path in capitals.
+    /// By upper-case path.
     files: BTreeMap<String, SharedFile>,
-    /// By device in capitals.
+    /// By upper-case device.
     volumes: BTreeMap<String, PlannedVolume>,
-    /// Pages of each file of any plan, with the volume it is on.
-    placed: BTreeMap<String, (String, u64)>,
-    newest: u32,
+    /// (volume, pages) of each file in any plan, by upper-case path.
+    pages_by_file: BTreeMap<String, (String, u64)>,
+    max_version: u32,
 }
 
-/// Whether a path below a volume lies in Windows' folder.
-fn is_of_windows(below: &str) -> bool {
+/// True if a path relative to a volume is in the Windows folder.
+fn is_in_windows(below: &str) -> bool {
     below.get(..9).is_some_and(|start| start.eq_ignore_ascii_case(r"\WINDOWS\"))
 }
 
-/// The path of `file` below `device`.
+/// The path of `file` relative to `device`.
 fn below<'f>(file: &'f str, device: &str) -> Option<&'f str> {
     let start = file.get(..device.len())?;
     let rest = file.get(device.len()..)?;
     (start.eq_ignore_ascii_case(device) && rest.starts_with('\\')).then_some(rest)
 }
 
-impl<'a> Plans<'a> {
+impl<'a> PlanCollector<'a> {
     pub(super) fn new(options: &'a PrefetchOptions<'a>) -> Self {
         Self {
             options,
             plans: Vec::new(),
             files: BTreeMap::new(),
             volumes: BTreeMap::new(),
-            placed: BTreeMap::new(),
-            newest: 0,
+            pages_by_file: BTreeMap::new(),
+            max_version: 0,
         }
     }
 
     pub(super) fn add(&mut self, file: &PrefetchFile, plan: &Plan) {
-        self.newest = self.newest.max(plan.version);
+        self.max_version = self.max_version.max(plan.version);
         let written = file.modified_unix_ns;
         let mut report = PlanReport {
             name: file.name.clone(),
@@ -162,7 +162,7 @@ impl<'a> Plans<'a> {
         let chosen = wanted.is_empty() || wanted.iter().any(|name| name.eq_ignore_ascii_case(&plan.executable));
         let mut by_volume: Vec<(u64, u64)> = vec![(0, 0); plan.volumes.len() + 1];
         let system = plan.files.iter().find_map(|file| {
-            plan.volumes.iter().position(|volume| below(&file.path, &volume.device).is_some_and(is_of_windows))
+            plan.volumes.iter().position(|volume| below(&file.path, &volume.device).is_some_and(is_in_windows))
         });
         let (mut missing, mut newer) = (0, 0);
         for planned in &plan.files {
@@ -185,7 +185,7 @@ impl<'a> Plans<'a> {
                 _ => None,
             };
             let name = planned.path.rsplit('\\').next().unwrap_or_default();
-            // The name of a plan's program is cut after 29 characters.
+            // Program names in plans are truncated to 29 characters.
             let is_program = name.len() >= plan.executable.len()
                 && name.get(..plan.executable.len()).is_some_and(|start| start.eq_ignore_ascii_case(&plan.executable))
                 && (name.len() == plan.executable.len() || plan.executable.chars().count() >= 29);
@@ -195,8 +195,8 @@ impl<'a> Plans<'a> {
                 report.is_older_than_program = changed.zip(written).map(|(changed, written)| changed > written);
             }
             let key = planned.path.to_uppercase();
-            let placed = self.placed.entry(key.clone()).or_insert_with(|| (device.to_uppercase(), 0));
-            placed.1 = placed.1.max(pages);
+            let pages_by_file = self.pages_by_file.entry(key.clone()).or_insert_with(|| (device.to_uppercase(), 0));
+            pages_by_file.1 = pages_by_file.1.max(pages);
             if chosen {
                 let shared = self
                     .files
@@ -230,7 +230,7 @@ impl<'a> Plans<'a> {
 
     pub(super) fn finish(self, report: &mut PrefetchReport) {
         let mut volumes = self.volumes;
-        for (device, pages) in self.placed.into_values() {
+        for (device, pages) in self.pages_by_file.into_values() {
             if let Some(volume) = volumes.get_mut(&device) {
                 volume.files += 1;
                 volume.bytes = volume.bytes.saturating_add(pages * PAGE_BYTES);
@@ -261,7 +261,7 @@ impl<'a> Plans<'a> {
             .plans
             .sort_by(|a, b| (Reverse(a.last_run_unix_ns), &a.name).cmp(&(Reverse(b.last_run_unix_ns), &b.name)));
         report.launch_plans = report.plans.iter().filter(|plan| !plan.is_boot).count() as u64;
-        (report.windows, report.most_plans) = match self.newest {
+        (report.windows, report.most_plans) = match self.max_version {
             0 => ("", None),
             17 => ("Windows XP", Some(MAX_PLANS.0)),
             23 => ("Windows Vista or 7", Some(MAX_PLANS.0)),

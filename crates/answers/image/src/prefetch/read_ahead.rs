@@ -1,4 +1,4 @@
-//! What the read-ahead of a recorded boot did, and what it is worth on that computer.
+//! The read-ahead of a recorded boot, and how much time it saved.
 
 use std::collections::BTreeMap;
 
@@ -13,56 +13,56 @@ use onoff_usage::disk::{DiskWork, is_read_ahead};
 /// The tables that [`of_boot`] reads.
 pub const TABLES: Tables = boot::TABLES.union(Tables::of(&[TableName::DiskIos]));
 
-/// The sums that the read-ahead itself gives when it is over.
+/// Totals reported by ReadyBoot at its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReadyBootSums {
-    /// Reads that it saw.
+    /// Number of reads observed.
     pub reads: u64,
-    /// Their bytes.
+    /// Bytes of these reads.
     pub read_bytes: u64,
-    /// Reads that it answered from what it had read ahead.
+    /// Number of reads served from prefetched data.
     pub hits: u64,
-    /// Their bytes.
+    /// Bytes of these reads.
     pub hit_bytes: u64,
-    /// Reads that it made ahead.
+    /// Number of prefetch reads.
     pub prefetches: u64,
-    /// Their bytes.
+    /// Bytes of these reads.
     pub prefetch_bytes: u64,
-    /// Time the disk took for them, µs.
+    /// Disk time of the prefetch reads, µs.
     pub prefetch_disk_us: u64,
 }
 
-/// What the read-ahead of a boot did, from its start to the end of PostBoot or of the recording.
+/// The read-ahead of a boot, from its start to the end of PostBoot or of the recording.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReadAheadWork {
-    /// Length of the boot that was looked at, ns.
+    /// Duration of the analyzed boot, ns.
     pub boot_ns: i64,
-    /// Boots that the read-ahead has learned from; `None` when that was not recorded.
+    /// Number of training boots; `None` if not recorded.
     pub training_count: Option<u64>,
-    /// Reads made ahead.
+    /// Prefetch reads.
     pub ahead: DiskWork,
-    /// Reads that programs waited for: misses.
+    /// Demand reads: misses.
     pub misses: DiskWork,
-    /// Those of the misses whose bytes the read-ahead read too, but was not done with when they were needed.
+    /// Misses whose data was also prefetched, but too late.
     pub late: DiskWork,
     /// Writes.
     pub writes: DiskWork,
-    /// What the read-ahead says about itself; `None` when that was not recorded.
+    /// ReadyBoot's own totals; `None` if not recorded.
     pub sums: Option<ReadyBootSums>,
-    /// Bytes that were read ahead and that nobody asked for: what was read ahead without what it answered. `None` without `sums`.
+    /// Prefetched bytes that were not used. `None` without `sums`.
     pub wasted_bytes: Option<u64>,
-    /// Time of the disks on reads, ns.
+    /// Disk time of all reads, ns.
     pub read_ns: i64,
-    /// The same if nothing had been read ahead, ns: each hit would have been a miss, as long as the misses were in the mean. `None`
-    /// without `sums`, or without a miss.
+    /// Estimated disk time without read-ahead, ns: each hit would have been a miss of average duration. `None` without
+    /// `sums` or without a miss.
     pub read_without_ns: Option<i64>,
-    /// How certain `read_without_ns` is.
+    /// Certainty of `read_without_ns`.
     pub certainty: Certainty,
 }
 
-/// The read-ahead of the boot that `report` is about.
+/// The read-ahead of the boot in `report`.
 #[must_use]
 pub fn of_boot(trace: &Trace, report: &BootReport, sums: Option<ReadyBootSums>) -> ReadAheadWork {
     let end = report.phase(PhaseName::PostBoot).and_then(|phase| phase.end_ns).unwrap_or(trace.duration_ns);
@@ -72,9 +72,9 @@ pub fn of_boot(trace: &Trace, report: &BootReport, sums: Option<ReadyBootSums>) 
         sums,
         ..ReadAheadWork::default()
     };
-    // (disk, first byte, byte behind the last, done) of each read ahead, the last done first.
+    // (disk, first byte, end, completion) of each prefetch read, last completion first.
     let mut ahead: Vec<(u32, u64, u64, i64)> = Vec::new();
-    let mut demanded = Vec::new();
+    let mut demand = Vec::new();
     for row in trace.disk_ios.iter().filter(|row| (0..end).contains(&row.complete_ns)) {
         match row.operation {
             DiskOperation::Read if is_read_ahead(trace.system.kind, &row) => {
@@ -83,20 +83,21 @@ pub fn of_boot(trace: &Trace, report: &BootReport, sums: Option<ReadyBootSums>) 
             }
             DiskOperation::Read => {
                 work.misses.add(&row);
-                demanded.push(row);
+                demand.push(row);
             }
             DiskOperation::Write => work.writes.add(&row),
             DiskOperation::Flush => {}
         }
     }
     ahead.sort_by_key(|&(.., done)| std::cmp::Reverse(done));
-    // By when they were needed, the last first, so that what was read ahead after a read joins the ranges once.
+    // Sorted by the time they were needed, last first, so that each prefetch read that completed later is added to the
+    // ranges once.
     let needed =
         |row: &onoff_trace::DiskIo| row.issue_ns.unwrap_or_else(|| row.complete_ns.saturating_sub(row.service_ns));
-    demanded.sort_by_key(|row| std::cmp::Reverse(needed(row)));
+    demand.sort_by_key(|row| std::cmp::Reverse(needed(row)));
     let mut ranges = Ranges::default();
     let mut next = ahead.iter().peekable();
-    for row in &demanded {
+    for row in &demand {
         while let Some(&&(disk, from, to, done)) = next.peek() {
             if done <= needed(row) {
                 break;
@@ -125,7 +126,7 @@ pub fn of_boot(trace: &Trace, report: &BootReport, sums: Option<ReadyBootSums>) 
     work
 }
 
-/// Ranges of bytes on disks, joined where they touch.
+/// Byte ranges on disks; adjacent ones are merged.
 #[derive(Debug, Default)]
 struct Ranges {
     by_start: BTreeMap<(u32, u64), u64>,

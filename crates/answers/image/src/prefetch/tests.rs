@@ -1,4 +1,4 @@
-//! Plans, boots and read-ahead made for the tests.
+//! Synthetic plans, boots and read-ahead.
 
 use onoff_testkit::prefetch::{PlanFile, ready_boot_layout, ready_boot_trace, superfetch};
 use onoff_trace::{DiskIo, DiskOperation, IoPriority, StringId, Trace};
@@ -29,7 +29,7 @@ fn file(name: &str, bytes: Vec<u8>) -> PrefetchFile {
 const NTDLL: &str = r"\WINDOWS\SYSTEM32\NTDLL.DLL";
 
 #[test]
-fn the_registry_decides_only_where_nothing_else_does() {
+fn registry_counts_only_without_other_evidence() {
     let none = || analyze(&[file("A.EXE-1.pf", plan("A.EXE", &[(NTDLL, 10)]).bytes())], &PrefetchOptions::default());
     let with = |mut report: PrefetchReport, boots, prefetcher| {
         report.with_registry(boots, prefetcher);
@@ -37,17 +37,17 @@ fn the_registry_decides_only_where_nothing_else_does() {
     };
     assert_eq!(with(none(), Some(1), Some(3)), (TrainingState::Training, Some(2), TrainingEvidence::BootCounter));
     assert_eq!(with(none(), Some(90), Some(1)), (TrainingState::Untrained, Some(3), TrainingEvidence::TurnedOff));
-    // Many boots do not say that they were learned from.
+    // Many boots do not prove training.
     assert_eq!(with(none(), Some(90), Some(3)), (TrainingState::Unknown, None, TrainingEvidence::None));
     assert_eq!(with(none(), None, None), (TrainingState::Unknown, None, TrainingEvidence::None));
-    // The boot's own plan knows better.
+    // The boot plan takes precedence.
     let boot = PlanFile { is_boot: true, run_count: 5, ..plan("NTOSBOOT", &[(NTDLL, 10)]) };
     let known = analyze(&[file("NTOSBOOT-B00DFAAD.pf", boot.bytes())], &PrefetchOptions::default());
     assert_eq!(with(known, Some(1), Some(0)), (TrainingState::Trained, Some(0), TrainingEvidence::BootPlan));
 }
 
 #[test]
-fn shared_files_are_read_once() {
+fn counts_shared_files_once() {
     let files = [
         file("A.EXE-1.pf", plan("A.EXE", &[(NTDLL, 10), (r"\WINDOWS\A.EXE", 5)]).bytes()),
         file("B.EXE-2.pf", plan("B.EXE", &[(NTDLL, 12), (r"\APP\B.EXE", 1)]).bytes()),
@@ -60,17 +60,17 @@ fn shared_files_are_read_once() {
     assert_eq!((report.shared.planned_bytes, report.shared.shared_bytes), (28 * 4096, 12 * 4096));
     assert_eq!(report.files[0].path, format!("{VOLUME}{NTDLL}"));
     assert_eq!((report.volumes[0].plans, report.volumes[0].files, report.volumes[0].is_system), (2, 3, true));
-    // No boot left a plan or a trace: not known, not untrained.
+    // Without a boot plan or trace the state is unknown, not untrained.
     assert_eq!(report.training.state, TrainingState::Unknown);
     assert_eq!(report.layout_files, Some(0));
-    // Only one of them.
+    // One program only.
     let options = PrefetchOptions { programs: vec!["b.exe".to_owned()], volume: None };
     let report = analyze(&files, &options);
     assert_eq!((report.shared.plans, report.shared.files, report.shared.bytes), (1, 2, 13 * 4096));
 }
 
 #[test]
-fn plans_older_than_what_they_read_are_told_from_others() {
+fn detects_plans_older_than_their_files() {
     let files = [
         file("A.EXE-1.pf", plan("A.EXE", &[(NTDLL, 10), (r"\WINDOWS\A.EXE", 5), (r"\WINDOWS\GONE.DLL", 1)]).bytes()),
         file("B.EXE-2.pf", plan("B.EXE", &[(NTDLL, 12), (r"\APP\B.EXE", 1)]).bytes()),
@@ -88,11 +88,11 @@ fn plans_older_than_what_they_read_are_told_from_others() {
 }
 
 #[test]
-fn training_is_counted_from_boot_plans_and_from_traces() {
+fn counts_training_from_boot_plan_and_traces() {
     let mut boot = plan("NTOSBOOT", &[(NTDLL, 1)]);
     (boot.is_boot, boot.run_count) = (true, 2);
     let report = analyze(&[file("NTOSBOOT-B00DFAAD.pf", boot.bytes())], &PrefetchOptions::default());
-    assert_eq!(report.training, counted(2, TrainingEvidence::BootPlan));
+    assert_eq!(report.training, training_after(2, TrainingEvidence::BootPlan));
     assert_eq!((report.training.state, report.training.missing_boots), (TrainingState::Training, Some(1)));
     assert_eq!(report.launch_plans, 0);
     let reads = [("\\Device\\a", 0, 4096, 0), ("\\Device\\a", 4096, 4096, 500), ("\\Device\\b", 0, 100, 1000)];
@@ -107,56 +107,57 @@ fn training_is_counted_from_boot_plans_and_from_traces() {
     assert!((boot.sequential_percent - 100.0 / 3.0).abs() < 1e-9);
 }
 
-/// As many boots as ReadyBoot keeps, each different in what it read, when, and in what order.
+/// As many boots as ReadyBoot keeps, with different files, times and order.
 #[test]
-fn five_boots_are_beside_each_other() {
-    // Boot n reads n blocks of one file in a row at its start, then jumps n times in another.
+fn reports_five_boots() {
+    // Boot n first reads n consecutive blocks of one file, then n scattered ones of another.
     let boot = |number: u64| {
         let mut reads: Vec<(&str, u64, u32, u32)> = Vec::new();
         for at in 0..number {
-            reads.push(("\\Device\\in-a-row", at * 65_536, 65_536, at as u32));
+            reads.push(("\\Device\\sequential", at * 65_536, 65_536, at as u32));
         }
         for at in 0..number {
-            reads.push(("\\Device\\here-and-there", (number - at) * 1_000_000, 4096, 10_500_000 + at as u32));
+            reads.push(("\\Device\\scattered", (number - at) * 1_000_000, 4096, 10_500_000 + at as u32));
         }
         if number == 5 {
-            reads.push(("\\Device\\of-the-last", 0, 1 << 20, 12_500_000));
+            reads.push(("\\Device\\last-only", 0, 1 << 20, 12_500_000));
         }
         ready_boot_trace([&reads, &[("", 9, 512, 20_000_000)]])
     };
     let mut files: Vec<PrefetchFile> = (1..=5).map(|number| file(&format!("Trace{number}.fx"), boot(number))).collect();
-    // The order is that of the boots, whatever the order of the files.
+    // Sorted by boot time, whatever the order of the files.
     for (at, file) in (1..).zip(&mut files) {
         file.modified_unix_ns = Some(at * 1_000);
     }
     files.swap(0, 4);
     let report = analyze(&files, &PrefetchOptions::default());
-    assert_eq!(report.training, counted(5, TrainingEvidence::ReadyBootTraces));
+    assert_eq!(report.training, training_after(5, TrainingEvidence::ReadyBootTraces));
     assert_eq!((report.boots.len(), report.files_in_all_boots), (5, Some(2)));
     for (number, boot) in (1..).zip(&report.boots) {
         assert_eq!(boot.name, format!("Trace{number}.fx"));
         let last = if number == 5 { 1 << 20 } else { 0 };
         assert_eq!(boot.bytes, number * (65_536 + 4096) + last + 512);
-        // Twenty slices of a second: the row in the first, the jumps in the eleventh, the last read, which has no file, in the last.
+        // Twenty slices of one second: sequential reads in the first, scattered reads in the eleventh, and the last
+        // read, which has no file, in the last.
         let mut by_slice = vec![0; 20];
         (by_slice[0], by_slice[10], by_slice[19]) = (number * 65_536, number * 4096, 512);
         by_slice[12] += last;
         assert_eq!(boot.bytes_by_slice, by_slice);
-        // Of a row of n reads n - 1 follow; of the jumps none does.
+        // n - 1 of n sequential reads follow another one; no scattered read does.
         let attributed = 2 * number + u64::from(number == 5);
         assert!((boot.sequential_percent - (number - 1) as f64 * 100.0 / attributed as f64).abs() < 1e-9, "{boot:?}");
         let top: Vec<_> = boot.top_files.iter().map(|file| (file.path.as_str(), file.reads, file.bytes)).collect();
         let mut expected =
-            vec![("\\Device\\in-a-row", number, number * 65_536), ("\\Device\\here-and-there", number, number * 4096)];
+            vec![("\\Device\\sequential", number, number * 65_536), ("\\Device\\scattered", number, number * 4096)];
         if number == 5 {
-            expected.insert(0, ("\\Device\\of-the-last", 1, 1 << 20));
+            expected.insert(0, ("\\Device\\last-only", 1, 1 << 20));
         }
         assert_eq!(top, expected);
     }
 }
 
 #[test]
-fn every_kind_of_file_is_known_and_others_are_named() {
+fn recognizes_all_file_kinds() {
     let files = [
         file("rblayout.xin", ready_boot_layout(&["\\Device\\x"])),
         file("AgGlGlobalHistory.db", superfetch(1, 20, 3, true)),
@@ -192,31 +193,31 @@ fn read(trace: &mut Trace, at_ms: (i64, i64), offset: u64, is_ahead: bool) {
 }
 
 #[test]
-fn late_reads_and_what_training_is_worth() {
+fn computes_late_reads_and_savings() {
     let mut trace = Trace { duration_ns: 1_000 * MS, ..Trace::default() };
     read(&mut trace, (10, 20), 0, true);
-    // Needed after it was there, and so answered by the disk for another reason: not late.
+    // Needed after it had been prefetched: not late, whatever made the disk serve it.
     read(&mut trace, (30, 40), 4096, false);
     read(&mut trace, (50, 90), 100_000, true);
-    // Needed while it was being read.
+    // Needed while being prefetched.
     read(&mut trace, (60, 80), 104_096, false);
-    // Never read ahead.
+    // Not prefetched.
     read(&mut trace, (100, 130), 500_000, false);
     let Ok(report) = onoff_transitions::boot::analyze(&with_boot(&trace), &BootOptions::default()) else {
-        unreachable!("the hand-made recording is a boot")
+        unreachable!("the synthetic recording is a boot")
     };
     let work = of_boot(&trace, &report, None);
     assert_eq!((work.ahead.operations, work.misses.operations, work.late.operations), (2, 3, 1));
-    // Without its own sums nobody knows the hits.
+    // Without ReadyBoot's totals the hits are unknown.
     assert_eq!((work.wasted_bytes, work.read_without_ns, work.certainty), (None, None, Certainty::Missing));
     let sums = ReadyBootSums { hits: 10, hit_bytes: 10_000, prefetch_bytes: 16_384, ..ReadyBootSums::default() };
     let work = of_boot(&trace, &report, Some(sums));
     assert_eq!(work.wasted_bytes, Some(6384));
-    // Misses took 10, 20 and 30 ms: ten hits would have been 200 ms.
+    // Misses took 10, 20 and 30 ms, so ten hits would have taken 200 ms.
     assert_eq!((work.read_ns, work.read_without_ns), (110 * MS, Some(260 * MS)));
 }
 
-/// The recording, as that of a boot.
+/// Turns the recording into a boot.
 fn with_boot(trace: &Trace) -> Trace {
     let mut trace = trace.clone();
     onoff_testkit::synthetic::process(&mut trace, 4, "System", Some(0), None);

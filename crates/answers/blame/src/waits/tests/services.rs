@@ -1,4 +1,4 @@
-//! Chains that go on through a service that was waited for, worked out by hand.
+//! Wait chains that continue through a service, computed by hand.
 
 use onoff_trace::{ContextSwitch, ContextSwitches, StringId, SystemKind, Trace};
 
@@ -7,12 +7,12 @@ use crate::why::{About, WhyQuestion, why};
 use onoff_testkit::hostile::Source;
 use onoff_testkit::synthetic::{MS, process, service, thread};
 
-/// State of a thread that waits, and reasons: something another thread does, and a sleep.
+/// State of a waiting thread, and wait reasons: another thread, and a sleep.
 const WAITING: u8 = 5;
 const EXECUTIVE: u8 = 7;
 const DELAY: u8 = 4;
 
-/// (ms, old thread, its wait reason, new thread); nobody is recorded as waking anybody.
+/// (ms, old thread, its wait reason, new thread), without ready-thread events.
 fn switches(trace: &mut Trace, rows: &[(i64, u32, u8, u32)]) {
     let rows = rows.iter().map(|&(ms, old_tid, old_wait_reason, new_tid)| ContextSwitch {
         time_ns: ms * MS,
@@ -31,8 +31,8 @@ fn switches(trace: &mut Trace, rows: &[(i64, u32, u8, u32)]) {
     trace.context_switches.push(ContextSwitches::from_iter(rows));
 }
 
-/// The service control manager's thread 50 waits from 10 to 90 ms. `Spooler`, of process 536 with thread 60, starts from 20
-/// to 85 ms: it works until 25, sleeps until 45, and waits for nobody knows what until 84.
+/// Thread 50 of the service control manager waits from 10 to 90 ms. `Spooler` (process 536, thread 60) starts from 20
+/// to 85 ms: it works until 25, sleeps until 45, and waits for an unknown cause until 84.
 fn recording() -> Trace {
     let mut trace = Trace { duration_ns: 100 * MS, ..Trace::default() };
     trace.system.kind = SystemKind::Windows;
@@ -64,7 +64,7 @@ fn path(trace: &Trace, tid: u32) -> CriticalPath {
 }
 
 #[test]
-fn the_manager_s_unexplained_wait_is_the_service_that_was_starting() {
+fn unexplained_manager_wait_is_the_starting_service() {
     let trace = recording();
     let path = path(&trace, 50);
     let steps: Vec<(i64, i64, u32, StepKind, bool)> = path
@@ -80,7 +80,7 @@ fn the_manager_s_unexplained_wait_is_the_service_that_was_starting() {
         steps,
         [
             (0, 10, 50, StepKind::Cpu, false),
-            // Before the service was asked for, and after it was ready, nothing explains the wait.
+            // Before the start request and after the service was ready, nothing explains the wait.
             (10, 20, 50, StepKind::Other, false),
             (20, 25, 60, StepKind::Cpu, true),
             (25, 45, 60, StepKind::Timer, true),
@@ -113,7 +113,7 @@ fn the_manager_s_unexplained_wait_is_the_service_that_was_starting() {
 }
 
 #[test]
-fn a_service_without_a_known_thread_is_named_all_the_same() {
+fn names_service_without_known_thread() {
     let mut trace = recording();
     let mut rows: Vec<_> = trace.service_transitions.iter().collect();
     rows[0].container_pid = None;
@@ -122,16 +122,16 @@ fn a_service_without_a_known_thread_is_named_all_the_same() {
     assert_eq!(path.kind_ns(StepKind::ServiceDependency), 65 * MS);
     let step = path.steps.iter().find(|step| step.service.is_some());
     let step = step.map(|step| (step.thread.tid, step.detail.as_str()));
-    assert_eq!(step, Some((50, "no thread of the service is known")));
+    assert_eq!(step, Some((50, "no thread of the service was recorded")));
 }
 
 #[test]
-fn others_wait_for_a_service_only_where_that_is_declared() {
+fn services_wait_only_for_declared_dependencies() {
     let mut trace = recording();
     process(&mut trace, 700, "other.exe", None, None);
     thread(&mut trace, 70, 700, None, None);
     switches(&mut trace, &[(91, 0, 0, 70), (92, 70, EXECUTIVE, 0), (96, 0, 0, 70)]);
-    // Other is at its start while Spooler, which is slow here, is too.
+    // Other starts while Spooler, which is slow here, is starting too.
     service(&mut trace, "Other", "", (91, None, None, Some(97)));
     let mut rows: Vec<_> = trace.service_transitions.iter().collect();
     rows[0].end_ns = Some(99 * MS);
@@ -151,9 +151,9 @@ fn others_wait_for_a_service_only_where_that_is_declared() {
     assert_eq!(path.services[0].ns, 4 * MS);
 }
 
-/// Services and switches with any times: paths and answers have the right length, and nothing goes on for ever.
+/// Services and switches at arbitrary times: paths keep their duration, and every walk ends.
 #[test]
-fn damaged_recordings_give_some_answer_of_the_right_length() {
+fn damaged_recordings_keep_durations() {
     const TIMES: [i64; 9] = [i64::MIN, -1, 0, 1, 20, 21, 90, 100, i64::MAX];
     let mut source = Source(11);
     for round in 0..200_u32 {
@@ -224,9 +224,9 @@ fn damaged_recordings_give_some_answer_of_the_right_length() {
             waits_for_work: true,
             path: PathOptions::default(),
         };
-        for stretch in why(&trace, &question).map_or_else(|_| Vec::new(), |it| it.stretches) {
-            let sum: i64 = stretch.path.shares.iter().map(|share| share.ns).sum();
-            assert_eq!(sum, stretch.duration_ns);
+        for interval in why(&trace, &question).map_or_else(|_| Vec::new(), |it| it.stretches) {
+            let sum: i64 = interval.path.shares.iter().map(|share| share.ns).sum();
+            assert_eq!(sum, interval.duration_ns);
         }
     }
 }

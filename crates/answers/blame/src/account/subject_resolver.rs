@@ -1,5 +1,5 @@
-//! Who a thread is at a time: the driver whose request it carries out, the service it works for, the script it runs, else its
-//! program. Ids are used again, so every question has a time.
+//! Maps (thread, time) to the subject the thread was working for: a driver, a service, a script, or else its program.
+//! Thread ids are reused, so every lookup takes a time.
 
 use std::collections::BTreeSet;
 
@@ -23,31 +23,30 @@ use onoff_usage::processes::Images;
 use onoff_usage::units::declared_order::first;
 use onoff_usage::units::hosted;
 
-/// The process of the kernel of Windows, whose threads work for drivers.
-const SYSTEM: u32 = 4;
-/// The first process of Linux.
+/// The Windows System process, whose threads work for drivers.
+const SYSTEM_PID: u32 = 4;
 const FIRST_PROCESS: u32 = 1;
-/// Requests of one thread that are looked at for one moment.
+/// Maximum number of nested requests of one thread examined for one moment.
 const MAX_NESTING: usize = 64;
-/// Generations of processes looked at to find a unit's.
-const MAX_PARENTS: usize = 32;
-/// Generations of processes looked at to find a script, at most.
-const MAX_GENERATIONS: usize = 8;
-/// Services named of a host of many, at most.
-const NAMED_SERVICES: usize = 4;
+/// Maximum number of ancestors searched for a unit's process.
+const MAX_UNIT_ANCESTORS: usize = 32;
+/// Maximum number of ancestors searched for a script.
+const MAX_SCRIPT_ANCESTORS: usize = 8;
+/// Maximum number of services listed for a host process.
+const MAX_NAMED_SERVICES: usize = 4;
 
-/// What a thread was doing for somebody, from one time to another.
+/// A piece of work that a thread does for a subject.
 #[derive(Clone, Copy, Debug)]
 struct Task {
     start_ns: i64,
     end_ns: i64,
-    /// The latest end of this and all that began before it.
-    longest_before_ns: i64,
-    of: TaskOf,
+    /// Latest end of this task and all that started before it.
+    max_end_ns: i64,
+    kind: TaskKind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum TaskOf {
+enum TaskKind {
     Device {
         driver: StringId,
         device: StringId,
@@ -56,108 +55,116 @@ enum TaskOf {
         kind: AccountSubjectKind,
         name: StringId,
     },
-    /// Somebody is told something, and answers: a program, by process id and a time, or else by name.
-    Answer {
+    /// Waiting for the response to a notification (e.g. WM_QUERYENDSESSION): a program, by process id and time or by
+    /// name.
+    Notification {
         pid: Option<u32>,
         name: StringId,
         time_ns: i64,
     },
-    /// The service manager waits for a service's change of state.
+    /// The service manager waits for a service's state change.
     Service {
         name: StringId,
     },
-    /// The service manager waits until a service's process is there: one after the other.
+    /// The service manager waits for a service's process to start, one service at a time.
     Container {
         name: StringId,
     },
 }
 
-impl TaskOf {
-    /// Whether somebody may wait for several such at once.
-    const fn is_one_of_many(&self) -> bool {
-        matches!(self, Self::Service { .. } | Self::Answer { .. })
+impl TaskKind {
+    /// True if a thread may wait for several such tasks at once.
+    const fn can_overlap(&self) -> bool {
+        matches!(self, Self::Service { .. } | Self::Notification { .. })
     }
 
-    /// Whether the answer of one and the same is waited for: a program is asked in several ways, one within the other.
-    fn is_about_the_same(&self, other: &Self) -> bool {
+    /// True if both wait for the same program or service: a program may receive several notifications, one inside the
+    /// other.
+    fn has_same_target(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Answer { pid: Some(pid), .. }, Self::Answer { pid: Some(other), .. }) => pid == other,
-            (Self::Answer { pid: None, name, .. }, Self::Answer { pid: None, name: other, .. }) => name == other,
+            (Self::Notification { pid: Some(pid), .. }, Self::Notification { pid: Some(other), .. }) => pid == other,
+            (Self::Notification { pid: None, name, .. }, Self::Notification { pid: None, name: other, .. }) => {
+                name == other
+            }
             _ => self == other,
         }
     }
 }
 
-/// A service on its way, in a process.
+/// A state change of a service hosted by a process.
 #[derive(Clone, Copy, Debug)]
-struct Change {
+struct ServiceChangeInterval {
     start_ns: i64,
     end_ns: i64,
     service: StringId,
 }
 
-/// A thread's subject, and whether it names more than the kernel.
+/// The subject of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Actor {
+pub(super) struct ThreadSubject {
     pub(super) subject: SubjectId,
-    /// Whether the thread is at work on a request, a service's change or a script: what it does or waits for is that one's.
-    pub(super) at_work: bool,
-    /// Whether it is a thread of the kernel that works for somebody else: those who wait for it say for whom.
+    /// True if the thread is working on a request, a service change or a script: whatever it does or waits for belongs
+    /// to that.
+    pub(super) on_task: bool,
+    /// True for a kernel thread that works on behalf of others: the threads waiting for it give the subject.
     pub(super) is_kernel: bool,
 }
 
-/// From threads and times to subjects.
+/// Looks up subjects by thread and time.
 #[derive(Debug)]
-pub(super) struct Actors<'t> {
+pub(super) struct SubjectResolver<'t> {
     trace: &'t Trace,
     images: Images<'t>,
     tasks: HashMap<ThreadKey, Vec<Task>>,
-    /// Services by the tag that their threads carry.
+    /// Services by thread tag.
     tags: HashMap<u32, String>,
-    /// Services by the thread that entered their main function.
-    mains: HashMap<ThreadKey, Vec<(i64, StringId)>>,
-    /// Changes of services by the row of the process that hosts them.
-    changes: HashMap<usize, Vec<Change>>,
-    /// Every service of a process, by the process's row.
+    /// Services by the thread that entered their main function, with the time.
+    main_threads: HashMap<ThreadKey, Vec<(i64, StringId)>>,
+    /// Service state changes by the row of the host process.
+    changes: HashMap<usize, Vec<ServiceChangeInterval>>,
+    /// All services of each process, by process row.
     hosted: HashMap<usize, BTreeSet<String>>,
-    /// From the start of csrss.exe to that of the process after it, and in whose session.
-    video: Vec<(i64, i64, &'static str)>,
-    /// Steps of the kernel's shutdown, by start.
+    /// Gaps from the start of csrss.exe to that of the following process, with the session's video driver.
+    video_gaps: Vec<(i64, i64, &'static str)>,
+    /// Steps of the kernel shutdown, sorted by start.
     kernel_steps: Vec<(i64, i64, StringId)>,
-    /// Linux: when the first program ran, and when that of the root file system did.
+    /// Linux: start of the first program, and of the first program of the root file system, ns.
     first_programs_ns: (i64, i64),
-    task_ids: HashMap<TaskOf, SubjectId>,
+    task_ids: HashMap<TaskKind, SubjectId>,
     process_ids: HashMap<usize, SubjectId>,
     module_ids: HashMap<StringId, SubjectId>,
     service_ids: HashMap<(String, Option<u32>), SubjectId>,
     file_ids: HashMap<(StringId, u32), SubjectId>,
-    /// Paths with drive letters, where the recording has them.
     paths: DrivePaths<'t>,
     pub(super) subjects: Subjects,
 }
 
-impl<'t> Actors<'t> {
-    pub(super) fn of(trace: &'t Trace) -> Self {
+impl<'t> SubjectResolver<'t> {
+    pub(super) fn new(trace: &'t Trace) -> Self {
         let images = Images::of(trace);
-        let mut changes: HashMap<usize, Vec<Change>> = HashMap::new();
+        let mut changes: HashMap<usize, Vec<ServiceChangeInterval>> = HashMap::new();
         let mut hosted = hosted(trace, &images);
-        let mut mains: HashMap<ThreadKey, Vec<(i64, StringId)>> = HashMap::new();
+        let mut main_threads: HashMap<ThreadKey, Vec<(i64, StringId)>> = HashMap::new();
         for row in trace.service_transitions.iter() {
             let end_ns = row.end_ns.unwrap_or(i64::MAX);
             let seen_ns = row.checkpoint_ns.or(row.end_ns).unwrap_or(row.start_ns);
             let host = row.container_pid.filter(|&pid| pid != 0).and_then(|pid| images.row_at(pid, seen_ns));
             if let Some(host) = host {
-                changes.entry(host).or_default().push(Change { start_ns: row.start_ns, end_ns, service: row.service });
+                changes.entry(host).or_default().push(ServiceChangeInterval {
+                    start_ns: row.start_ns,
+                    end_ns,
+                    service: row.service,
+                });
             }
             if let (Some(tid), Some(load_ns)) = (row.main_tid, row.load_ns) {
-                mains.entry(images.lives().key(tid, load_ns)).or_default().push((load_ns, row.service));
+                main_threads.entry(images.lives().key(tid, load_ns)).or_default().push((load_ns, row.service));
             }
         }
-        for list in mains.values_mut() {
+        for list in main_threads.values_mut() {
             list.sort_by_key(|&(time, _)| time);
         }
         if trace.system.kind == SystemKind::Linux {
-            // Whoever stops a unit works for it.
+            // The process that stops a unit works for it.
             for ((unit, stop_ns), pid) in linux::shutdown::stoppers(trace) {
                 let mut lives = trace.processes.iter().enumerate().filter(|(_, life)| life.pid == pid);
                 let stopper = lives.find(|(_, life)| life.start_ns.is_some_and(|start| start >= stop_ns));
@@ -172,15 +179,15 @@ impl<'t> Actors<'t> {
                 tags.insert(service.tag, service.name.clone());
             }
         }
-        let mut actors = Self {
+        let mut resolver = Self {
             trace,
-            video: video_gaps(trace),
+            video_gaps: video_gaps(trace),
             kernel_steps: kernel_steps(trace),
             first_programs_ns: first_programs(trace),
             tasks: tasks(trace, images.lives()),
             images,
             tags,
-            mains,
+            main_threads,
             changes,
             hosted,
             task_ids: HashMap::new(),
@@ -191,13 +198,13 @@ impl<'t> Actors<'t> {
             paths: DrivePaths::of(trace),
             subjects: Subjects::default(),
         };
-        actors.meet_all();
-        actors
+        resolver.register_all();
+        resolver
     }
 
-    /// Meets drivers and services in the order of the recording: how one is spelled and which of its devices is named must not
-    /// depend on which phase is looked at first.
-    fn meet_all(&mut self) {
+    /// Registers drivers and services in recording order, so that the spelling of a driver and the choice of its device
+    /// do not depend on which phase is examined first.
+    fn register_all(&mut self) {
         let trace = self.trace;
         let operations = trace.device_operations.iter().map(|row| (devices::owner(&row), row.device));
         let requests = trace.power_requests.iter().map(|row| (row.driver, row.device));
@@ -207,7 +214,7 @@ impl<'t> Actors<'t> {
         for row in trace.service_transitions.iter().filter(|row| row.service != StringId::EMPTY) {
             self.service_id(trace.text(row.service).to_owned(), row.container_pid);
         }
-        for row in trace.images.iter().filter(|row| row.pid == 0 || row.pid == SYSTEM) {
+        for row in trace.images.iter().filter(|row| row.pid == 0 || row.pid == SYSTEM_PID) {
             self.driver(row.path);
         }
     }
@@ -216,19 +223,19 @@ impl<'t> Actors<'t> {
         self.images.lives().thread(tid, time_ns)
     }
 
-    /// Who thread `tid` is at `time_ns`; `None` for the idle thread and for threads of which nothing was recorded.
-    pub(super) fn thread(&mut self, tid: u32, time_ns: i64, modules: &Modules) -> Option<Actor> {
+    /// The subject of thread `tid` at `time_ns`; `None` for the idle thread and for unrecorded threads.
+    pub(super) fn thread(&mut self, tid: u32, time_ns: i64, modules: &Modules) -> Option<ThreadSubject> {
         if tid == 0 {
             return None;
         }
-        if let Some(of) = self.task(tid, time_ns) {
-            return Some(Actor { subject: self.task_id(of), at_work: true, is_kernel: false });
+        if let Some(kind) = self.task(tid, time_ns) {
+            return Some(ThreadSubject { subject: self.task_id(kind), on_task: true, is_kernel: false });
         }
         let life = self.life(tid, time_ns)?;
         let thread = self.trace.threads.get(life.row())?;
         let process = self.images.lives().process_of(life).map(Upid::row);
         if let Some(service) = self.service_of(Some(life), time_ns, thread.service_tag, process) {
-            let at_work = process.and_then(|row| self.changes.get(&row)).is_some_and(|changes| {
+            let on_task = process.and_then(|row| self.changes.get(&row)).is_some_and(|changes| {
                 changes.iter().any(|change| {
                     change.start_ns <= time_ns
                         && time_ns < change.end_ns
@@ -236,30 +243,34 @@ impl<'t> Actors<'t> {
                 })
             });
             let subject = self.service_id(service, Some(thread.pid));
-            return Some(Actor { subject, at_work, is_kernel: false });
+            return Some(ThreadSubject { subject, on_task, is_kernel: false });
         }
-        if thread.pid == SYSTEM && self.trace.system.kind != SystemKind::Linux {
+        if thread.pid == SYSTEM_PID && self.trace.system.kind != SystemKind::Linux {
             let module = modules.at(0, thread.start_address, time_ns).filter(|&path| !is_kernel(self.trace.text(path)));
             if let Some(path) = module {
-                return Some(Actor { subject: self.driver(path), at_work: false, is_kernel: false });
+                return Some(ThreadSubject { subject: self.driver(path), on_task: false, is_kernel: false });
             }
-            return Some(Actor { subject: self.process_id(process?, thread.pid), at_work: false, is_kernel: true });
+            return Some(ThreadSubject {
+                subject: self.process_id(process?, thread.pid),
+                on_task: false,
+                is_kernel: true,
+            });
         }
         let process = process?;
         let is_linux = self.trace.system.kind == SystemKind::Linux;
         if is_linux && thread.pid == FIRST_PROCESS {
             return Some(self.first_process(process, time_ns));
         }
-        let is_kernel = is_linux && self.is_kernel_of_linux(process);
-        Some(Actor { subject: self.process_id(process, thread.pid), at_work: false, is_kernel })
+        let is_kernel = is_linux && self.is_linux_kernel(process);
+        Some(ThreadSubject { subject: self.process_id(process, thread.pid), on_task: false, is_kernel })
     }
 
-    /// Whether a process of Linux is a thread of the kernel, or a program that one of those runs for whoever waits for it: threads of
-    /// the kernel are children of the second process.
-    fn is_kernel_of_linux(&self, process: usize) -> bool {
-        const MAKER: u32 = 2;
+    /// True if a Linux process is a kernel thread, or a program run by one on behalf of whatever waits for it. Kernel
+    /// threads are children of kthreadd (process 2).
+    fn is_linux_kernel(&self, process: usize) -> bool {
+        const KTHREADD: u32 = 2;
         let is_thread = |row: usize| {
-            self.trace.processes.get(row).is_some_and(|row| row.parent_pid == Some(MAKER) || row.pid == MAKER)
+            self.trace.processes.get(row).is_some_and(|row| row.parent_pid == Some(KTHREADD) || row.pid == KTHREADD)
         };
         let parent = || {
             let life = self.trace.processes.get(process)?;
@@ -268,8 +279,8 @@ impl<'t> Actors<'t> {
         is_thread(process) || parent().is_some_and(is_thread)
     }
 
-    /// The first process of Linux is the kernel, then the program of the initial file system, then the service manager.
-    fn first_process(&mut self, process: usize, time_ns: i64) -> Actor {
+    /// Linux process 1 is the kernel, then the init program of the initramfs, then the service manager.
+    fn first_process(&mut self, process: usize, time_ns: i64) -> ThreadSubject {
         let (first_ns, of_root_ns) = self.first_programs_ns;
         let is_kernel = time_ns < first_ns;
         let subject = if is_kernel {
@@ -277,27 +288,27 @@ impl<'t> Actors<'t> {
         } else if time_ns < of_root_ns {
             self.subjects.id(Subject {
                 pid: Some(FIRST_PROCESS),
-                ..Subject::new(AccountSubjectKind::Process, "init of the initial file system")
+                ..Subject::new(AccountSubjectKind::Process, "init (initramfs)")
             })
         } else {
             self.process_id(process, FIRST_PROCESS)
         };
-        Actor { subject, at_work: false, is_kernel }
+        ThreadSubject { subject, on_task: false, is_kernel }
     }
 
-    /// The innermost request that the thread carries out.
-    fn task(&self, tid: u32, time_ns: i64) -> Option<TaskOf> {
+    /// The innermost task that the thread works on.
+    fn task(&self, tid: u32, time_ns: i64) -> Option<TaskKind> {
         let tasks = self.tasks.get(&self.images.lives().key(tid, time_ns))?;
         let after = tasks.partition_point(|task| task.start_ns <= time_ns);
         let begun = tasks.get(..after)?.iter().rev().take(MAX_NESTING);
         let mut open = begun.filter(|task| task.end_ns > time_ns);
         let innermost = open.next()?;
-        if !innermost.of.is_one_of_many() {
-            return Some(innermost.of);
+        if !innermost.kind.can_overlap() {
+            return Some(innermost.kind);
         }
-        // Who waits for several answers at once goes on with the last of them.
+        // A thread that waits for several responses at once continues with the last of them.
         let mut last = innermost;
-        for other in open.filter(|other| other.of.is_one_of_many() && !other.of.is_about_the_same(&last.of)) {
+        for other in open.filter(|other| other.kind.can_overlap() && !other.kind.has_same_target(&last.kind)) {
             if other.end_ns == last.end_ns {
                 return None;
             }
@@ -305,16 +316,14 @@ impl<'t> Actors<'t> {
                 last = other;
             }
         }
-        Some(last.of)
+        Some(last.kind)
     }
 
-    /// The session of the thread that had id `tid` at `time_ns`.
     pub(super) fn session(&self, tid: u32, time_ns: i64) -> Option<u32> {
         let process = self.images.lives().process_of(self.life(tid, time_ns)?)?;
         self.trace.processes.get(process.row())?.session
     }
 
-    /// A file on a disk.
     pub(super) fn file(&mut self, file: StringId, disk: u32) -> SubjectId {
         if let Some(&id) = self.file_ids.get(&(file, disk)) {
             return id;
@@ -329,7 +338,6 @@ impl<'t> Actors<'t> {
         id
     }
 
-    /// The step of the kernel's shutdown at `time_ns`.
     pub(super) fn kernel_step(&mut self, time_ns: i64) -> Option<SubjectId> {
         let after = self.kernel_steps.partition_point(|&(start, ..)| start <= time_ns);
         let begun = self.kernel_steps.get(..after)?.iter().rev().take(MAX_NESTING);
@@ -337,58 +345,57 @@ impl<'t> Actors<'t> {
         Some(self.subjects.id(Subject::new(AccountSubjectKind::Kernel, self.trace.text(name))))
     }
 
-    fn task_id(&mut self, of: TaskOf) -> SubjectId {
-        if let Some(&id) = self.task_ids.get(&of) {
+    fn task_id(&mut self, kind: TaskKind) -> SubjectId {
+        if let Some(&id) = self.task_ids.get(&kind) {
             return id;
         }
-        let subject = match of {
-            TaskOf::Device { driver, device } => self.device_subject(driver, device),
-            TaskOf::Activity { kind: AccountSubjectKind::Kernel, .. } => {
+        let subject = match kind {
+            TaskKind::Device { driver, device } => self.device_subject(driver, device),
+            TaskKind::Activity { kind: AccountSubjectKind::Kernel, .. } => {
                 Subject::new(AccountSubjectKind::Kernel, "kernel")
             }
-            TaskOf::Activity { kind: AccountSubjectKind::Person, .. } => {
+            TaskKind::Activity { kind: AccountSubjectKind::Person, .. } => {
                 Subject::new(AccountSubjectKind::Person, "credentials")
             }
-            TaskOf::Activity { kind: AccountSubjectKind::Policy, name }
+            TaskKind::Activity { kind: AccountSubjectKind::Policy, name }
                 if matches!(self.trace.text(name), "computer" | "user") =>
             {
                 Subject::new(AccountSubjectKind::Policy, format!("{} policy", self.trace.text(name)))
             }
-            TaskOf::Activity { kind: AccountSubjectKind::Script, name } => {
+            TaskKind::Activity { kind: AccountSubjectKind::Script, name } => {
                 Subject::new(AccountSubjectKind::Script, format!("{} script", self.trace.text(name)))
             }
-            TaskOf::Activity { kind: AccountSubjectKind::Process, name } => {
+            TaskKind::Activity { kind: AccountSubjectKind::Process, name } => {
                 Subject::new(AccountSubjectKind::Process, file_name(self.trace.text(name)))
             }
-            TaskOf::Activity { kind, name } => Subject::new(kind, self.trace.text(name)),
-            TaskOf::Service { name } | TaskOf::Container { name } => {
+            TaskKind::Activity { kind, name } => Subject::new(kind, self.trace.text(name)),
+            TaskKind::Service { name } | TaskKind::Container { name } => {
                 let id = self.service_id(self.trace.text(name).to_owned(), None);
-                self.task_ids.insert(of, id);
+                self.task_ids.insert(kind, id);
                 return id;
             }
-            TaskOf::Answer { pid, name, time_ns } => {
+            TaskKind::Notification { pid, name, time_ns } => {
                 let by_pid = pid.and_then(|pid| self.process(pid, time_ns));
                 if let Some(id) = by_pid {
-                    self.task_ids.insert(of, id);
+                    self.task_ids.insert(kind, id);
                     return id;
                 }
                 Subject::new(AccountSubjectKind::Process, file_name(self.trace.text(name)))
             }
         };
         let id = self.subjects.id(subject);
-        self.task_ids.insert(of, id);
+        self.task_ids.insert(kind, id);
         id
     }
 
-    /// The driver and device of a request.
     pub(super) fn request_id(&mut self, driver: StringId, device: StringId) -> SubjectId {
-        self.task_id(TaskOf::Device { driver, device })
+        self.task_id(TaskKind::Device { driver, device })
     }
 
-    /// Adds the begins and ends of work of thread `tid`, and of services' changes in its process, between two times; at most
-    /// `most`.
-    pub(super) fn edges(&self, tid: u32, start_ns: i64, end_ns: i64, most: usize, edges: &mut Vec<i64>) {
-        let mut left = most;
+    /// Adds the starts and ends of the tasks of thread `tid`, and of service changes in its process, between two times;
+    /// at most `max`.
+    pub(super) fn boundaries(&self, tid: u32, start_ns: i64, end_ns: i64, max: usize, edges: &mut Vec<i64>) {
+        let mut left = max;
         let mut add = |at: i64| {
             if at > start_ns && at < end_ns && left > 0 {
                 edges.push(at);
@@ -401,7 +408,7 @@ impl<'t> Actors<'t> {
             for task in tasks.get(..after).unwrap_or(&[]).iter().rev() {
                 add(task.start_ns);
                 add(task.end_ns);
-                if task.longest_before_ns <= start_ns {
+                if task.max_end_ns <= start_ns {
                     break;
                 }
             }
@@ -411,8 +418,8 @@ impl<'t> Actors<'t> {
             add(change.start_ns);
             add(change.end_ns);
         }
-        let after = self.video.partition_point(|&(start, ..)| start < end_ns);
-        if let Some(&(start, end, _)) = after.checked_sub(1).and_then(|at| self.video.get(at)) {
+        let after = self.video_gaps.partition_point(|&(start, ..)| start < end_ns);
+        if let Some(&(start, end, _)) = after.checked_sub(1).and_then(|at| self.video_gaps.get(at)) {
             add(start);
             add(end);
         }
@@ -427,7 +434,7 @@ impl<'t> Actors<'t> {
         Subject { device: device.to_owned(), ..Subject::new(AccountSubjectKind::Driver, name) }
     }
 
-    /// The driver that other requests to the device, or the configuration, name.
+    /// The driver named by other requests to the device.
     fn driver_of_device(&self, device: &str) -> Option<&'t str> {
         if device.is_empty() {
             return None;
@@ -440,7 +447,7 @@ impl<'t> Actors<'t> {
             .map(|(_, driver)| driver_name(self.trace.text(driver)))
     }
 
-    /// A driver by its file, as the subject of its interrupts and of threads that begin in it.
+    /// A driver by its file, for interrupts and for threads that start in it.
     pub(super) fn driver(&mut self, path: StringId) -> SubjectId {
         if let Some(&id) = self.module_ids.get(&path) {
             return id;
@@ -450,8 +457,8 @@ impl<'t> Actors<'t> {
         id
     }
 
-    /// The service that a thread works for, by its tag, by the main function that it entered, by the one service of its
-    /// process that changes state then, or the only one that the process hosts.
+    /// The service that a thread works for: by its tag, by the main function it entered, by the only service of its
+    /// process that is changing state, or by the only service the process hosts.
     fn service_of(&self, thread: Option<Utid>, time_ns: i64, tag: u32, process: Option<usize>) -> Option<String> {
         if self.trace.system.kind == SystemKind::Linux {
             return self.unit_of(process?, time_ns);
@@ -461,15 +468,15 @@ impl<'t> Actors<'t> {
         {
             return Some(name.clone());
         }
-        if let Some(mains) = thread.and_then(|thread| self.mains.get(&ThreadKey::Life(thread))) {
-            let after = mains.partition_point(|&(time, _)| time <= time_ns);
-            if let Some(&(_, service)) = after.checked_sub(1).and_then(|at| mains.get(at)) {
+        if let Some(main_threads) = thread.and_then(|thread| self.main_threads.get(&ThreadKey::Life(thread))) {
+            let after = main_threads.partition_point(|&(time, _)| time <= time_ns);
+            if let Some(&(_, service)) = after.checked_sub(1).and_then(|at| main_threads.get(at)) {
                 return Some(self.trace.text(service).to_owned());
             }
         }
         let process = process?;
-        let under_way = |change: &&Change| change.start_ns <= time_ns && time_ns < change.end_ns;
-        let mut changes = self.changes.get(&process).into_iter().flatten().filter(under_way);
+        let in_progress = |change: &&ServiceChangeInterval| change.start_ns <= time_ns && time_ns < change.end_ns;
+        let mut changes = self.changes.get(&process).into_iter().flatten().filter(in_progress);
         if let (Some(only), None) = (changes.next(), changes.next()) {
             return Some(self.trace.text(only.service).to_owned());
         }
@@ -477,10 +484,10 @@ impl<'t> Actors<'t> {
         hosted.iter().next().filter(|_| hosted.len() == 1).cloned()
     }
 
-    /// The unit that a process of Linux belongs to: its own, or that of the nearest ancestor which is a unit's main process.
+    /// The unit of a Linux process: its own, or that of the nearest ancestor that is a unit's main process.
     fn unit_of(&self, process: usize, time_ns: i64) -> Option<String> {
         let mut row = process;
-        for _ in 0..MAX_PARENTS {
+        for _ in 0..MAX_UNIT_ANCESTORS {
             let life = self.trace.processes.get(row)?;
             if life.pid <= 2 {
                 return None;
@@ -506,7 +513,7 @@ impl<'t> Actors<'t> {
         if let Some(&id) = self.service_ids.get(&key) {
             return id;
         }
-        // A service is one subject, whatever processes work for it.
+        // A service is one subject even if several processes work for it.
         let id = self.subjects.id(Subject::new(kind, key.0.clone()));
         self.service_ids.insert(key, id);
         id
@@ -524,8 +531,8 @@ impl<'t> Actors<'t> {
         let image = self.trace.processes.image.get(row).map_or("", |&image| file_name(self.trace.text(image)));
         let mut name = if image.is_empty() { format!("process {pid}") } else { image.to_owned() };
         if let Some(hosted) = self.hosted.get(&row).filter(|hosted| hosted.len() > 1) {
-            let mut names: Vec<&str> = hosted.iter().take(NAMED_SERVICES).map(String::as_str).collect();
-            if hosted.len() > NAMED_SERVICES {
+            let mut names: Vec<&str> = hosted.iter().take(MAX_NAMED_SERVICES).map(String::as_str).collect();
+            if hosted.len() > MAX_NAMED_SERVICES {
                 names.push("…");
             }
             name = format!("{name} ({})", names.join(", "));
@@ -535,13 +542,13 @@ impl<'t> Actors<'t> {
         id
     }
 
-    /// The script that a process runs, where it or an ancestor was started by a thread that was at work on a policy script.
+    /// The script that a process runs, if it or an ancestor was started by a thread working on a policy script.
     fn script_of(&self, row: usize) -> Option<String> {
         let mut row = row;
-        for _ in 0..MAX_GENERATIONS {
+        for _ in 0..MAX_SCRIPT_ANCESTORS {
             let life = self.trace.processes.get(row)?;
             let start_ns = life.start_ns?;
-            if let Some(TaskOf::Activity { kind: AccountSubjectKind::Script, name }) =
+            if let Some(TaskKind::Activity { kind: AccountSubjectKind::Script, name }) =
                 life.creator_tid.and_then(|tid| self.task(tid, start_ns))
             {
                 let command = self.trace.text(life.command_line);
@@ -556,11 +563,11 @@ impl<'t> Actors<'t> {
         None
     }
 
-    /// The video driver, where a session waits for its graphics at `time_ns`: the paper's inference from the start of
-    /// csrss.exe to that of the process after it. Only a wait of the session manager that nobody else explains is its.
-    pub(super) fn video(&mut self, tid: u32, time_ns: i64) -> Option<SubjectId> {
-        let after = self.video.partition_point(|&(start, ..)| start <= time_ns);
-        let &(_, end, name) = self.video.get(after.checked_sub(1)?)?;
+    /// The video driver, if a session waits for its graphics at `time_ns`: inferred (as in the paper) from the gap
+    /// between csrss.exe and the following process. Applies only to otherwise unexplained waits of the session manager.
+    pub(super) fn video_driver(&mut self, tid: u32, time_ns: i64) -> Option<SubjectId> {
+        let after = self.video_gaps.partition_point(|&(start, ..)| start <= time_ns);
+        let &(_, end, name) = self.video_gaps.get(after.checked_sub(1)?)?;
         let thread = self.trace.threads.get(self.life(tid, time_ns)?.row())?;
         let image = self.images.at(thread.pid, time_ns)?;
         if time_ns >= end || !image.eq_ignore_ascii_case("smss.exe") {
@@ -569,12 +576,12 @@ impl<'t> Actors<'t> {
         Some(self.subjects.id(Subject::new(AccountSubjectKind::Driver, name)))
     }
 
-    /// The subject of a process's thread that used a processor or a disk; `None` for the idle thread.
+    /// The subject of a thread that used a processor or a disk; `None` for the idle thread.
     pub(super) fn user(&mut self, tid: u32, time_ns: i64, modules: &Modules) -> Option<SubjectId> {
         self.thread(tid, time_ns, modules).map(|actor| actor.subject)
     }
 
-    /// The program with process id `pid` at `time_ns`.
+    /// The subject of the process with id `pid` at `time_ns`.
     pub(super) fn process(&mut self, pid: u32, time_ns: i64) -> Option<SubjectId> {
         let row = self.images.row_at(pid, time_ns)?;
         let service = self.service_of(None, time_ns, 0, Some(row));
@@ -585,7 +592,7 @@ impl<'t> Actors<'t> {
     }
 }
 
-/// Whether a module is the kernel itself.
+/// True for the kernel image and the HAL.
 pub(super) fn is_kernel(path: &str) -> bool {
     let name = file_name(path);
     ["ntoskrnl.exe", "ntkrnlmp.exe", "ntkrnlpa.exe", "ntkrpamp.exe", "hal.dll"]
@@ -593,7 +600,7 @@ pub(super) fn is_kernel(path: &str) -> bool {
         .any(|kernel| name.eq_ignore_ascii_case(kernel))
 }
 
-/// The file of a script in a command line.
+/// The script file in a command line.
 fn script_file(command: &str) -> Option<&str> {
     const ENDINGS: [&str; 8] = [".cmd", ".bat", ".vbs", ".vbe", ".ps1", ".js", ".wsf", ".kix"];
     command.split(['"', ' ', '\t']).map(file_name).find(|word| {
@@ -603,39 +610,39 @@ fn script_file(command: &str) -> Option<&str> {
     })
 }
 
-/// What every thread was asked to do, by thread and begin. What nobody saw the end of is over with its thread.
+/// The tasks of every thread, by start. A task without a recorded end lasts as long as its thread.
 fn tasks(trace: &Trace, lives: &Lives) -> HashMap<ThreadKey, Vec<Task>> {
     let open = |end: Option<i64>| end.unwrap_or(i64::MAX);
     let operations = trace.device_operations.iter().filter_map(|row| {
-        let of = TaskOf::Device { driver: devices::owner(&row), device: row.device };
-        Some((row.tid?, task(row.start_ns, open(row.pend_ns.or(row.end_ns)), of)))
+        let kind = TaskKind::Device { driver: devices::owner(&row), device: row.device };
+        Some((row.tid?, task(row.start_ns, open(row.pend_ns.or(row.end_ns)), kind)))
     });
-    // The thread that sent a power request waits for it, pended or not.
+    // The thread that sent a power request waits for it even if it is pended.
     let requests = trace.power_requests.iter().filter(|row| row.scope == PowerRequestScope::Device).filter_map(|row| {
-        let of = TaskOf::Device { driver: row.driver, device: row.device };
-        Some((row.tid?, task(row.start_ns, open(row.end_ns), of)))
+        let kind = TaskKind::Device { driver: row.driver, device: row.device };
+        Some((row.tid?, task(row.start_ns, open(row.end_ns), kind)))
     });
-    // Whoever tells somebody of a transition waits for the answer.
+    // The sender of a notification waits for the response.
     let answers = trace.notifications.iter().filter_map(|row| {
         let pid = row.pid.filter(|&pid| pid != 0);
-        let of = match is_of_service(row.kind) && row.name != StringId::EMPTY {
-            true => TaskOf::Service { name: row.name },
-            false => TaskOf::Answer { pid, name: row.name, time_ns: row.start_ns },
+        let kind = match is_service_notification(row.kind) && row.name != StringId::EMPTY {
+            true => TaskKind::Service { name: row.name },
+            false => TaskKind::Notification { pid, name: row.name, time_ns: row.start_ns },
         };
-        Some((row.teller_tid?, task(row.start_ns, open(row.end_ns), of)))
+        Some((row.teller_tid?, task(row.start_ns, open(row.end_ns), kind)))
     });
     let services = trace.service_transitions.iter().flat_map(|row| {
-        let whole = task(row.start_ns, open(row.end_ns), TaskOf::Service { name: row.service });
+        let whole = task(row.start_ns, open(row.end_ns), TaskKind::Service { name: row.service });
         let is_start = row.kind == ServiceChange::Start;
         let container = row.checkpoint_ns.filter(|_| is_start);
-        let container = container.map(|at| task(row.start_ns, at, TaskOf::Container { name: row.service }));
+        let container = container.map(|at| task(row.start_ns, at, TaskKind::Container { name: row.service }));
         let tasks = [Some(whole), container].into_iter().flatten();
         tasks.filter_map(move |task| Some((row.tid?, task)))
     });
     let is_linux = trace.system.kind == SystemKind::Linux;
     let activities = trace.activities.iter().filter_map(|row| {
         let kind = match row.kind {
-            // Whoever wrote to /sys/power/state runs the kernel from then on.
+            // The thread that wrote to /sys/power/state runs kernel code from then on.
             ActivityKind::PowerPhase if is_linux => AccountSubjectKind::Kernel,
             ActivityKind::GroupPolicyScript => AccountSubjectKind::Script,
             ActivityKind::GroupPolicy | ActivityKind::GroupPolicyExtension => AccountSubjectKind::Policy,
@@ -646,16 +653,16 @@ fn tasks(trace: &Trace, lives: &Lives) -> HashMap<ThreadKey, Vec<Task>> {
             }
             _ => return None,
         };
-        let of = TaskOf::Activity { kind, name: row.name };
-        Some((row.tid?, task(row.start_ns, open(row.end_ns), of)))
+        let kind = TaskKind::Activity { kind, name: row.name };
+        Some((row.tid?, task(row.start_ns, open(row.end_ns), kind)))
     });
     let mut tasks: HashMap<ThreadKey, Vec<Task>> = HashMap::new();
     for (tid, task) in operations.chain(requests).chain(answers).chain(services).chain(activities) {
-        let named = match task.of {
-            TaskOf::Device { driver, device } => driver != StringId::EMPTY || device != StringId::EMPTY,
-            TaskOf::Activity { kind, name } => name != StringId::EMPTY || kind == AccountSubjectKind::Person,
-            TaskOf::Answer { pid, name, .. } => pid.is_some() || name != StringId::EMPTY,
-            TaskOf::Service { name } | TaskOf::Container { name } => name != StringId::EMPTY,
+        let named = match task.kind {
+            TaskKind::Device { driver, device } => driver != StringId::EMPTY || device != StringId::EMPTY,
+            TaskKind::Activity { kind, name } => name != StringId::EMPTY || kind == AccountSubjectKind::Person,
+            TaskKind::Notification { pid, name, .. } => pid.is_some() || name != StringId::EMPTY,
+            TaskKind::Service { name } | TaskKind::Container { name } => name != StringId::EMPTY,
         };
         if named && task.end_ns > task.start_ns {
             tasks.entry(lives.key(tid, task.start_ns)).or_default().push(task);
@@ -663,28 +670,26 @@ fn tasks(trace: &Trace, lives: &Lives) -> HashMap<ThreadKey, Vec<Task>> {
     }
     for list in tasks.values_mut() {
         list.sort_by_key(|task| task.start_ns);
-        let mut longest_ns = i64::MIN;
+        let mut max_end_ns = i64::MIN;
         for task in list {
-            longest_ns = longest_ns.max(task.end_ns);
-            task.longest_before_ns = longest_ns;
+            max_end_ns = max_end_ns.max(task.end_ns);
+            task.max_end_ns = max_end_ns;
         }
     }
     tasks
 }
 
-/// Whether a notification is a service's.
-pub(super) const fn is_of_service(kind: NotificationKind) -> bool {
+pub(super) const fn is_service_notification(kind: NotificationKind) -> bool {
     matches!(
         kind,
         NotificationKind::ServiceQuerySuspend | NotificationKind::ServiceSuspend | NotificationKind::ServiceResume
     )
 }
 
-const fn task(start_ns: i64, end_ns: i64, of: TaskOf) -> Task {
-    Task { start_ns, end_ns, longest_before_ns: end_ns, of }
+const fn task(start_ns: i64, end_ns: i64, kind: TaskKind) -> Task {
+    Task { start_ns, end_ns, max_end_ns: end_ns, kind }
 }
 
-/// The steps of the kernel's shutdown, by start.
 fn kernel_steps(trace: &Trace) -> Vec<(i64, i64, StringId)> {
     let steps = trace.activities.iter().filter(|row| row.kind == ActivityKind::KernelShutdownStep);
     let mut steps: Vec<(i64, i64, StringId)> = steps
@@ -695,8 +700,8 @@ fn kernel_steps(trace: &Trace) -> Vec<(i64, i64, StringId)> {
     steps
 }
 
-/// When Linux ran its first program, and when the first one of the root file system, ns. Where neither is known process 1 is a program
-/// from the start.
+/// Linux: start of the first program, and of the first program of the root file system, ns. If neither is known,
+/// process 1 is a program throughout.
 fn first_programs(trace: &Trace) -> (i64, i64) {
     let at = |name: &str| first(trace, name).map(|row| row.time_ns);
     let of_root_ns = at(milestone::USER_SPACE_BEGIN);
@@ -704,8 +709,8 @@ fn first_programs(trace: &Trace) -> (i64, i64) {
     (first_ns, of_root_ns.unwrap_or(first_ns))
 }
 
-/// From the start of csrss.exe to the start of wininit.exe or winlogon.exe after it: where a session waits for its graphics. The name
-/// of the video driver there.
+/// The gaps from the start of csrss.exe to the following start of wininit.exe or winlogon.exe, in which a session waits
+/// for its graphics, with the name of the video driver.
 fn video_gaps(trace: &Trace) -> Vec<(i64, i64, &'static str)> {
     let mut starts: Vec<(i64, Option<&'static str>)> = trace
         .processes

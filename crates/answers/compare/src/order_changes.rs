@@ -1,39 +1,39 @@
-//! What began in another order: phases aligned each at its own begin, and only what every run agrees on.
+//! Finds services, applications and devices that started in a different order. Starts are relative to their phase, and
+//! only changes found in every run count.
 
 use hashbrown::HashMap;
 
-use super::matching;
+use super::match_key;
 use super::report::Moved;
 use super::run::{Category, Run};
 use super::statistics::median;
 
-/// Things of one category that are looked at, at most: each pair is.
-const MAX_COMPARED: usize = 1_000;
+/// Maximum number of items per category: all pairs are compared.
+const MAX_ITEMS: usize = 1_000;
 
-/// Where something began in a run: its phase's place in the run, and the time since that phase's begin, ns.
-type Place = (usize, i64);
+/// Start of an item in a run: (index of its phase, time since the start of that phase in ns).
+type StartPosition = (usize, i64);
 
-/// A thing that all runs of both sides have.
-struct Thing<'a> {
+/// An item that all runs on both sides have.
+struct Item<'a> {
     key: &'a str,
-    before: Vec<Place>,
-    after: Vec<Place>,
+    before: Vec<StartPosition>,
+    after: Vec<StartPosition>,
 }
 
-/// What moved, most passed first, of services and devices.
-pub(super) fn moved(before: &[&Run], after: &[&Run], configuration: &str) -> Vec<Moved> {
+/// The order changes of services, applications and devices, those that passed most others first.
+pub(super) fn order_changes(before: &[&Run], after: &[&Run], configuration: &str) -> Vec<Moved> {
     let mut all = Vec::new();
     for category in [Category::Service, Category::Application, Category::Device] {
-        let mut things = common(before, after, category);
-        things.truncate(MAX_COMPARED);
-        all.extend(movers(&things, before, after, configuration));
+        let mut items = common(before, after, category);
+        items.truncate(MAX_ITEMS);
+        all.extend(movers(&items, before, after, configuration));
     }
     all
 }
 
-/// The things that every run names, by key.
-fn common<'a>(before: &[&'a Run], after: &[&'a Run], category: Category) -> Vec<Thing<'a>> {
-    let mut things: HashMap<String, Thing<'a>> = HashMap::new();
+fn common<'a>(before: &[&'a Run], after: &[&'a Run], category: Category) -> Vec<Item<'a>> {
+    let mut items: HashMap<String, Item<'a>> = HashMap::new();
     for (at, run) in before.iter().chain(after).enumerate() {
         let phases: HashMap<&str, usize> = run
             .measures
@@ -46,31 +46,31 @@ fn common<'a>(before: &[&'a Run], after: &[&'a Run], category: Category) -> Vec<
             let place =
                 measure.phase.as_deref().and_then(|phase| phases.get(phase).copied()).zip(measure.since_phase_ns);
             let (Some(place), true) = (place, measure.category == category) else { continue };
-            let thing = things.entry(matching(&measure.key, run.keeps_case())).or_insert_with(|| Thing {
+            let item = items.entry(match_key(&measure.key, run.keeps_case())).or_insert_with(|| Item {
                 key: &measure.key,
                 before: Vec::new(),
                 after: Vec::new(),
             });
             if at < before.len() {
-                thing.before.push(place);
+                item.before.push(place);
             } else {
-                thing.after.push(place);
+                item.after.push(place);
             }
         }
     }
-    let mut things: Vec<Thing<'a>> = things
+    let mut items: Vec<Item<'a>> = items
         .into_values()
-        .filter(|thing| thing.before.len() == before.len() && thing.after.len() == after.len())
+        .filter(|item| item.before.len() == before.len() && item.after.len() == after.len())
         .collect();
-    things.sort_by_key(|thing| thing.key);
-    things
+    items.sort_by_key(|item| item.key);
+    items
 }
 
-/// Of each pair that changed places in every run, the one with more such pairs is what moved; the other was passed.
-fn movers(things: &[Thing<'_>], before: &[&Run], after: &[&Run], configuration: &str) -> Vec<Moved> {
-    let mut passed: Vec<Vec<(usize, bool)>> = vec![Vec::new(); things.len()];
-    for (one, first) in things.iter().enumerate() {
-        for (other, second) in things.iter().enumerate().skip(one + 1) {
+/// Of each pair that changed order in every run, the item with more such pairs is the one that moved.
+fn movers(items: &[Item<'_>], before: &[&Run], after: &[&Run], configuration: &str) -> Vec<Moved> {
+    let mut passed: Vec<Vec<(usize, bool)>> = vec![Vec::new(); items.len()];
+    for (one, first) in items.iter().enumerate() {
+        for (other, second) in items.iter().enumerate().skip(one + 1) {
             let later = swapped(first, second);
             if let Some(first_is_later) = later {
                 passed[one].push((other, first_is_later));
@@ -86,21 +86,21 @@ fn movers(things: &[Thing<'_>], before: &[&Run], after: &[&Run], configuration: 
             .filter(|(other, _)| weight(*other) < weight(at) || (weight(*other) == weight(at) && *other > at))
             .collect();
         let Some(nearest) = mine.iter().min_by_key(|(other, _)| (weight(*other), *other)) else { continue };
-        let thing = &things[at];
-        let (was_phase, was_since_phase_ns) = middle(&thing.before, before);
-        let (is_phase, is_since_phase_ns) = middle(&thing.after, after);
+        let item = &items[at];
+        let (was_phase, was_since_phase_ns) = typical_start(&item.before, before);
+        let (is_phase, is_since_phase_ns) = typical_start(&item.after, after);
         rows.push((
             mine.len(),
             Moved {
                 configuration: configuration.to_owned(),
-                key: thing.key.to_owned(),
+                key: item.key.to_owned(),
                 was_phase,
                 is_phase,
                 was_since_phase_ns,
                 is_since_phase_ns,
                 now_after: mine.iter().filter(|(_, later)| *later).count() as u64,
                 now_before: mine.iter().filter(|(_, later)| !*later).count() as u64,
-                passed: things[nearest.0].key.to_owned(),
+                passed: items[nearest.0].key.to_owned(),
             },
         ));
     }
@@ -108,20 +108,20 @@ fn movers(things: &[Thing<'_>], before: &[&Run], after: &[&Run], configuration: 
     rows.into_iter().map(|(_, row)| row).collect()
 }
 
-/// Whether two changed places in every run; if so, whether the first is now the later one.
-fn swapped(first: &Thing<'_>, second: &Thing<'_>) -> Option<bool> {
-    let leads = |a: &[Place], b: &[Place]| a.iter().zip(b).all(|(a, b)| a < b);
-    if leads(&first.before, &second.before) && leads(&second.after, &first.after) {
+/// If two items changed order in every run, whether the first now starts later.
+fn swapped(first: &Item<'_>, second: &Item<'_>) -> Option<bool> {
+    let starts_before = |a: &[StartPosition], b: &[StartPosition]| a.iter().zip(b).all(|(a, b)| a < b);
+    if starts_before(&first.before, &second.before) && starts_before(&second.after, &first.after) {
         Some(true)
-    } else if leads(&second.before, &first.before) && leads(&first.after, &second.after) {
+    } else if starts_before(&second.before, &first.before) && starts_before(&first.after, &second.after) {
         Some(false)
     } else {
         None
     }
 }
 
-/// The phase in which most runs have it, and the median begin since there.
-fn middle(places: &[Place], runs: &[&Run]) -> (String, i64) {
+/// The phase in which most runs start the item, and the median start time in it.
+fn typical_start(places: &[StartPosition], runs: &[&Run]) -> (String, i64) {
     let mut ascending = places.to_vec();
     ascending.sort();
     let phase = ascending.get(ascending.len() / 2).map_or(0, |place| place.0);

@@ -1,12 +1,12 @@
-//! What a reader of a comparison should know before its numbers: computers that differ, recordings on both sides.
+//! Notes about a comparison: computers that differ, recordings used on both sides.
 
 use super::report::{ComparisonNote, ComparisonNoteKind, MachineProperty};
 use super::run::{Configuration, Machine, Run};
 
-/// Memory that differs by less is the same: firmware keeps some of it, not always as much. 128 MiB.
+/// Smaller differences in memory size are ignored: firmware reserves a varying part. 128 MiB.
 const MIN_MEMORY_BYTES: u64 = 128 << 20;
 
-/// The notes about the compared runs of each configuration, the baseline's first.
+/// The notes about the compared runs, by configuration.
 pub(super) fn notes(configurations: &[Configuration], compared: &[Vec<&Run>]) -> Vec<ComparisonNote> {
     let mut notes = Vec::new();
     let Some((baseline, others)) = compared.split_first() else { return notes };
@@ -30,7 +30,7 @@ pub(super) fn notes(configurations: &[Configuration], compared: &[Vec<&Run>]) ->
             }
         }
     }
-    // Runs of one configuration that are of different computers.
+    // Runs of one configuration from different computers.
     for (configuration, runs) in configurations.iter().zip(compared) {
         for property in MachineProperty::ALL {
             let several = values(runs, property);
@@ -59,7 +59,7 @@ fn note(kind: ComparisonNoteKind, configuration: &Configuration) -> ComparisonNo
     }
 }
 
-/// What the runs say of a property, each value once; what they do not say is left out.
+/// The distinct known values of a property.
 fn values(runs: &[&Run], property: MachineProperty) -> Vec<String> {
     let mut values: Vec<String> = Vec::new();
     let mut memories: Vec<u64> = Vec::new();
@@ -71,7 +71,7 @@ fn values(runs: &[&Run], property: MachineProperty) -> Vec<String> {
                     continue;
                 }
                 memories.push(bytes);
-                // To a quarter of a GiB, as people know it.
+                // Rounded to a quarter of a GiB.
                 format!("{} GiB", (bytes as f64 / f64::from(1 << 28)).round() / 4.0)
             }
             property => text(machine, property),

@@ -1,38 +1,38 @@
-//! Programs that start with the computer or the session from files: startup folders and scheduled tasks.
+//! Startup programs from files: startup folders and scheduled tasks.
 
 use roxmltree::{Document, Node, ParsingOptions};
 
-use super::start_programs::{StartOrigin, StartProgram};
+use super::startup_programs::{StartOrigin, StartProgram};
 
-/// A file of a startup folder.
+/// A file in a startup folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StartupEntry {
-    /// The folder, below the volume.
+    /// Folder, relative to the volume.
     pub folder: String,
-    /// Its name.
+    /// File name.
     pub name: String,
-    /// When it was last written, ns since 1970-01-01 UTC.
+    /// Time of the last write, ns since 1970-01-01 UTC.
     pub modified_unix_ns: Option<i64>,
 }
 
-/// The definition of a scheduled task, below `\Windows\System32\Tasks`.
+/// The definition of a scheduled task in `\Windows\System32\Tasks`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TaskFile {
-    /// Its path below that folder.
+    /// Path relative to that folder.
     pub path: String,
-    /// Its bytes: XML in UTF-16, or in UTF-8.
+    /// Content: XML in UTF-16 or UTF-8.
     pub bytes: Vec<u8>,
-    /// When it was last written, ns since 1970-01-01 UTC.
+    /// Time of the last write, ns since 1970-01-01 UTC.
     pub modified_unix_ns: Option<i64>,
 }
 
-/// Elements of a task that are looked at; those of Windows have some hundred.
+/// Maximum number of XML nodes of a task; Windows' own have about a hundred.
 const MAX_NODES: u32 = 20_000;
-/// Tasks of Windows itself.
-const OF_WINDOWS: &str = r"Microsoft\";
+/// Folder of Windows' own tasks.
+const WINDOWS_TASK_FOLDER: &str = r"Microsoft\";
 
-/// The entries of startup folders that start something.
-pub(super) fn of_folders(entries: &[StartupEntry]) -> impl Iterator<Item = StartProgram> + '_ {
+/// The programs started by files in startup folders.
+pub(super) fn folder_programs(entries: &[StartupEntry]) -> impl Iterator<Item = StartProgram> + '_ {
     entries.iter().filter(|entry| !entry.name.eq_ignore_ascii_case("desktop.ini")).map(|entry| StartProgram {
         name: entry.name.clone(),
         command: String::new(),
@@ -44,18 +44,18 @@ pub(super) fn of_folders(entries: &[StartupEntry]) -> impl Iterator<Item = Start
     })
 }
 
-/// What tasks start with the computer or the session.
+/// Programs started by tasks at boot or logon.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StartTasks {
-    /// Those of other makers.
+    /// Tasks that are not part of Windows.
     pub(super) programs: Vec<StartProgram>,
-    /// How many of Windows itself do.
+    /// Number of Windows' own tasks.
     pub(super) of_windows: u64,
-    /// Paths of those that cannot be read.
+    /// Paths of unreadable tasks.
     pub(super) unreadable: Vec<String>,
 }
 
-pub(super) fn of_tasks(tasks: &[TaskFile]) -> StartTasks {
+pub(super) fn task_programs(tasks: &[TaskFile]) -> StartTasks {
     let mut found = StartTasks::default();
     for task in tasks {
         let Some(text) = text(&task.bytes) else {
@@ -68,7 +68,7 @@ pub(super) fn of_tasks(tasks: &[TaskFile]) -> StartTasks {
             continue;
         };
         let Some((origin, delay)) = start(document.root_element()) else { continue };
-        if task.path.starts_with(OF_WINDOWS) {
+        if task.path.starts_with(WINDOWS_TASK_FOLDER) {
             found.of_windows += 1;
             continue;
         }
@@ -85,15 +85,15 @@ pub(super) fn of_tasks(tasks: &[TaskFile]) -> StartTasks {
     found
 }
 
-/// UTF-16 by its byte order mark, else UTF-8.
+/// Decodes UTF-16 with a byte order mark, otherwise UTF-8.
 fn text(bytes: &[u8]) -> Option<String> {
-    let units = |bytes: &[u8], of: fn([u8; 2]) -> u16| {
-        let units = bytes.as_chunks::<2>().0.iter().map(|unit| of(*unit));
+    let decode = |bytes: &[u8], from_bytes: fn([u8; 2]) -> u16| {
+        let units = bytes.as_chunks::<2>().0.iter().map(|unit| from_bytes(*unit));
         char::decode_utf16(units).collect::<Result<String, _>>().ok()
     };
     match bytes {
-        [0xff, 0xfe, rest @ ..] => units(rest, u16::from_le_bytes),
-        [0xfe, 0xff, rest @ ..] => units(rest, u16::from_be_bytes),
+        [0xff, 0xfe, rest @ ..] => decode(rest, u16::from_le_bytes),
+        [0xfe, 0xff, rest @ ..] => decode(rest, u16::from_be_bytes),
         [0xef, 0xbb, 0xbf, rest @ ..] => String::from_utf8(rest.to_vec()).ok(),
         _ => String::from_utf8(bytes.to_vec()).ok(),
     }
@@ -111,7 +111,7 @@ fn is_enabled(node: Node<'_, '_>) -> bool {
     text_of(node, "Enabled").is_none_or(|text| !text.eq_ignore_ascii_case("false") && text != "0")
 }
 
-/// The first trigger at boot or logon of a task that is on, and how long it waits.
+/// The first boot or logon trigger of an enabled task, with its delay.
 fn start(task: Node<'_, '_>) -> Option<(StartOrigin, String)> {
     if child(task, "Settings").is_some_and(|settings| !is_enabled(settings)) {
         return None;
@@ -159,17 +159,17 @@ mod tests {
     }
 
     #[test]
-    fn tasks_that_start_with_the_computer_or_the_session_are_found() {
+    fn finds_tasks_with_boot_or_logon_trigger() {
         let tasks = [
             task("Updater", "<LogonTrigger><Delay>PT30S</Delay></LogonTrigger>", ""),
             task(r"Maker\Agent", "<BootTrigger><Enabled>true</Enabled></BootTrigger>", "<Enabled>true</Enabled>"),
             task(r"Microsoft\Windows\Time", "<BootTrigger/>", ""),
-            // At a time, off as a whole, or with its trigger off.
+            // Scheduled by time, disabled, or with a disabled trigger.
             task("Weekly", "<CalendarTrigger/>", ""),
             task("Off", "<LogonTrigger/>", "<Enabled>false</Enabled>"),
             task("Quiet", "<LogonTrigger><Enabled>false</Enabled></LogonTrigger>", ""),
         ];
-        let found = of_tasks(&tasks);
+        let found = task_programs(&tasks);
         let programs: Vec<_> = found
             .programs
             .iter()
@@ -184,12 +184,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_task_is_named_and_nothing_breaks() {
+    fn lists_unreadable_tasks() {
         let broken = |bytes: &[u8]| TaskFile { path: "x".to_owned(), bytes: bytes.to_vec(), modified_unix_ns: None };
-        // A lone surrogate, no XML, and entities that would grow.
+        // A lone surrogate, truncated XML, expanding entities, and an empty file.
         let entities = b"<!DOCTYPE a [<!ENTITY b \"bb\"><!ENTITY c \"&b;&b;\">]><Task>&c;</Task>";
         let tasks = [broken(b"\xff\xfe\x00\xd8"), broken(b"<Task>"), broken(entities), broken(b"")];
-        assert_eq!(of_tasks(&tasks).unreadable.len(), 4);
-        assert_eq!(of_tasks(&[broken(b"<Task><Triggers/></Task>")]).unreadable.len(), 0);
+        assert_eq!(task_programs(&tasks).unreadable.len(), 4);
+        assert_eq!(task_programs(&[broken(b"<Task><Triggers/></Task>")]).unreadable.len(), 0);
     }
 }

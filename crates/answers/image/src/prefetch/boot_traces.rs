@@ -1,4 +1,4 @@
-//! Boots as ReadyBoot kept them.
+//! Boot traces kept by ReadyBoot.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,55 +8,55 @@ use serde::Serialize;
 
 use super::PrefetchFile;
 
-/// Files of a boot that are listed.
+/// Maximum number of files listed per boot.
 const MAX_FILES: usize = 50;
-/// Stretches of equal length that a boot's reads are counted in.
+/// Number of equal time slices per boot.
 const SLICES: usize = 20;
 
-/// A file that a boot read.
+/// A file read during a boot.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BootTraceFile {
     /// Path.
     pub path: String,
-    /// Reads.
+    /// Number of reads.
     pub reads: u64,
-    /// Bytes.
+    /// Bytes read.
     pub bytes: u64,
 }
 
-/// What ReadyBoot kept of a boot.
+/// A ReadyBoot trace of a boot.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BootTrace {
-    /// Path or name of its file.
+    /// Path or name of the file.
     pub name: String,
-    /// When it was written, ns since 1970-01-01 UTC: soon after the boot.
+    /// Time of the last write, ns since 1970-01-01 UTC: soon after the boot.
     pub modified_unix_ns: Option<i64>,
-    /// Reads.
+    /// Number of reads.
     pub reads: u64,
-    /// Bytes.
+    /// Bytes read.
     pub bytes: u64,
-    /// Reads whose file is not known.
+    /// Number of reads of unknown files.
     pub unattributed_reads: u64,
-    /// Files that were read.
+    /// Number of files read.
     pub files: u64,
-    /// From the first read to the last, ns. That the file counts microseconds is inferred.
+    /// Time from the first to the last read, ns. The unit of the file (µs) is inferred.
     pub duration_ns: i64,
-    /// Reads that begin where the last read of the same file ended, percent of the reads whose file is known.
+    /// Reads that start where the previous read of the same file ended, percent of the reads of known files.
     pub sequential_percent: f64,
     /// Bytes read in each twentieth of that time.
     pub bytes_by_slice: Vec<u64>,
-    /// The files that most was read of, at most 50.
+    /// The files with the most bytes read, at most 50.
     pub top_files: Vec<BootTraceFile>,
-    /// Names and reads that could not be read.
+    /// Number of unreadable names and reads.
     pub unreadable: u64,
 }
 
 impl BootTrace {
     pub(super) fn of(file: &PrefetchFile, boot: &ReadyBoot) -> Self {
         let mut reads: Vec<&ReadyBootRead> = boot.reads.iter().collect();
-        // Two accounts of one time: in the order of time, and of each as it was written.
+        // Two lists of one period: sort by time, keeping the order within each.
         reads.sort_by_key(|read| read.time_us);
         let times = reads.first().zip(reads.last()).map_or((0, 0), |(first, last)| (first.time_us, last.time_us));
         let length = u64::from(times.1 - times.0) + 1;
@@ -101,14 +101,14 @@ impl BootTrace {
     }
 }
 
-/// The files that every boot reads.
+/// Files read in every boot.
 #[derive(Debug, Default)]
-pub(super) struct Common {
+pub(super) struct CommonFiles {
     boots: u64,
     files: BTreeSet<String>,
 }
 
-impl Common {
+impl CommonFiles {
     pub(super) fn add(&mut self, boot: &ReadyBoot) {
         let read: BTreeSet<String> = boot
             .reads

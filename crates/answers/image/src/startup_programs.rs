@@ -1,27 +1,26 @@
-//! Programs that start with the computer or the session.
+//! Startup programs from the registry.
 
 use serde::Serialize;
 
-use super::{HiveKind, Image, second};
+use super::{HiveKind, Image, format_utc};
 
-/// What starts a program.
+/// Origin of a startup program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StartOrigin {
-    /// A value of the registry.
+    /// A registry value.
     #[default]
     Registry,
     /// A file in a startup folder.
     StartupFolder,
-    /// A scheduled task, when the computer starts.
+    /// A scheduled task with a boot trigger.
     TaskAtBoot,
-    /// A scheduled task, when somebody logs on.
+    /// A scheduled task with a logon trigger.
     TaskAtLogon,
 }
 
 impl StartOrigin {
-    /// In words.
     #[must_use]
     pub const fn in_words(self) -> &'static str {
         match self {
@@ -33,7 +32,7 @@ impl StartOrigin {
     }
 }
 
-/// A program that starts with the computer or the session.
+/// A program that starts at boot or logon.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StartProgram {
@@ -41,23 +40,23 @@ pub struct StartProgram {
     pub name: String,
     /// Command line; empty for a file in a startup folder.
     pub command: String,
-    /// Path of its key, from the hive's name on; of its folder; or of its task.
+    /// Path of its registry key (starting with the hive name), folder or task.
     pub key: String,
     /// File of the hive; empty for folders and tasks.
     pub hive: String,
-    /// What starts it.
+    /// Origin.
     pub origin: StartOrigin,
-    /// How long a task waits after its trigger, as ISO 8601 has it (`PT30S`); empty for none.
+    /// Delay of a task after its trigger, in ISO 8601 (`PT30S`); empty if none.
     pub delay: String,
-    /// When the key, file or task was last written, ns since 1970-01-01 UTC.
+    /// Time of the last write to the key, file or task, ns since 1970-01-01 UTC.
     pub last_written_unix_ns: Option<i64>,
 }
 
 impl StartProgram {
-    /// The entry, where it is, and when its key was last written.
+    /// Evidence for a finding: the entry, its location, and the time of the last write.
     #[must_use]
     pub fn evidence(&self) -> String {
-        let written = second(self.last_written_unix_ns);
+        let written = format_utc(self.last_written_unix_ns);
         match self.origin {
             StartOrigin::Registry => {
                 format!("{}\\{} = '{}'; key last written {written} UTC", self.key, self.name, self.command)
@@ -72,8 +71,8 @@ impl StartProgram {
     }
 }
 
-/// Keys whose values are command lines.
-const KEYS: [(HiveKind, &str); 8] = [
+/// Keys with command lines as values.
+const RUN_KEYS: [(HiveKind, &str); 8] = [
     (HiveKind::Software, r"Microsoft\Windows\CurrentVersion\Run"),
     (HiveKind::Software, r"Microsoft\Windows\CurrentVersion\RunOnce"),
     (HiveKind::Software, r"Microsoft\Windows\CurrentVersion\RunServices"),
@@ -83,28 +82,28 @@ const KEYS: [(HiveKind, &str); 8] = [
     (HiveKind::User, r"Software\Microsoft\Windows\CurrentVersion\RunOnce"),
     (HiveKind::User, r"Software\WOW6432Node\Microsoft\Windows\CurrentVersion\Run"),
 ];
-/// Where a person's choice is kept to leave a program off.
-const APPROVED: [&str; 2] = [
+/// Keys that record programs disabled by the user.
+const APPROVAL_KEYS: [&str; 2] = [
     r"Microsoft\Windows\CurrentVersion\Explorer\StartupApproved\Run",
     r"Microsoft\Windows\CurrentVersion\Explorer\StartupApproved\Run32",
 ];
 
 pub(super) fn read(image: &Image) -> Vec<StartProgram> {
     let mut programs = Vec::new();
-    for (kind, path) in KEYS {
+    for (kind, path) in RUN_KEYS {
         for hive in image.of_kind(kind) {
             let Some(key) = hive.hive.key(path) else { continue };
             let root = if kind == HiveKind::User { r"Software\" } else { "" };
-            let is_off = |name: &str| {
-                APPROVED.iter().any(|approved| {
+            let is_disabled = |name: &str| {
+                APPROVAL_KEYS.iter().any(|approved| {
                     let value = hive.hive.key(&format!("{root}{approved}")).and_then(|key| key.value(name));
-                    // An odd first byte is a program that somebody turned off.
+                    // An odd first byte means that the user disabled the program.
                     value.is_some_and(|value| value.data.first().is_some_and(|first| first & 1 != 0))
                 })
             };
             for value in key.values() {
                 let Some(command) = value.text().filter(|command| !command.is_empty()) else { continue };
-                if !is_off(&value.name) {
+                if !is_disabled(&value.name) {
                     programs.push(StartProgram {
                         name: value.name.clone(),
                         command,
