@@ -302,7 +302,7 @@ impl ByAccount<'_> {
         };
         if VIDEO_DRIVERS.contains(&entry.name.as_str()) {
             finding.subject.name.clone_from(&entry.name);
-            finding = finding.costs(cost);
+            finding = finding.cost(cost);
             return Held { finding, own_ns, is_of_host: false, is_named: true, places: vec![place] };
         }
         finding.title =
@@ -310,7 +310,7 @@ impl ByAccount<'_> {
         finding.advice = advice(entry);
         finding.certainty = entry.certainty;
         finding.subject = subject(entry);
-        finding = finding.costs(cost).because(entry.stretches.first().map(|one| one.start_ns), did(entry));
+        finding = finding.cost(cost).evidence(entry.stretches.first().map(|one| one.start_ns), did(entry));
         Held { finding, own_ns: ns, is_of_host: false, is_named: false, places: vec![place] }
     }
 
@@ -624,10 +624,10 @@ pub(crate) fn general(culprit: &Culprit) -> RuleFinding {
         None => format!("{} was on the path of {phase} for {}", entry.name, time(entry.ns)),
     };
     let mut finding = RuleFinding::new(subject(entry), title)
-        .costs(cost)
-        .certain(entry.certainty)
-        .because(entry.stretches.first().map(|one| one.start_ns), did(entry))
-        .advise(format!("{}: 'onoff why FILE --phase {}' shows the chain", advice(entry), culprit.phase));
+        .cost(cost)
+        .certainty(entry.certainty)
+        .evidence(entry.stretches.first().map(|one| one.start_ns), did(entry))
+        .advice(format!("{}: 'onoff why FILE --phase {}' shows the chain", advice(entry), culprit.phase));
     finding.phase = Some(culprit.phase.clone());
     finding
 }
@@ -639,13 +639,13 @@ fn bound_by_processors(culprit: &Culprit, phase: &str) -> RuleFinding {
         FindingSubject::new(FindingSubjectKind::Work, entry.name.clone()),
         format!("No processor was free for {} of {phase}", time(entry.ns)),
     )
-    .costs(Cost::at_most(entry.ns))
-    .certain(entry.certainty)
-    .because(
+    .cost(Cost::at_most(entry.ns))
+    .certainty(entry.certainty)
+    .evidence(
         entry.stretches.first().map(|one| one.start_ns),
         format!("{} had the processors most", culprit.members.join(", ")),
     )
-    .advise(format!(
+    .advice(format!(
         "Start less at once or later, or give the machine more processors: 'onoff why FILE --phase {}' shows who had them",
         culprit.phase
     ));
@@ -702,9 +702,9 @@ mod tests {
     fn found(code: &'static str, kind: FindingSubjectKind, name: &str, when: Stretch) -> RuleFinding {
         let when = (when.0 * MS, when.1 * MS);
         let mut finding = RuleFinding::new(FindingSubject::new(kind, name), format!("{name} is slow"))
-            .costs(Cost::at_most(when.1 - when.0))
+            .cost(Cost::at_most(when.1 - when.0))
             .within(when)
-            .because(when.0, "begins");
+            .evidence(when.0, "begins");
         finding.code = code;
         finding
     }

@@ -171,7 +171,7 @@ impl RuleFinding {
 
     /// With what it costs.
     #[must_use]
-    pub const fn costs(mut self, cost: Cost) -> Self {
+    pub const fn cost(mut self, cost: Cost) -> Self {
         self.cost_ns = cost.ns;
         self.cost_basis = cost.basis;
         self
@@ -186,28 +186,28 @@ impl RuleFinding {
 
     /// With how certain it is.
     #[must_use]
-    pub const fn certain(mut self, certainty: Certainty) -> Self {
+    pub const fn certainty(mut self, certainty: Certainty) -> Self {
         self.certainty = certainty;
         self
     }
 
     /// With how much it matters, where nobody can say what it costs.
     #[must_use]
-    pub const fn graded(mut self, severity: FindingSeverity) -> Self {
+    pub const fn severity(mut self, severity: FindingSeverity) -> Self {
         self.severity = severity;
         self
     }
 
     /// With one more piece of evidence.
     #[must_use]
-    pub fn because(mut self, time_ns: impl Into<Option<i64>>, text: impl Into<String>) -> Self {
+    pub fn evidence(mut self, time_ns: impl Into<Option<i64>>, text: impl Into<String>) -> Self {
         self.evidence.push(FindingEvidence { time_ns: time_ns.into(), text: text.into() });
         self
     }
 
     /// With what to do.
     #[must_use]
-    pub fn advise(mut self, advice: impl Into<String>) -> Self {
+    pub fn advice(mut self, advice: impl Into<String>) -> Self {
         self.advice = advice.into();
         self
     }

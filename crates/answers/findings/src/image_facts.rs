@@ -63,7 +63,7 @@ impl<'a> ImageFacts<'a> {
     /// A finding that rests on a setting.
     #[must_use]
     pub fn finding(&self, setting: &Setting, subject: FindingSubject, title: &str) -> RuleFinding {
-        RuleFinding::new(subject, title).because(None, setting.evidence())
+        RuleFinding::new(subject, title).evidence(None, setting.evidence())
     }
 
     /// The services that the list of what is needed names, and all that these depend on, in lower case. Of a group, all members are kept.

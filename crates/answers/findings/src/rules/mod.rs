@@ -1,4 +1,4 @@
-//! The rules, one file each, by what they are about.
+//! The rules, one file each, grouped by transition.
 
 pub(crate) mod account;
 pub(crate) mod boot;
@@ -9,7 +9,7 @@ pub(crate) mod recording;
 pub(crate) mod shutdown;
 pub(crate) mod suspend;
 
-/// What every rule's file uses.
+/// Imports shared by all rules.
 mod prelude {
     pub(crate) use onoff_evidence::Certainty;
 
