@@ -5,11 +5,11 @@ use onoff_lists::interrupts::{InterruptGroup, list};
 use onoff_trace::{InterruptKind, Trace};
 
 use super::prelude::*;
-use crate::context::needs_interrupts;
+use crate::context::require_interrupts;
 
 /// Returns findings for modules with long deferred procedure calls in `window`.
-pub(super) fn long_calls(trace: &Trace, window: Stretch) -> Outcome {
-    needs_interrupts(trace)?;
+pub(super) fn long_calls(trace: &Trace, window: Interval) -> Outcome {
+    require_interrupts(trace)?;
     let Some(scope) = Scope::between(trace, window.0, window.1) else { return Ok(Vec::new()) };
     let rows = list(trace, &scope, &[InterruptGroup::Module, InterruptGroup::Routine]).rows;
     let mut findings = Vec::new();
@@ -18,7 +18,7 @@ pub(super) fn long_calls(trace: &Trace, window: Stretch) -> Outcome {
             continue;
         }
         let address = u64::from_str_radix(row.routine.trim_start_matches("0x"), 16).ok();
-        let long: Vec<Stretch> = trace
+        let long: Vec<Interval> = trace
             .interrupts
             .iter()
             .filter(|call| {

@@ -14,9 +14,9 @@ mod prelude {
     pub(crate) use onoff_evidence::Certainty;
 
     pub(crate) use crate::context::{
-        BootFacts, LinuxBootFacts, ShutdownFacts, SuspendFacts, lacks_kernel, lacks_other,
+        BootFacts, LinuxBootFacts, ShutdownFacts, SuspendFacts, missing_input, missing_kernel_flags,
     };
-    pub(crate) use crate::cost::{Cost, Stretch};
+    pub(crate) use crate::cost::{Cost, Interval};
     pub(crate) use crate::finding::{FindingSubject, FindingSubjectKind, RuleFinding};
     pub(crate) use crate::quantities::{counted, file_name, folder, listed, time};
     pub(crate) use crate::rule::{Outcome, rule};

@@ -33,5 +33,5 @@ rule! {
 
 fn check(culprits: &[Culprit]) -> Outcome {
     // Phases in which the computer becomes idle have no critical path; other rules cover them.
-    Ok(culprits.iter().filter(|it| !has_no_path(&it.phase)).map(crate::by_account::general).collect())
+    Ok(culprits.iter().filter(|it| !has_no_path(&it.phase)).map(crate::attribution::time_on_path).collect())
 }

@@ -65,8 +65,8 @@ pub(super) fn is_antivirus(image: &str) -> bool {
 fn check(facts: &BootFacts<'_>) -> Outcome {
     let Some((phase, (start, end))) = facts.phase(PhaseName::ExplorerInit) else { return Ok(Vec::new()) };
     if phase.cpu.is_none() && phase.disk.is_none() {
-        facts.needs_kernel("CSWITCH")?;
-        facts.needs_kernel("DISK_IO")?;
+        facts.require_kernel_flag("CSWITCH")?;
+        facts.require_kernel_flag("DISK_IO")?;
     }
     let mut found: Vec<(String, Option<u32>, i64, i64)> = Vec::new();
     let mut add = |image: &str, pid: Option<u32>, cpu: i64, disk: i64| {
@@ -109,7 +109,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
             .evidence(start, format!("ExplorerInit took {}", time(length)))
             .advice(
                 "keep the protection on; update it, schedule scans for idle time, load definitions later, and add only the \
- exclusions its vendor recommends",
+                 exclusions its vendor recommends",
             )
         })
         .collect())

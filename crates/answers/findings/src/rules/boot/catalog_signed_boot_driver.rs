@@ -32,7 +32,9 @@ const MAX_LISTED: usize = 8;
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
     let Some(files) = &facts.trace.driver_files else {
-        return Err(lacks_other("boot-driver signatures are not in any recording: pass the driver files with --drivers"));
+        return Err(missing_input(
+            "boot-driver signatures are not in any recording: pass the driver files with --drivers",
+        ));
     };
     let boot_start: Vec<String> = facts
         .trace
@@ -42,7 +44,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         .map(|row| file_of(facts.trace.text(row.driver)))
         .collect();
     if boot_start.is_empty() {
-        return Err(lacks_other("which drivers are boot-start"));
+        return Err(missing_input("which drivers are boot-start"));
     }
     let mut names: Vec<&str> = files
         .iter()

@@ -30,7 +30,7 @@ rule! {
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
-    facts.needs_processors()?;
+    facts.require_cpu_times()?;
     let mut findings: Vec<RuleFinding> = Vec::new();
     for name in PhaseName::WINDOWS_BOOT {
         if name >= PhaseName::PostBoot {
@@ -73,7 +73,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
                 )
                 .advice(format!(
                     "find the busy thread ('onoff cpu FILE --process {} --by thread'), then start the program later, reduce its work \
- or lower its priority",
+                     or lower its priority",
                     argument(&row.image)
                 )),
             );

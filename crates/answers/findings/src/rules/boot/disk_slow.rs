@@ -45,7 +45,7 @@ struct PhaseWork {
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
-    facts.needs_kernel("DISK_IO")?;
+    facts.require_kernel_flag("DISK_IO")?;
     // Judge each disk separately: a busy fast disk would hide a slow one.
     let mut disks: BTreeMap<u32, Vec<PhaseWork>> = BTreeMap::new();
     for phase in facts.report.phases.iter().filter(|phase| phase.name < PhaseName::PostBoot) {
@@ -68,7 +68,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
 }
 
 /// Reads and writes that completed in the interval, by disk.
-fn works(facts: &BootFacts<'_>, (start_ns, end_ns): Stretch) -> BTreeMap<u32, DiskWork> {
+fn works(facts: &BootFacts<'_>, (start_ns, end_ns): Interval) -> BTreeMap<u32, DiskWork> {
     let mut works: BTreeMap<u32, DiskWork> = BTreeMap::new();
     let completed = facts.trace.disk_ios.iter().filter(|row| row.complete_ns >= start_ns && row.complete_ns < end_ns);
     for row in completed.filter(|row| row.operation != DiskOperation::Flush) {

@@ -30,7 +30,7 @@ rule! {
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
-    facts.needs("Microsoft-Windows-Kernel-PnP")?;
+    facts.require_provider("Microsoft-Windows-Kernel-PnP")?;
     let drivers = by_driver(facts, |device| device.details.kind == DeviceOperationKind::DriverLoad);
     Ok(drivers
         .into_iter()
@@ -58,7 +58,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
             )
             .advice(format!(
                 "find out what it does while loading ('onoff why FILE --device {}', with stacks), look for a newer driver, and \
- move work that can wait until after the device start",
+                 move work that can wait until after the device start",
                 argument(&work.driver)
             ))
         })

@@ -32,6 +32,6 @@ rule! {
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
-    facts.needs("Microsoft-Windows-Kernel-PnP")?;
+    facts.require_provider("Microsoft-Windows-Kernel-PnP")?;
     Ok(blocking_drivers(facts, DeviceOperationKind::DeviceStart, "in its start request", "IRP_MN_START_DEVICE"))
 }

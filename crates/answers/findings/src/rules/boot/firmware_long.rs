@@ -28,8 +28,8 @@ rule! {
 fn check(facts: &BootFacts<'_>) -> Outcome {
     let firmware = &facts.report.details.before_kernel.firmware;
     let Some(length) = firmware.duration_ns else {
-        facts.needs("Microsoft-Windows-Kernel-Boot")?;
-        return Err(lacks_other("the firmware time"));
+        facts.require_provider("Microsoft-Windows-Kernel-Boot")?;
+        return Err(missing_input("the firmware time"));
     };
     if length <= thresholds::FIRMWARE_NS {
         return Ok(Vec::new());
@@ -44,7 +44,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         .evidence(None, format!("{}: {}", firmware.rule, time(length)))
         .advice(
             "in the firmware setup, enable fast boot and disable memory tests and devices the boot does not need; 'onoff \
- firmware' on the firmware's tables shows where the time goes",
+             firmware' on the firmware's tables shows where the time goes",
         ),
     ])
 }

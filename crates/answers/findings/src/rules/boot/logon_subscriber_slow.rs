@@ -25,7 +25,7 @@ rule! {
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
-    facts.needs("Microsoft-Windows-Winlogon")?;
+    facts.require_provider("Microsoft-Windows-Winlogon")?;
     let (_, main_path_end) = facts.main_path();
     Ok(facts
         .report
@@ -45,7 +45,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
                 .evidence(work.start_ns, format!("{}: {}", work.name, time(length)))
                 .advice(format!(
                     "find out what {} waits for, such as a large profile, the network or a server ('onoff why FILE --process \
- winlogon.exe' shows what the logon waited for)",
+                     winlogon.exe' shows what the logon waited for)",
                     work.name
                 ))
             })

@@ -36,11 +36,12 @@ const MAX_SHARES: usize = 256;
 #[derive(Default)]
 struct Share {
     name: String,
-    intervals: Vec<Stretch>,
+    intervals: Vec<Interval>,
     tids: BTreeSet<u32>,
 }
 
-const REDIRECTOR_PREFIXES: [&str; 4] = [r"\device\mup\", r"\device\lanmanredirector\", r"\device\webdavredirector\", r"\\"];
+const REDIRECTOR_PREFIXES: [&str; 4] =
+    [r"\device\mup\", r"\device\lanmanredirector\", r"\device\webdavredirector\", r"\\"];
 
 fn is_on_network(path: &str) -> bool {
     let lower = path.get(..path.len().min(64)).unwrap_or(path).to_lowercase();
@@ -57,7 +58,7 @@ fn share(path: &str) -> String {
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
     if facts.trace.file_ios.is_empty() {
-        return Err(lacks_kernel(Unanswered::NetworkFiles, &["FILE_IO", "FILE_IO_INIT", "FILENAME"]));
+        return Err(missing_kernel_flags(Unanswered::NetworkFiles, &["FILE_IO", "FILE_IO_INIT", "FILENAME"]));
     }
     let (start, end) = facts.main_path();
     let mut shares: Vec<Share> = Vec::new();

@@ -32,7 +32,7 @@ pub(super) fn is_nfs_client(service: &str) -> bool {
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
-    facts.needs("Microsoft-Windows-Services")?;
+    facts.require_provider("Microsoft-Windows-Services")?;
     Ok(starts(facts)
         .filter(|service| is_nfs_client(&service.name))
         .map(|service| {
@@ -44,7 +44,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
             )
             .advice(
                 "if the computer does not use NFS, disable it with 'sc config nfsclnt start= disabled'; it may cost 20 to 45 s in \
- other boots",
+                 other boots",
             );
             if took < thresholds::SERVICE_START_NS {
                 // Quick this time, but still worth reporting.

@@ -29,9 +29,9 @@ rule! {
 fn check(facts: &BootFacts<'_>) -> Outcome {
     let before = &facts.report.details.before_kernel;
     let Some(loader) = before.os_loader.duration_ns else {
-        facts.needs("Microsoft-Windows-Kernel-Boot")?;
-        facts.needs("Microsoft-Windows-Kernel-PnP")?;
-        return Err(lacks_other("the loader time"));
+        facts.require_provider("Microsoft-Windows-Kernel-Boot")?;
+        facts.require_provider("Microsoft-Windows-Kernel-PnP")?;
+        return Err(missing_input("the loader time"));
     };
     let own_ns = loader.saturating_sub(before.user_input.duration_ns.unwrap_or(0));
     if own_ns <= thresholds::OS_LOADER_NS {
@@ -51,7 +51,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         .evidence(None, format!("{}: {}", before.os_loader.rule, time(loader)))
         .advice(
             "check for boot-start drivers signed only by a catalog (1 to 3 s), a large registry, and slow disk reads by the \
- firmware",
+             firmware",
         ),
     ])
 }

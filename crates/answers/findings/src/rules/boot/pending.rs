@@ -15,8 +15,8 @@ pub(super) struct DriverWork<'a> {
 
 impl DriverWork<'_> {
     /// Intervals in which the driver blocked its caller, before it returned.
-pub(super) fn blocking(&self) -> Vec<Interval> {
-let blocking = |device: &&Device| {
+    pub(super) fn blocking(&self) -> Vec<Interval> {
+        let blocking = |device: &&Device| {
             let length = device.details.pre_pend_ns?;
             Some((device.start_ns, device.start_ns.saturating_add(length)))
         };
@@ -24,7 +24,7 @@ let blocking = |device: &&Device| {
     }
 
     /// Intervals from request to completion.
-pub(super) fn whole(&self) -> Vec<Interval> {
+    pub(super) fn whole(&self) -> Vec<Interval> {
         let whole = |device: &&Device| Some((device.start_ns, device.end_ns?));
         self.operations.iter().filter_map(whole).collect()
     }
@@ -119,7 +119,7 @@ pub(super) fn blocking_drivers(
             .cost(facts.device_cost(blocking, &work.tids(facts)))
             .advice(format!(
                 "have the driver return STATUS_PENDING for {irp} and complete it later; look for a newer driver; remove the \
- device if it is not needed"
+                 device if it is not needed"
             ));
             for device in work.operations.iter().take(3) {
                 let what = match device.description.as_str() {

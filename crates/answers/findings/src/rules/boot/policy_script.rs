@@ -26,7 +26,7 @@ rule! {
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
-    facts.needs("Microsoft-Windows-GroupPolicy")?;
+    facts.require_provider("Microsoft-Windows-GroupPolicy")?;
     Ok(facts
         .report
         .details
@@ -43,7 +43,9 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
                 .cost(facts.cost(vec![(script.start_ns, end)]))
                 .within((script.start_ns, end))
                 .evidence(script.start_ns, format!("{}: {}", script.name, time(length)))
-                .advice("remove the script, run it asynchronously or as a scheduled task, or find out what it waits for")
+                .advice(
+                    "remove the script, run it asynchronously or as a scheduled task, or find out what it waits for",
+                )
             })
         })
         .collect())

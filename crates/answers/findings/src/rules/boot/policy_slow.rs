@@ -27,7 +27,7 @@ rule! {
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
-    facts.needs("Microsoft-Windows-GroupPolicy")?;
+    facts.require_provider("Microsoft-Windows-GroupPolicy")?;
     let policy = &facts.report.details.group_policy;
     Ok(policy
         .applications

@@ -32,7 +32,7 @@ rule! {
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
     let Some((phase, (start, end))) = facts.post_boot() else { return Ok(Vec::new()) };
-    facts.needs_processors()?;
+    facts.require_cpu_times()?;
     let busy = facts.report.work_after_ns().unwrap_or(0);
     if busy < thresholds::POST_BOOT_NS {
         return Ok(Vec::new());
@@ -77,7 +77,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
 fn users(
     facts: &BootFacts<'_>,
     phase: &onoff_transitions::Phase,
-    (start, end): Stretch,
+    (start, end): Interval,
 ) -> Vec<(String, Option<u32>, i64)> {
     /// Threads below this priority do not count as busy.
     const NORMAL_PRIORITY: u8 = 8;

@@ -32,7 +32,7 @@ rule! {
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
-    facts.needs_kernel("DISK_IO")?;
+    facts.require_kernel_flag("DISK_IO")?;
     let (start, end) = facts.main_path();
     let phases = || {
         facts
@@ -66,7 +66,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         .evidence(None, format!("{reads} reads before the desktop, none of them by read-ahead"))
         .advice(
             "check that the SysMain service is running and EnablePrefetcher is 3; with a write filter, train read-ahead before \
- the filter is turned on",
+             the filter is turned on",
         ),
     ])
 }

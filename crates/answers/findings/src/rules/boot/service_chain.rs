@@ -32,7 +32,7 @@ rule! {
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
-    facts.needs("Microsoft-Windows-Services")?;
+    facts.require_provider("Microsoft-Windows-Services")?;
     let services: Vec<&Unit> = starts(facts).filter(|service| service.automatic).collect();
     // The longest chain ending at each service. Services are ordered by start, and each waits for an earlier one.
     let mut best: Vec<(i64, Option<usize>)> = Vec::with_capacity(services.len());
@@ -85,7 +85,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     .certainty(Certainty::Inferred)
     .advice(
         "remove unneeded dependencies and load-order groups, and have these services report SERVICE_RUNNING before their \
- slow work; check each with 'sc qc NAME' and 'sc enumdepend NAME' first",
+         slow work; check each with 'sc qc NAME' and 'sc enumdepend NAME' first",
     );
     for service in chain.iter().take(6) {
         let evidence = match &service.waited_for {

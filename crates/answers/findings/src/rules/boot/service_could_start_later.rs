@@ -43,8 +43,8 @@ fn is_on_critical_path(facts: &BootFacts<'_>, service: &Unit) -> bool {
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
-    facts.needs("Microsoft-Windows-Services")?;
-    facts.needs_processors()?;
+    facts.require_provider("Microsoft-Windows-Services")?;
+    facts.require_cpu_times()?;
     let (_, main_path_end) = facts.main_path();
     // Waiting for the host process of another service is not waiting for that service.
     let waited_for: Vec<&str> = starts(facts)
@@ -95,7 +95,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     .certainty(Certainty::Inferred)
     .advice(
         "make those that nothing needs early demand-start, trigger-start or delayed ('sc config NAME start= delayed-auto'); \
- check first with 'sc qc NAME' that ERROR_CONTROL is not 3 and with 'sc enumdepend NAME' that nothing needs it",
+         check first with 'sc qc NAME' that ERROR_CONTROL is not 3 and with 'sc enumdepend NAME' that nothing needs it",
     );
     for (name, _, start, used) in candidates.iter().take(5) {
         finding = finding.evidence(*start, format!("{name}: {} of CPU and disk", time(*used)));

@@ -30,7 +30,7 @@ rule! {
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
-    facts.needs("Microsoft-Windows-Services")?;
+    facts.require_provider("Microsoft-Windows-Services")?;
     Ok(starts(facts)
         .filter(|service| onoff_usage::units::holds_up_its_group(facts.trace, service))
         .filter(|service| !super::nfs_client::is_nfs_client(&service.name))
@@ -40,8 +40,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
                 Some(ns) => format!("took {} to start", time(ns)),
                 None => "did not finish starting".to_owned(),
             };
-            let title =
-                format!("service {} (group {}) {took} and blocked later groups", service.name, service.group);
+            let title = format!("service {} (group {}) {took} and blocked later groups", service.name, service.group);
             let mut finding = slow(facts, service, title);
             if service.held_up_in_turn > 0 {
                 let blocked: Vec<&str> = service.held_up.iter().map(String::as_str).collect();

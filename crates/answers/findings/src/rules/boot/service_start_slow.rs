@@ -30,7 +30,7 @@ rule! {
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
-    facts.needs("Microsoft-Windows-Services")?;
+    facts.require_provider("Microsoft-Windows-Services")?;
     let (_, main_path_end) = facts.main_path();
     Ok(starts(facts)
         .filter(|service| service.group.is_empty() || !service.automatic)

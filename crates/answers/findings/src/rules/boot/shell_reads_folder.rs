@@ -30,7 +30,7 @@ rule! {
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
-    facts.needs_kernel("DISK_IO")?;
+    facts.require_kernel_flag("DISK_IO")?;
     let Some((_, (start, end))) = facts.phase(PhaseName::ExplorerInit) else { return Ok(Vec::new()) };
     // Group by file first: there are fewer files than requests, so each folder is computed only once per file.
     let mut files: Vec<(onoff_trace::StringId, i64, u64)> = facts

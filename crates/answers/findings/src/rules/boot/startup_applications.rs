@@ -26,7 +26,7 @@ rule! {
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
-    facts.needs("Microsoft-Windows-Shell-Core")?;
+    facts.require_provider("Microsoft-Windows-Shell-Core")?;
     let programs = &facts.report.details.startup_applications.programs;
     let cost = |program: &onoff_transitions::boot::StartupApplication| {
         program.cpu_ns.unwrap_or(0).saturating_add(program.disk_service_ns.unwrap_or(0))
@@ -53,12 +53,10 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
             listed(&names, 3)
         ),
     )
-    .cost(if known {
-        Cost::at_most(total.min(busy))
-    } else {
-        Cost::UNKNOWN
-    })
-    .advice("remove entries you do not need from the Run keys and the Startup folder; start the rest from a delayed task");
+    .cost(if known { Cost::at_most(total.min(busy)) } else { Cost::UNKNOWN })
+    .advice(
+        "remove entries you do not need from the Run keys and the Startup folder; start the rest from a delayed task",
+    );
     for program in programs.iter().take(5) {
         finding = finding.evidence(
             program.start_ns,

@@ -31,7 +31,7 @@ rule! {
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
-    facts.needs("Microsoft-Windows-Kernel-PnP")?;
+    facts.require_provider("Microsoft-Windows-Kernel-PnP")?;
     let operations: Vec<&Device> = facts
         .report
         .details
@@ -49,9 +49,9 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     let mut findings = Vec::new();
     for name in names {
         let own: Vec<&Device> = operations.iter().copied().filter(|it| it.device == name).collect();
-        let whole: Vec<Stretch> = own.iter().filter_map(|it| Some((it.start_ns, it.end_ns?))).collect();
+        let whole: Vec<Interval> = own.iter().filter_map(|it| Some((it.start_ns, it.end_ns?))).collect();
         // Time it blocked others: a pended request blocks only its child devices.
-        let blocking: Vec<Stretch> = own
+        let blocking: Vec<Interval> = own
             .iter()
             .filter_map(|it| Some((it.start_ns, it.start_ns.saturating_add(it.details.pre_pend_ns?))))
             .collect();
@@ -70,7 +70,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         .within((first.start_ns, whole.iter().map(|it| it.1).max().unwrap_or(first.start_ns)))
         .advice(
             "boot once with the device unplugged and compare; if it is needed, look for newer firmware for the device and the \
- host controller, or plug it in after the boot",
+             host controller, or plug it in after the boot",
         );
         for it in own.iter().take(3) {
             let pended = match it.details.pend_ns {

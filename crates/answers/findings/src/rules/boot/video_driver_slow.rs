@@ -42,7 +42,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     let system = slow(facts, &video.system_session, (VIDEO_DRIVERS[0], "system"), system_ns);
     let user = slow(facts, &video.user_session, (VIDEO_DRIVERS[1], "user"), user_ns);
     if video.system_session.duration_ns.is_none() && video.user_session.duration_ns.is_none() {
-        return Err(lacks_other("the session manager's program starts (provider Microsoft-Windows-Subsys-SMSS)"));
+        return Err(missing_input("the session manager's program starts (provider Microsoft-Windows-Subsys-SMSS)"));
     }
     Ok(system.into_iter().chain(user).collect())
 }
@@ -61,12 +61,7 @@ fn has_solid_disk(trace: &Trace) -> bool {
     times.len() >= thresholds::SMALL_READS && median.is_some_and(|ns| ns < thresholds::SOLID_READ_NS)
 }
 
-fn slow(
-    facts: &BootFacts<'_>,
-    span: &Span,
-    (name, session): (&str, &str),
-    limit_ns: i64,
-) -> Option<RuleFinding> {
+fn slow(facts: &BootFacts<'_>, span: &Span, (name, session): (&str, &str), limit_ns: i64) -> Option<RuleFinding> {
     let (start, end) = span.start_ns.zip(span.end_ns)?;
     let length = end.saturating_sub(start);
     (length > limit_ns).then(|| {

@@ -25,7 +25,7 @@ rule! {
 }
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
-    facts.needs_system()?;
+    facts.require_system_hive()?;
     let mut findings: Vec<RuleFinding> = facts
         .report
         .autologgers

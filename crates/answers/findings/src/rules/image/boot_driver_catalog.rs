@@ -24,21 +24,17 @@ rule! {
 }
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
-    facts.needs_system()?;
+    facts.require_system_hive()?;
     let drivers = &facts.report.boot_drivers;
     if drivers.is_empty() {
-        return Err(lacks_other("boot-driver signatures: the driver files are missing"));
+        return Err(missing_input("boot-driver signatures: the driver files are missing"));
     }
     let unsigned: Vec<_> = drivers.iter().filter(|driver| driver.is_present && !driver.embedded_signature).collect();
     let names: Vec<&str> = unsigned.iter().map(|driver| driver.file.as_str()).collect();
     let Some(first) = unsigned.first() else { return Ok(Vec::new()) };
     let finding = RuleFinding::new(
         FindingSubject::new(FindingSubjectKind::Driver, first.service.clone()),
-        format!(
-            "{} without an embedded signature: {}",
-            counted(names.len(), "boot-start driver"),
-            listed(&names, 12)
-        ),
+        format!("{} without an embedded signature: {}", counted(names.len(), "boot-start driver"), listed(&names, 12)),
     )
     .severity(FindingSeverity::Moderate)
     .evidence(

@@ -24,7 +24,7 @@ rule! {
 }
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
-    facts.needs_system()?;
+    facts.require_system_hive()?;
     let manager = r"CS\Control\Session Manager";
     let mut findings = Vec::new();
     for name in ["BootExecute", "SetupExecute"] {

@@ -27,7 +27,7 @@ rule! {
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
     let Some(menu) = &facts.report.boot_menu else {
-        return Err(lacks_other("boot loader settings: the hive BCD is missing"));
+        return Err(missing_input("boot loader settings: the hive BCD is missing"));
     };
     let mut findings = Vec::new();
     if let (Some(setting), Some(seconds)) =

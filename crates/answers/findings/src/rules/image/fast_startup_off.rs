@@ -26,9 +26,9 @@ rule! {
 }
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
-    facts.needs_system()?;
+    facts.require_system_hive()?;
     let Some(setting) = facts.system(POWER, "HiberbootEnabled") else {
-        return Err(lacks_other(
+        return Err(missing_input(
             "fast startup: HiberbootEnabled is not in the registry (Windows 7 and earlier do not have it)",
         ));
     };

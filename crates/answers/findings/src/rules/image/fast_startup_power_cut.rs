@@ -26,9 +26,9 @@ rule! {
 }
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
-    facts.needs_system()?;
+    facts.require_system_hive()?;
     if !facts.is_power_cut {
-        return Err(lacks_other(
+        return Err(missing_input(
             "power cuts are not in the registry: pass --power-cut if the computer loses power without a shutdown",
         ));
     }

@@ -27,7 +27,7 @@ rule! {
 }
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
-    facts.needs_system()?;
+    facts.require_system_hive()?;
     let Some(setting) = facts.system(POWER, "HiberbootEnabled") else { return Ok(Vec::new()) };
     if setting.number() != Some(1) {
         return Ok(Vec::new());
@@ -43,7 +43,9 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
     let finding = facts
         .finding(&setting, subject, &format!("fast startup is on but cannot work: {what}"))
         .severity(FindingSeverity::High)
-        .advice("run powercfg /hibernate on, or set HiberbootEnabled to 0 so that the setting matches what Windows does");
+        .advice(
+            "run powercfg /hibernate on, or set HiberbootEnabled to 0 so that the setting matches what Windows does",
+        );
     Ok(vec![match off {
         Some(off) => finding.evidence(None, off.evidence()),
         None => finding.evidence(None, "\\hiberfil.sys is not on the volume"),

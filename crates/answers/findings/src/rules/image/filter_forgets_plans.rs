@@ -27,10 +27,10 @@ rule! {
 }
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
-    facts.needs_system()?;
+    facts.require_system_hive()?;
     let Some(filter) = facts.filter() else { return Ok(Vec::new()) };
     let Some(folder) = filter.excludes("\\Windows\\Prefetch").filter(|_| filter.kind == WriteFilterKind::Uwf) else {
-        return Err(lacks_other("write filter exclusions: not in the registry"));
+        return Err(missing_input("write filter exclusions: not in the registry"));
     };
     let keys = filter.registry_exclusions.as_deref().unwrap_or_default();
     let key = keys.iter().any(|key| key.to_lowercase().contains("prefetchparameters"));
@@ -50,6 +50,6 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
         .certainty(Certainty::Inferred)
         .evidence(None, filter.evidence())
         .advice("add both exclusions (uwfmgr file add-exclusion C:\\Windows\\Prefetch, and uwfmgr registry add-exclusion with the key), \
- or accept the loss"),
+                 or accept the loss"),
     ])
 }

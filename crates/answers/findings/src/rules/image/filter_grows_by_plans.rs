@@ -25,7 +25,7 @@ rule! {
 }
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
-    facts.needs_system()?;
+    facts.require_system_hive()?;
     let Some(filter) = facts.filter() else { return Ok(Vec::new()) };
     let runs = facts.service("SysMain").is_some_and(|service| service.start == ServiceStart::Auto);
     let off = facts.system(PREFETCH, "EnableSuperfetch").is_some_and(|setting| setting.number() == Some(0));

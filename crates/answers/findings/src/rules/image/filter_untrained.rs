@@ -28,10 +28,10 @@ rule! {
 }
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
-    facts.needs_system()?;
+    facts.require_system_hive()?;
     let Some(filter) = facts.filter() else { return Ok(Vec::new()) };
     let Some(prefetch) = &facts.report.prefetch else {
-        return Err(lacks_other("read-ahead: the folder Windows\\Prefetch is missing"));
+        return Err(missing_input("read-ahead: the folder Windows\\Prefetch is missing"));
     };
     let old = prefetch.plans.iter().filter(|plan| plan.is_older_than_program == Some(true)).count();
     let untrained = matches!(prefetch.training.state, TrainingState::Untrained | TrainingState::Training);

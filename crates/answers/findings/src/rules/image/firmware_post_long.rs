@@ -24,11 +24,11 @@ rule! {
 }
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
-    facts.needs_system()?;
+    facts.require_system_hive()?;
     let settings: Vec<Setting> =
         ["FwPOSTTime", "POSTTime"].iter().filter_map(|name| facts.system(POWER, name)).collect();
     if settings.iter().all(|setting| setting.number() == Some(0)) {
-        return Err(lacks_other("firmware time: neither FwPOSTTime nor POSTTime is in the registry"));
+        return Err(missing_input("firmware time: neither FwPOSTTime nor POSTTime is in the registry"));
     }
     let limit = thresholds::FIRMWARE_POST_MS;
     let Some(setting) = settings.iter().find(|one| one.number().is_some_and(|ms| ms >= limit)) else {

@@ -28,12 +28,12 @@ rule! {
 }
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
-    facts.needs_system()?;
+    facts.require_system_hive()?;
     let Some(filter) = facts.filter().filter(|filter| filter.kind == WriteFilterKind::Uwf) else {
         return Ok(Vec::new());
     };
     if filter.volumes.is_empty() {
-        return Err(lacks_other("protected volumes of UWF: not in the registry"));
+        return Err(missing_input("protected volumes of UWF: not in the registry"));
     }
     let reasons: Vec<&str> = filter
         .horm_blockers
@@ -57,6 +57,6 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
         .certainty(Certainty::Inferred)
         .evidence(None, filter.evidence())
         .advice("only if you want HORM: protect all volumes, remove the exclusions, keep the overlay in memory, or take the data disk \
- offline first"),
+                 offline first"),
     ])
 }

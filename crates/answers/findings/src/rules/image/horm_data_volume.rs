@@ -26,7 +26,7 @@ rule! {
 }
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
-    facts.needs_system()?;
+    facts.require_system_hive()?;
     let Some(filter) = facts.filter().filter(|filter| filter.is_horm_on == Some(true)) else { return Ok(Vec::new()) };
     let open: Vec<&str> = filter
         .volumes

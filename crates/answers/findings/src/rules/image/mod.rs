@@ -39,7 +39,7 @@ mod prelude {
     pub(crate) use onoff_evidence::Certainty;
     pub(crate) use onoff_image::{HiveKind, HormBlocker, ServiceEntry, ServiceStart, Setting, WriteFilterKind};
 
-    pub(crate) use crate::context::lacks_other;
+    pub(crate) use crate::context::missing_input;
     pub(crate) use crate::finding::{FindingSeverity, FindingSubject, FindingSubjectKind, RuleFinding};
     pub(crate) use crate::image_facts::ImageFacts;
     pub(crate) use crate::protected::{guard, with_guard};

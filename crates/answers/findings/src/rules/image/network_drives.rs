@@ -25,7 +25,7 @@ rule! {
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
     if !facts.image.has(HiveKind::User) {
-        return Err(lacks_other("network drives: no NTUSER.DAT"));
+        return Err(missing_input("network drives: no NTUSER.DAT"));
     }
     let mut drives = Vec::new();
     for hive in facts.image.of_kind(HiveKind::User) {

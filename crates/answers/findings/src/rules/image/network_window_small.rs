@@ -26,12 +26,10 @@ rule! {
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
     let Some(menu) = &facts.report.boot_menu else {
-        return Err(lacks_other("boot loader settings: the hive BCD is missing"));
+        return Err(missing_input("boot loader settings: the hive BCD is missing"));
     };
     let Some(setting) = &menu.network_window else {
-        return Err(lacks_other(
-            "TFTP window: ramdisktftpwindowsize is not set in the BCD",
-        ));
+        return Err(missing_input("TFTP window: ramdisktftpwindowsize is not set in the BCD"));
     };
     if setting.number().is_none_or(|window| window > 4) {
         return Ok(Vec::new());

@@ -24,7 +24,7 @@ rule! {
 }
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
-    facts.needs_system()?;
+    facts.require_system_hive()?;
     Ok(facts
         .service("NfsClnt")
         .filter(|service| service.start == ServiceStart::Auto)

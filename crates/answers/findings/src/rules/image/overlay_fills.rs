@@ -26,7 +26,7 @@ rule! {
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
     let Some(growth) = facts.overlay else {
-        return Err(lacks_other("overlay growth: pass a recording with disk writes with '--trace FILE'"));
+        return Err(missing_input("overlay growth: pass a recording with disk writes with '--trace FILE'"));
     };
     let (Some(full), Some(rate)) = (growth.full_in_ns, growth.bytes_per_hour) else { return Ok(Vec::new()) };
     if full >= thresholds::OVERLAY_FULL_NS {

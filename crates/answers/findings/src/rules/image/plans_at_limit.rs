@@ -26,7 +26,7 @@ rule! {
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
     let Some(prefetch) = &facts.report.prefetch else {
-        return Err(lacks_other("read-ahead: the folder Windows\\Prefetch is missing"));
+        return Err(missing_input("read-ahead: the folder Windows\\Prefetch is missing"));
     };
     // Windows 7 reserves five of its 128 plans for the system.
     let max = match prefetch.most_plans {

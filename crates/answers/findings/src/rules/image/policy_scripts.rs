@@ -25,7 +25,7 @@ rule! {
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
     if !facts.image.has(HiveKind::Software) && !facts.image.has(HiveKind::User) {
-        return Err(lacks_other("policy scripts: neither SOFTWARE nor NTUSER.DAT was found"));
+        return Err(missing_input("policy scripts: neither SOFTWARE nor NTUSER.DAT was found"));
     }
     let mut scripts = Vec::new();
     for (kind, root) in [(HiveKind::Software, ""), (HiveKind::User, r"Software\")] {

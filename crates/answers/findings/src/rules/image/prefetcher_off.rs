@@ -26,7 +26,7 @@ rule! {
 }
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
-    facts.needs_system()?;
+    facts.require_system_hive()?;
     let Some(setting) = facts.system(PREFETCH, "EnablePrefetcher") else { return Ok(Vec::new()) };
     let (what, severity) = match setting.number() {
         Some(3) | None => return Ok(Vec::new()),

@@ -27,9 +27,9 @@ rule! {
 }
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
-    facts.needs_system()?;
+    facts.require_system_hive()?;
     let Some(total) = facts.system(POWER, "TotalResumeTime").filter(|one| one.number().is_some_and(|ms| ms > 0)) else {
-        return Err(lacks_other("duration of the last resume: TotalResumeTime is not in the registry"));
+        return Err(missing_input("duration of the last resume: TotalResumeTime is not in the registry"));
     };
     let mut found = Vec::new();
     let slow = facts

@@ -28,7 +28,7 @@ rule! {
 }
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
-    facts.needs_system()?;
+    facts.require_system_hive()?;
     let mut findings = Vec::new();
     for service in facts.report.services.iter().filter(|service| service.is_auto()) {
         for needed in &service.depends_on_services {

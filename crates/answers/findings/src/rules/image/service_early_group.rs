@@ -25,7 +25,7 @@ rule! {
 }
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
-    facts.needs_system()?;
+    facts.require_system_hive()?;
     let groups = &facts.report.groups;
     let position = |group: &str| groups.iter().position(|known| known.eq_ignore_ascii_case(group));
     let early = facts.report.services.iter().filter(|service| service.is_auto() && service.is_outside_windows);
@@ -34,13 +34,7 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
         .map(|(service, at)| {
             RuleFinding::new(
                 FindingSubject::new(FindingSubjectKind::Service, service.name.clone()),
-                format!(
-                    "{} is in load-order group '{}' ({} of {})",
-                    service.name,
-                    service.group,
-                    at + 1,
-                    groups.len()
-                ),
+                format!("{} is in load-order group '{}' ({} of {})", service.name, service.group, at + 1, groups.len()),
             )
             .severity(FindingSeverity::Moderate)
             .evidence(None, service.evidence())

@@ -26,9 +26,9 @@ rule! {
 }
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
-    facts.needs_system()?;
+    facts.require_system_hive()?;
     if facts.needed.is_empty() {
-        return Err(lacks_other("needed services: pass a list with '--needed FILE'"));
+        return Err(missing_input("needed services: pass a list with '--needed FILE'"));
     }
     let needed = facts.needed_services();
     let spare: Vec<&ServiceEntry> = facts

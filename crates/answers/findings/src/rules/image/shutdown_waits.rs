@@ -24,7 +24,7 @@ rule! {
 }
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
-    facts.needs_system()?;
+    facts.require_system_hive()?;
     let mut findings = Vec::new();
     let timeout = facts.system(r"CS\Control", "WaitToKillServiceTimeout");
     if let Some((setting, ms)) =

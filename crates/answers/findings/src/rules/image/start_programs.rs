@@ -26,7 +26,7 @@ rule! {
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
     if !facts.image.has(HiveKind::Software) && !facts.image.has(HiveKind::User) {
-        return Err(lacks_other("startup programs: neither SOFTWARE nor NTUSER.DAT was found"));
+        return Err(missing_input("startup programs: neither SOFTWARE nor NTUSER.DAT was found"));
     }
     let programs = &facts.report.start_programs;
     if programs.len() <= thresholds::START_PROGRAMS {

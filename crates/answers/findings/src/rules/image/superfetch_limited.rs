@@ -26,7 +26,7 @@ rule! {
 }
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
-    facts.needs_system()?;
+    facts.require_system_hive()?;
     let Some(setting) = facts.system(PREFETCH, "EnableSuperfetch") else { return Ok(Vec::new()) };
     if setting.number() == Some(3) {
         return Ok(Vec::new());

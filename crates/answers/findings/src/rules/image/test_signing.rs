@@ -25,7 +25,7 @@ rule! {
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
     if !facts.image.has(HiveKind::System) && !facts.image.has(HiveKind::Bcd) {
-        return Err(lacks_other("test signing: neither the hive SYSTEM nor BCD was found"));
+        return Err(missing_input("test signing: neither the hive SYSTEM nor BCD was found"));
     }
     let mut evidence = Vec::new();
     let entries = facts.report.boot_menu.iter().flat_map(|menu| &menu.entries);

@@ -24,7 +24,7 @@ rule! {
 }
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
-    facts.needs_system()?;
+    facts.require_system_hive()?;
     let Some((key, path)) = facts.image.key(HiveKind::System, r"CS\Enum\USB") else { return Ok(Vec::new()) };
     // Interfaces of composite devices are not devices, and hubs do not cause waits.
     let names: Vec<String> = key.subkeys().iter().map(|one| one.name()).collect();

@@ -26,7 +26,7 @@ rule! {
 }
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
-    facts.needs_system()?;
+    facts.require_system_hive()?;
     let Some(filter) = facts.filter().filter(|filter| filter.kind == WriteFilterKind::Uwf) else {
         return Ok(Vec::new());
     };

@@ -31,7 +31,7 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
             PhaseName::Firmware,
             thresholds::FIRMWARE_NS,
             "enable fast boot in the firmware setup and disable what the boot does not need; 'onoff firmware' on the tables in \
- /sys/firmware/acpi shows where the time goes",
+             /sys/firmware/acpi shows where the time goes",
         ),
         (
             PhaseName::Loader,
@@ -41,7 +41,7 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
     ];
     let known = phases.iter().any(|(name, _, _)| facts.report.phase(*name).is_some_and(|it| it.duration_ns.is_some()));
     if !known {
-        return Err(lacks_other("firmware and loader times"));
+        return Err(missing_input("firmware and loader times"));
     }
     let mut findings = Vec::new();
     for (name, limit_ns, advice) in phases {

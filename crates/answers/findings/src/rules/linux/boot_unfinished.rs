@@ -32,7 +32,7 @@ const MAX_UNITS: usize = 5;
 fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
     let report = facts.report;
     if report.units.is_empty() && report.details.still_starting.is_empty() {
-        return Err(lacks_other("unit start and end times"));
+        return Err(missing_input("unit start and end times"));
     }
     Ok(report
         .details.still_starting
@@ -62,7 +62,7 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
             .evidence(None, limit)
             .advice(format!(
                 "find out what it waits for ('journalctl -b -u {}', or 'systemctl list-jobs' in a debug shell while it hangs), give \
- it a TimeoutStartSec, or remove it from the boot",
+                 it a TimeoutStartSec, or remove it from the boot",
                 still.unit
             ))
         })

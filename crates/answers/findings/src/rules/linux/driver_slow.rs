@@ -35,7 +35,7 @@ const MAX_OPERATIONS: usize = 100;
 fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
     let report = facts.report;
     if report.details.devices.is_empty() {
-        return Err(lacks_other("initcall and probe times"));
+        return Err(missing_input("initcall and probe times"));
     }
     let is_unpacking_known = initrd_unpack_slow::unpacking(facts).is_some();
     // A module's initcall runs within its load, so the two are reported once, by module.

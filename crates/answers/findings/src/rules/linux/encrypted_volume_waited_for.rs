@@ -51,14 +51,14 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
                     .finding(
                         format!("the boot waited {length} for the password of an encrypted volume ({})", wait.unit),
                         "let the TPM or a token unlock it ('systemd-cryptenroll'), if your policy allows; for a volume the boot does \
- not need, set 'nofail' in /etc/crypttab",
+                         not need, set 'nofail' in /etc/crypttab",
                     )
                     .certainty(Certainty::Inferred)
                     .evidence(unit.start_ns, format!("{} starts and waits for a password", unit.name)),
                 None => wait.finding(
                     format!("the boot waited {length} for an encrypted volume to be unlocked ({})", wait.unit),
                     "no password prompt was recorded: check how long the key derivation takes on this computer ('cryptsetup \
- benchmark'), and whether the device appeared late",
+                     benchmark'), and whether the device appeared late",
                 ),
             }
         })

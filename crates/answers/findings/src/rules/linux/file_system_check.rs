@@ -39,7 +39,7 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
         wait.finding(
             title,
             format!("find out what the check did ('journalctl -b -u {}'): a repair after a power cut is necessary, but a periodic check can \
- run at another time; for a file system the boot does not need, use 'nofail'", wait.unit),
+                     run at another time; for a file system the boot does not need, use 'nofail'", wait.unit),
         )
     };
     Ok(waits.iter().map(finding).collect())

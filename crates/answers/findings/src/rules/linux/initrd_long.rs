@@ -34,7 +34,7 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
     let inside =
         report.details.initial_file_system.as_ref().and_then(|it| Some((it.start_ns?, it.duration_ns?, it.certainty)));
     let Some((start_ns, length_ns, certainty)) = phase.or(inside) else {
-        return Err(lacks_other("start and end of the initramfs"));
+        return Err(missing_input("start and end of the initramfs"));
     };
     if length_ns < thresholds::INITRD_NS {
         return Ok(Vec::new());
@@ -49,7 +49,7 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
     .evidence(start_ns.saturating_add(length_ns), "systemd starts on the root file system")
     .advice(
         "build it for this computer only (dracut: 'hostonly=yes'; initramfs-tools: 'MODULES=dep'), and use 'journalctl -b' to see \
- what it waits for before 'Switching root'",
+         what it waits for before 'Switching root'",
     );
     Ok(vec![found])
 }

@@ -33,7 +33,7 @@ pub(super) const FUNCTION: &str = "populate_rootfs";
 
 fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
     let Some((begin, end)) = unpacking(facts) else {
-        return Err(lacks_other("initramfs unpacking times: record the kernel log"));
+        return Err(missing_input("initramfs unpacking times: record the kernel log"));
     };
     let length_ns = end.time_ns.saturating_sub(begin.time_ns);
     if length_ns < thresholds::INITRD_UNPACK_NS {
@@ -49,7 +49,7 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
     .evidence(end.time_ns, "the compressed image is freed")
     .advice(
         "make it smaller (dracut: 'hostonly=yes'; initramfs-tools: 'MODULES=dep') and compress it with Zstandard or LZ4, which \
- unpack several times faster than XZ or gzip",
+         unpack several times faster than XZ or gzip",
     );
     Ok(vec![found])
 }

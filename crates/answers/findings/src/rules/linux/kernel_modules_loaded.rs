@@ -33,11 +33,15 @@ pub(super) fn is_module_load(unit: &str) -> bool {
 fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
     let waits = waits(facts, is_module_load, thresholds::UNIT_NS)?;
     let finding = |wait: &super::known_waits::Wait<'_>| {
-        let title = format!("the boot waited {} for statically configured kernel modules ({})", time(wait.duration_ns), wait.unit);
+        let title = format!(
+            "the boot waited {} for statically configured kernel modules ({})",
+            time(wait.duration_ns),
+            wait.unit
+        );
         wait.finding(
             title,
             "find the slow one ('journalctl -b -u systemd-modules-load', or boot with 'initcall_debug'), and remove modules from \
- /etc/modules-load.d and /etc/modules that udev loads when their device appears",
+             /etc/modules-load.d and /etc/modules that udev loads when their device appears",
         )
     };
     Ok(waits.iter().map(finding).collect())

@@ -5,7 +5,7 @@ use onoff_evidence::interval::covered_ns;
 use onoff_transitions::PhaseName;
 use onoff_usage::units::Unit;
 
-use crate::rule::NotChecked;
+use crate::rule::MissingInput;
 use crate::rules::prelude::*;
 
 /// A unit counts as alone if other units were starting for less than one part in this many of its start. Chosen.
@@ -32,10 +32,10 @@ pub(super) fn waits<'a>(
     facts: &LinuxBootFacts<'a>,
     is_it: impl Fn(&str) -> bool,
     limit_ns: i64,
-) -> Result<Vec<Wait<'a>>, NotChecked> {
+) -> Result<Vec<Wait<'a>>, MissingInput> {
     let report = facts.report;
     if report.units.is_empty() {
-        return Err(lacks_other("unit start and end times"));
+        return Err(missing_input("unit start and end times"));
     }
     let path = &report.details.critical_path;
     if !path.steps.is_empty() {
@@ -61,7 +61,7 @@ pub(super) fn waits<'a>(
 }
 
 /// Time within `own`, up to the end of the boot, during which no unit but `name` was starting; 0 if that end is unknown.
-fn alone_ns(facts: &LinuxBootFacts<'_>, name: &str, own: Stretch) -> i64 {
+fn alone_ns(facts: &LinuxBootFacts<'_>, name: &str, own: Interval) -> i64 {
     let report = facts.report;
     let reached = report.details.default_target.as_ref().map(|target| target.reached_ns);
     let finished = report.phase(PhaseName::UserSpace).and_then(|phase| phase.end_ns);

@@ -37,7 +37,7 @@ fn check(sleep: &LinuxSleep) -> Outcome {
     }
     let Some(power) = &sleep.details.low_power else { return Ok(Vec::new()) };
     if power.hardware_ns.is_none() && power.missed.is_empty() {
-        return Err(lacks_other(
+        return Err(missing_input(
             "low-power state residency ('onoff record suspend' saves it if the computer counts it)",
         ));
     }
@@ -55,7 +55,7 @@ fn check(sleep: &LinuxSleep) -> Outcome {
     };
     let mut finding = RuleFinding::new(FindingSubject::new(FindingSubjectKind::Phase, "low-power state"), title).advice(
         "check which devices did not suspend and what woke the computer in between; update firmware and kernel, and try without \
- USB devices, discrete graphics and Wake-on-LAN, one at a time",
+         USB devices, discrete graphics and Wake-on-LAN, one at a time",
     );
     if let Some(ns) = power.hardware_ns {
         finding = finding.evidence(None, format!("hardware counters: {} in the low-power state", time(ns)));

@@ -32,7 +32,7 @@ fn check(sleep: &LinuxSleep) -> Outcome {
         return Ok(Vec::new());
     };
     if details.reconnections.is_empty() {
-        return Err(lacks_other(
+        return Err(missing_input(
             "network reconnection times (in the journal after the resume, if a connection was lost)",
         ));
     }

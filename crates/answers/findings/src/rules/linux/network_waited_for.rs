@@ -50,8 +50,8 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
             wait.finding(
                 format!("the boot waited {}{in_vain} for the network ({})", time(wait.duration_ns), wait.unit),
                 "find what pulls it in ('systemctl list-dependencies --reverse network-online.target') and remove \
- 'After=network-online.target' from units that can connect later; otherwise end the wait with the first interface \
- ('--any'), or exclude interfaces that are not required ('RequiredForOnline=no')",
+                'After=network-online.target' from units that can connect later; otherwise end the wait with the first interface \
+                 ('--any'), or exclude interfaces that are not required ('RequiredForOnline=no')",
             )
         })
         .collect())

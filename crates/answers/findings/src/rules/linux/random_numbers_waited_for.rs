@@ -39,7 +39,7 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
         wait.finding(
             title,
             "give a virtual machine a virtio-rng device, or let the kernel trust the CPU's or the boot loader's random numbers \
- ('random.trust_cpu=on', 'random.trust_bootloader=on')",
+             ('random.trust_cpu=on', 'random.trust_bootloader=on')",
         )
     };
     Ok(waits.iter().map(finding).collect())

@@ -34,12 +34,11 @@ pub(super) fn is_relabel(unit: &str) -> bool {
 fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
     let waits = waits(facts, is_relabel, thresholds::UNIT_NS)?;
     let finding = |wait: &super::known_waits::Wait<'_>| {
-        let title =
-            format!("relabeling every file for SELinux took {} ({})", time(wait.duration_ns), wait.unit);
+        let title = format!("relabeling every file for SELinux took {} ({})", time(wait.duration_ns), wait.unit);
         wait.finding(
             title,
             "it is necessary once after a policy change; if it happens again, find out what creates '/.autorelabel' or sets \
- 'autorelabel=1' on the kernel command line",
+             'autorelabel=1' on the kernel command line",
         )
     };
     Ok(waits.iter().map(finding).collect())

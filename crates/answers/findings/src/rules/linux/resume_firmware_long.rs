@@ -32,9 +32,7 @@ fn check(sleep: &LinuxSleep) -> Outcome {
         return Ok(Vec::new());
     }
     let Some(length) = sleep.details.firmware.resume_ns else {
-        return Err(lacks_other(
-            "firmware resume time: copy /sys/firmware/acpi/fpdt if the computer has it",
-        ));
+        return Err(missing_input("firmware resume time: copy /sys/firmware/acpi/fpdt if the computer has it"));
     };
     if length < thresholds::FIRMWARE_RESUME_NS {
         return Ok(Vec::new());

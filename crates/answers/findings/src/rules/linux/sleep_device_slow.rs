@@ -41,7 +41,7 @@ const MAX_FINDINGS: usize = 20;
 
 fn check(sleep: &LinuxSleep) -> Outcome {
     if sleep.details.callbacks.is_empty() {
-        return Err(lacks_other(
+        return Err(missing_input(
             "device callback times (trace events power:device_pm_callback_start and power:device_pm_callback_end)",
         ));
     }
@@ -109,7 +109,7 @@ fn finding(sleep: &LinuxSleep, verb: &str, length: i64, own: &[&DeviceCallback])
     .evidence(None, waited)
     .advice(
         "find out what the driver waits for in this callback, and try a newer kernel or device firmware; the driver can defer \
- the wait to first use, or run the callback asynchronously",
+         the wait to first use, or run the callback asynchronously",
     );
     if !longest.details.parent.is_empty() {
         finding = finding.evidence(None, format!("parent device: {}", longest.details.parent));
@@ -127,6 +127,6 @@ fn off_path_ns(sleep: &LinuxSleep, callback: &DeviceCallback) -> i64 {
     };
     let Some(phase) = sleep.phases.iter().find(is_its) else { return 0 };
     let window = (callback.start_ns, end.min(phase.end_ns.unwrap_or(end)));
-    let path: Vec<Stretch> = phase.work.path.iter().map(|step| (step.start_ns, step.end_ns)).collect();
+    let path: Vec<Interval> = phase.work.path.iter().map(|step| (step.start_ns, step.end_ns)).collect();
     covered_ns(vec![window], window).saturating_sub(covered_ns(path, window))
 }

@@ -59,7 +59,7 @@ fn check(sleep: &LinuxSleep) -> Outcome {
         .evidence(sleep.start_ns, format!("suspend starts ({})", sleep.details.event))
         .advice(
             "fix what refused; if a wakeup interrupted the suspend, disable wakeup sources that are not needed \
- (/sys/devices/.../power/wakeup)",
+             (/sys/devices/.../power/wakeup)",
         );
     for reason in sleep.details.refusals.iter().take(MAX_REASONS) {
         finding = finding.evidence(None, format!("kernel message: {reason}"));

@@ -34,7 +34,7 @@ const MAX_TASKS: usize = 3;
 fn check(sleep: &LinuxSleep) -> Outcome {
     let freezing = || sleep.phases.iter().filter(|phase| phase.name == PhaseName::FreezeProcesses);
     if freezing().next().is_none() {
-        return Err(lacks_other("task freezing times (trace event power:suspend_resume)"));
+        return Err(missing_input("task freezing times (trace event power:suspend_resume)"));
     }
     Ok(freezing()
         .filter_map(|phase| {
@@ -72,7 +72,7 @@ fn check(sleep: &LinuxSleep) -> Outcome {
             .evidence(phase.start_ns, phase.ends.rule.to_string())
             .advice(
                 "find out what the task waits for uninterruptibly, such as a server or a disk; unmount network file systems before a \
- sleep",
+                 sleep",
             );
             for task in last.iter().take(MAX_TASKS) {
                 finding = finding.evidence(

@@ -31,7 +31,7 @@ rule! {
 fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
     let units = &facts.report.units;
     if units.is_empty() {
-        return Err(lacks_other("unit results"));
+        return Err(missing_input("unit results"));
     }
     // A unit that failed but started later is available.
     let started_later = |name: &str, after_ns: i64| {

@@ -34,7 +34,7 @@ rule! {
 fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
     let units = &facts.report.units;
     if units.is_empty() {
-        return Err(lacks_other("unit start and end times"));
+        return Err(missing_input("unit start and end times"));
     }
     let mut starts: BTreeMap<&str, Vec<&Unit>> = BTreeMap::new();
     for unit in units.iter().filter(|unit| unit.name.ends_with(".service")) {
@@ -64,7 +64,7 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
                 .evidence(last.start_ns, "last start")
                 .advice(format!(
                     "find out why the first attempts failed ('journalctl -b -u {name}'): often a service starts before what it needs is \
- available because it has no 'After='"
+                     available because it has no 'After='"
                 )),
             )
         })

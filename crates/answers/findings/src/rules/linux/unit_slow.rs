@@ -84,12 +84,12 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
             .evidence(step.end_ns, "the next unit starts")
             .advice(if is_device {
                 "use 'journalctl -b -k' to see what the kernel waits for before it announces the device; exclude unneeded mounts and \
- swap devices from the boot ('nofail', 'noauto')"
+                 swap devices from the boot ('nofail', 'noauto')"
                     .to_owned()
             } else {
                 format!(
                     "find out what it waits for ('journalctl -b -u {}'), have it report readiness earlier, or remove unneeded ordering \
- after checking 'systemctl list-dependencies --after --reverse {}'",
+                     after checking 'systemctl list-dependencies --after --reverse {}'",
                     step.unit, step.unit
                 )
             });
@@ -108,8 +108,9 @@ const MAX_UNITS: usize = 5;
 fn without_path(facts: &LinuxBootFacts<'_>, failed: impl Fn(&str) -> bool) -> Outcome {
     // A device unit "starts" when systemd learns of it and is done when the kernel announces it: nearly all are among the
     // slowest units, but hardly any delays the boot.
-    let is_work =
-        |unit: &str| !unit.ends_with(".target") && !unit.ends_with(".device") && !has_specific_rule(unit) && !failed(unit);
+    let is_work = |unit: &str| {
+        !unit.ends_with(".target") && !unit.ends_with(".device") && !has_specific_rule(unit) && !failed(unit)
+    };
     let mut slow = waits(facts, is_work, thresholds::UNIT_NS)?;
     slow.sort_by_key(|wait| std::cmp::Reverse(wait.duration_ns));
     let units = slow.iter().take(MAX_UNITS).map(|wait| wait.finding(wait.title(), RECORD_ORDER));
@@ -126,7 +127,7 @@ fn without_path(facts: &LinuxBootFacts<'_>, failed: impl Fn(&str) -> bool) -> Ou
             .evidence(device.end_ns, format!("{} appears; the next unit starts {} later", device.name, time(end_ns.saturating_sub(device.end_ns.unwrap_or(end_ns)))))
             .advice(format!(
                 "use 'journalctl -b -k' to see what the kernel waits for before it announces the device; exclude unneeded mounts and \
- swap devices from the boot ('nofail', 'noauto'); {RECORD_ORDER}"
+                 swap devices from the boot ('nofail', 'noauto'); {RECORD_ORDER}"
             ))
     });
     Ok(units.chain(devices).collect())

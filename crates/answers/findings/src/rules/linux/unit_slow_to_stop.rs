@@ -30,7 +30,7 @@ rule! {
 
 fn check(report: &LinuxShutdownReport) -> Outcome {
     if report.units.is_empty() {
-        return Err(lacks_other("unit stop times"));
+        return Err(missing_input("unit stop times"));
     }
     Ok(report
         .units
@@ -65,7 +65,7 @@ fn check(report: &LinuxShutdownReport) -> Outcome {
             .evidence(end, format!("stopped {} later", time(length)))
             .advice(format!(
                 "find out what it does when asked to stop ('journalctl -b -1 -u {}'): have it exit on SIGTERM, fix its ExecStop, or \
- shorten its TimeoutStopSec",
+                 shorten its TimeoutStopSec",
                 unit.name
             ));
             for process in unit.processes.iter().take(2) {

@@ -28,7 +28,7 @@ rule! {
 
 fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
     if facts.report.units.is_empty() {
-        return Err(lacks_other("unit start and end times"));
+        return Err(missing_input("unit start and end times"));
     }
     Ok(facts
         .report
@@ -63,11 +63,11 @@ fn advice(unit: &str) -> String {
     if unit.ends_with(".device") {
         return format!(
             "find what needs it ('systemctl list-dependencies --reverse {unit}'); correct or remove its line in /etc/fstab or \
- /etc/crypttab, or add nofail and a shorter x-systemd.device-timeout"
+             /etc/crypttab, or add nofail and a shorter x-systemd.device-timeout"
         );
     }
     format!(
         "find out why ('journalctl -b -u {unit}') and fix it; until then, shorten its TimeoutStartSec; disable it only if nothing \
- needs it"
+         needs it"
     )
 }

@@ -33,7 +33,7 @@ rule! {
 fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
     let path = &facts.report.details.critical_path;
     if path.steps.is_empty() {
-        return Err(lacks_other("unit ordering: unit times and properties"));
+        return Err(missing_input("unit ordering: unit times and properties"));
     }
     let is_link = |step: &UnitPathStep| {
         step.unit.ends_with(".service")
@@ -71,7 +71,7 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
         .certainty(chain.iter().fold(path.certainty, |all, step| all.and(step.released_by.certainty)))
         .advice(
             "check each 'After=' between them ('systemctl show -p After UNIT'): remove it if one does not use what the other \
- provides, or use socket activation",
+             provides, or use socket activation",
         );
         for step in chain {
             finding = finding.evidence(step.start_ns, format!("{} took {}", step.unit, time(step.duration_ns)));

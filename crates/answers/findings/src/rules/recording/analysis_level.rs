@@ -30,7 +30,7 @@ rule! {
 const MIN_STACKS_PERCENT: u64 = 10;
 
 fn check(trace: &Trace) -> Outcome {
-    let Some(counts) = &trace.inventory else { return Err(lacks_other("event counts by kind")) };
+    let Some(counts) = &trace.inventory else { return Err(missing_input("event counts by kind")) };
     let stacks: u64 = counts
         .kinds
         .iter()

@@ -77,8 +77,7 @@ fn advice(lost: &[&Loss]) -> String {
     let helps = |names: &[&str]| lost.iter().any(|loss| names.contains(&loss.counter));
     let remedies: Vec<&str> = REMEDIES.iter().filter(|(names, _)| helps(names)).map(|&(_, remedy)| remedy).collect();
     if remedies.is_empty() {
-        "no recorder setting prevents these losses; 'onoff info FILE' shows the tables each one affects"
-            .to_owned()
+        "no recorder setting prevents these losses; 'onoff info FILE' shows the tables each one affects".to_owned()
     } else {
         remedies.join("; ")
     }

@@ -43,8 +43,8 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
             .evidence(first.map(|work| work.start_ns), format!("waiting for credentials at logon: {}", time(logon)));
     }
     if before > 0 {
-        finding =
-            finding.evidence(None, format!("before the kernel, at a boot menu or a disk password prompt: {}", time(before)));
+        finding = finding
+            .evidence(None, format!("before the kernel, at a boot menu or a disk password prompt: {}", time(before)));
     }
     Ok(vec![finding])
 }

@@ -30,7 +30,7 @@ rule! {
 fn check(facts: &BootFacts<'_>) -> Outcome {
     let read_ahead = &facts.report.details.read_ahead;
     let Some(count) = read_ahead.training_count else {
-        return Err(lacks_other("read-ahead training (provider Microsoft-Windows-Winlogon)"));
+        return Err(missing_input("read-ahead training (provider Microsoft-Windows-Winlogon)"));
     };
     if read_ahead.state == TrainingState::Trained {
         return Ok(Vec::new());

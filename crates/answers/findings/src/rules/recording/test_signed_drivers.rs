@@ -34,7 +34,7 @@ fn check(trace: &Trace) -> Outcome {
         return Ok(Vec::new());
     }
     let Some(files) = &trace.driver_files else {
-        return Err(lacks_other(
+        return Err(missing_input(
             "test signing is not visible in any recording: pass the driver files with --drivers",
         ));
     };

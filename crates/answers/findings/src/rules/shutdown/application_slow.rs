@@ -31,7 +31,7 @@ rule! {
 }
 
 fn check(facts: &ShutdownFacts<'_>) -> Outcome {
-    facts.needs("Microsoft-Windows-Subsys-Csr")?;
+    facts.require_provider("Microsoft-Windows-Subsys-Csr")?;
     Ok(applications(facts)
         .filter(|(_, one)| {
             one.details.program != ProgramKind::Console
@@ -41,10 +41,10 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
         })
         .filter_map(|(_, one)| {
             let length = one.duration_ns?;
-            (length >= thresholds::APPLICATION_END_NS).then(|| {
+            (length >= thresholds::APPLICATION_EXIT_NS).then(|| {
                 about(facts, one, format!("{} took {} to exit", one.name, time(length))).advice(
                     "have it respond at once: save while it runs, write only unsaved data at the end, and avoid explicit flushes and \
- network access",
+                     network access",
                 )
             })
         })

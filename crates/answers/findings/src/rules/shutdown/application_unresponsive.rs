@@ -31,7 +31,7 @@ rule! {
 }
 
 fn check(facts: &ShutdownFacts<'_>) -> Outcome {
-    facts.needs("Microsoft-Windows-Subsys-Csr")?;
+    facts.require_provider("Microsoft-Windows-Subsys-Csr")?;
     Ok(applications(facts)
         .filter(|(_, one)| {
             one.details.program != ProgramKind::Console
@@ -43,7 +43,7 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
                 .certainty(certainty(one))
                 .advice(format!(
                     "respond on the window thread while other threads finish the work; see what it waits for with 'onoff why FILE \
- --process {}'",
+                     --process {}'",
                     argument(&one.name)
                 ))
         })

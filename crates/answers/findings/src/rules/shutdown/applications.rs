@@ -12,7 +12,7 @@ pub(super) fn applications<'a>(
 }
 
 /// From the notification to the response, or to the end of the recording.
-pub(super) fn whole(facts: &ShutdownFacts<'_>, application: &ApplicationEnd) -> Stretch {
+pub(super) fn whole(facts: &ShutdownFacts<'_>, application: &ApplicationEnd) -> Interval {
     (application.start_ns, application.end_ns.unwrap_or(facts.trace.duration_ns))
 }
 

@@ -29,13 +29,13 @@ rule! {
 }
 
 fn check(facts: &ShutdownFacts<'_>) -> Outcome {
-    facts.needs("Microsoft-Windows-Subsys-Csr")?;
-    facts.needs("Microsoft-Windows-Winsrv")?;
+    facts.require_provider("Microsoft-Windows-Subsys-Csr")?;
+    facts.require_provider("Microsoft-Windows-Winsrv")?;
     Ok(applications(facts)
         .filter(|(_, one)| one.details.program == ProgramKind::Console && !waits_for_others(&one.name))
         .filter(|(_, one)| {
             one.duration_ns
-                .is_none_or(|ns| ns >= thresholds::APPLICATION_END_NS)
+                .is_none_or(|ns| ns >= thresholds::APPLICATION_EXIT_NS)
                 || !one.details.time_outs.is_empty()
                 || one.details.terminated
         })

@@ -29,7 +29,7 @@ rule! {
 }
 
 fn check(facts: &ShutdownFacts<'_>) -> Outcome {
-    facts.needs_kernel("DISK_IO")?;
+    facts.require_kernel_flag("DISK_IO")?;
     let (start, end) = facts.window();
     let mut by_process: Vec<(u32, i64, u64, i64)> = Vec::new();
     for row in facts.trace.disk_ios.iter() {

@@ -27,7 +27,7 @@ rule! {
 }
 
 fn check(facts: &ShutdownFacts<'_>) -> Outcome {
-    facts.needs("Microsoft-Windows-Kernel-Power")?;
+    facts.require_provider("Microsoft-Windows-Kernel-Power")?;
     Ok(facts
         .report
         .details.kernel_steps

@@ -25,7 +25,7 @@ rule! {
 }
 
 fn check(facts: &ShutdownFacts<'_>) -> Outcome {
-    facts.needs("Microsoft-Windows-GroupPolicy")?;
+    facts.require_provider("Microsoft-Windows-GroupPolicy")?;
     Ok(facts
         .report
         .details

@@ -30,7 +30,7 @@ rule! {
 }
 
 fn check(facts: &ShutdownFacts<'_>) -> Outcome {
-    facts.needs("Microsoft-Windows-Services")?;
+    facts.require_provider("Microsoft-Windows-Services")?;
     Ok(facts
         .report
         .units
@@ -57,7 +57,7 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
                 .evidence(service.start_ns, when)
                 .advice(format!(
                     "find out what it does while stopping ('onoff why FILE --service {}'); have it do less, and register for preshutdown \
- notification only if it must",
+                     notification only if it must",
                     argument(&service.name)
                 )),
             )

@@ -25,7 +25,7 @@ pub(super) fn slow(
                     (one.start_ns.saturating_add(limit_ns), limit_ns)
                 }
             };
-            if length < thresholds::ANSWER_NS {
+            if length < thresholds::RESPONSE_NS {
                 return None;
             }
             let name = if one.name.is_empty() { "a process" } else { one.name.as_str() };
@@ -33,7 +33,10 @@ pub(super) fn slow(
                 FindingSubject::new(kind, name).with_pid(one.pid),
                 match &one.details.time_out {
                     Some(_) => {
-                        format!("{name} did not respond to the suspend notification; Windows waited the full {}", time(length))
+                        format!(
+                            "{name} did not respond to the suspend notification; Windows waited the full {}",
+                            time(length)
+                        )
                     }
                     None => format!("{name} took {} to respond to the suspend notification", time(length)),
                 },
@@ -51,8 +54,8 @@ pub(super) fn slow(
 
 /// Cost of the time in which no other response of the phase was pending. Notifications are sent one at a time, but they overlap
 /// in current versions.
-fn exclusive_cost(transition: &PowerTransition, one: &PowerNotification, own: Stretch) -> Cost {
-    let others: Vec<Stretch> = transition
+fn exclusive_cost(transition: &PowerTransition, one: &PowerNotification, own: Interval) -> Cost {
+    let others: Vec<Interval> = transition
         .details
         .notifications
         .iter()

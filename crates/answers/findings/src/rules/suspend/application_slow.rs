@@ -32,7 +32,7 @@ rule! {
 }
 
 fn check(facts: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {
-    facts.needs_power()?;
+    facts.require_power_events()?;
     Ok(slow(
         transition,
         &[NotificationKind::ApplicationQuerySuspend, NotificationKind::ApplicationSuspend],

@@ -41,18 +41,23 @@ pub(super) fn slow(
             })
             .evidence(
                 device.start_ns,
-                format!("{}: request sent in {}", device.device, device.details.phase.map_or("", |phase| phase.as_str())),
+                format!(
+                    "{}: request sent in {}",
+                    device.device,
+                    device.details.phase.map_or("", |phase| phase.as_str())
+                ),
             )
             .evidence(end, format!("done {} later", time(length)))
             .advice(advice);
             if let Some(alone) = alone {
-                finding = finding
-                    .evidence(None, format!("for {} of it no other device was busy", time(alone)));
+                finding = finding.evidence(None, format!("for {} of it no other device was busy", time(alone)));
             }
             for part in device.details.drivers.iter().take(3) {
                 if let Some(driver_ns) = part.duration_ns.filter(|&ns| ns >= thresholds::NOISE_NS) {
-                    finding = finding
-                        .evidence(part.start_ns, format!("driver {} accounts for {} of it", part.driver, time(driver_ns)));
+                    finding = finding.evidence(
+                        part.start_ns,
+                        format!("driver {} accounts for {} of it", part.driver, time(driver_ns)),
+                    );
                 }
             }
             Some(finding)

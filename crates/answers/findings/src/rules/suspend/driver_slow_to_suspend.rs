@@ -32,8 +32,8 @@ rule! {
 
 fn check(facts: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {
     if transition.details.devices.is_empty() {
-        facts.needs_power()?;
-        return Err(lacks_kernel(Unanswered::DevicePowerRequests, &["POWER"]));
+        facts.require_power_events()?;
+        return Err(missing_kernel_flags(Unanswered::DevicePowerRequests, &["POWER"]));
     }
     Ok(slow(
         transition,
