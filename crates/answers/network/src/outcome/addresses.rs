@@ -185,9 +185,7 @@ fn without_request(evidence: &Evidence<'_>, exchange: &DhcpExchange) -> Conclusi
         let ArpTarget { target, requests, is_server } = unresolved;
         let server = if is_server { format!("the server {target}") } else { target.to_string() };
         let via = if is_server { "" } else { " (the router to its server, or another server)" };
-        let what = format!(
-            "no computer on the client's link has the address of {server}{via}: {requests} ARP requests were not answered"
-        );
+        let what = format!("{requests} ARP requests for {server}{via} were not answered on the client's link");
         let found = failed(
             Reason::ServerNotOnLink,
             StageKind::BootProgram,

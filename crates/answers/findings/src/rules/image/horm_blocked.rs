@@ -18,7 +18,7 @@ rule! {
     /// turning HORM on (diskpart, offline disk).
     ///
     /// # When it is wrong
-    /// HORM is not wanted.
+    /// HORM is not wanted on this computer.
     ///
     /// # Source
     /// Windows 10 IoT Enterprise: Unified Write Filter and Boot Time Architecture Trade-Offs, "What about UWF /
