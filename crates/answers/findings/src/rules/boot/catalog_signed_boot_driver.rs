@@ -33,7 +33,7 @@ const MAX_LISTED: usize = 8;
 fn check(facts: &BootFacts<'_>) -> Outcome {
     let Some(files) = &facts.trace.driver_files else {
         return Err(missing_input(
-            "boot-driver signatures are not in any recording: pass the driver files with --drivers",
+            "boot-driver signatures are not in any recording. Pass the driver files with --drivers",
         ));
     };
     let boot_start: Vec<String> = facts

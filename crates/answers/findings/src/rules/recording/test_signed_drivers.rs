@@ -35,7 +35,7 @@ fn check(trace: &Trace) -> Outcome {
     }
     let Some(files) = &trace.driver_files else {
         return Err(missing_input(
-            "test signing is not visible in any recording: pass the driver files with --drivers",
+            "test signing is not visible in any recording. Pass the driver files with --drivers",
         ));
     };
     let names: Vec<&str> = files.iter().filter(|file| file.signed_for_tests).map(|file| file.name.as_str()).collect();
