@@ -1,9 +1,9 @@
 //! Merges findings that have one cause, using the account of the transition.
 //!
-//! Rules say what to change; the account attributes the time of each phase to subjects. A finding about a subject of the
-//! account takes its name, phase and cost from there, so that all commands agree. Findings about one subject are merged: the
-//! most expensive one leads, and the others are folded into it. A finding that encloses a subject (a policy around its script)
-//! counts as a finding about that subject.
+//! Rules say what to change; the account attributes the time of each phase to subjects. A finding about a subject of
+//! the account takes its name, phase and cost from there, so that all commands agree. Findings about one subject are
+//! merged: the most expensive one leads, and the others are folded into it. A finding that encloses a subject (a policy
+//! around its script) counts as a finding about that subject.
 
 use onoff_blame::account::{
     AccountEntry, AccountMeasure, AccountSubjectKind, AccountedPhase, Culprit, Did, NotKnown, PhaseAccount,
@@ -76,7 +76,8 @@ impl Attribution<'_> {
                 attributed.push(self.attribute(finding));
             }
         }
-        // The finding that names most of a chain leads, then the one that names the subject, then the most expensive one.
+        // The finding that names most of a chain leads, then the one that names the subject, then the most expensive
+        // one.
         attributed.sort_by_key(|one| {
             let is_general = one.finding.code == TIME_ON_PATH;
             let priority = std::cmp::Reverse((one.places.len(), !one.is_of_host, one.is_named, one.own_ns));
@@ -181,8 +182,8 @@ impl Attribution<'_> {
         AttributedFinding { finding, own_ns, is_of_host, is_named, places }
     }
 
-    /// Drops the cost of a CPU-heavy program with little time on the critical path: what ran was interrupts and deferred procedure
-    /// calls of other subjects.
+    /// Drops the cost of a CPU-heavy program with little time on the critical path: what ran was interrupts and
+    /// deferred procedure calls of other subjects.
     fn drop_foreign_cost(&self, finding: &mut RuleFinding) {
         let its = self.entry_named(finding, &finding.subject.name).filter(|_| finding.code == CPU_HOG);
         let Some(((phase, _), entry)) = its.and_then(|place| Some((place, self.entry(place)?))) else { return };
@@ -192,8 +193,8 @@ impl Attribution<'_> {
         }
     }
 
-    /// Limits the cost of a unit to its account entry: for the rest of the wait, others used the CPU or were waited for. Returns
-    /// false if the account has no such entry.
+    /// Limits the cost of a unit to its account entry: for the rest of the wait, others used the CPU or were waited
+    /// for. Returns false if the account has no such entry.
     fn attribute_unit(&self, finding: &mut RuleFinding) -> bool {
         let place = match finding.subject.kind {
             FindingSubjectKind::Service => self.entry_named(finding, &finding.subject.name),
@@ -222,7 +223,8 @@ impl Attribution<'_> {
         true
     }
 
-    /// If other subjects explain the critical path, limits the cost of a subject that ran in parallel to its account entry.
+    /// If other subjects explain the critical path, limits the cost of a subject that ran in parallel to its account
+    /// entry.
     fn limit_parallel_cost(&self, finding: &mut RuleFinding) {
         let is_subject = matches!(
             finding.subject.kind,
@@ -265,7 +267,8 @@ impl Attribution<'_> {
         Some((at, place))
     }
 
-    /// Attributes a finding about files or a disk to the subject that took their time: a driver that waited for them, or a file.
+    /// Attributes a finding about files or a disk to the subject that took their time: a driver that waited for them,
+    /// or a file.
     fn take_over(&self, known: &mut AttributedFinding, general: &AttributedFinding) {
         let is_close =
             known.own_ns.abs_diff(general.own_ns).saturating_mul(MAX_DIFFERENCE_PART) <= known.own_ns.unsigned_abs();
@@ -282,7 +285,8 @@ impl Attribution<'_> {
         }
     }
 
-    /// The video driver is inferred from the gap between two process starts: if another subject took most of the gap, it leads.
+    /// The video driver is inferred from the gap between two process starts: if another subject took most of the gap,
+    /// it leads.
     fn attribute_video_driver(&self, mut finding: RuleFinding, own_ns: i64) -> AttributedFinding {
         let Some(when) = finding.when else {
             return AttributedFinding { finding, own_ns, is_of_host: false, is_named: false, places: Vec::new() };

@@ -1,12 +1,12 @@
 //! Windows services that a single-purpose device can often do without, with the purpose of each.
 //!
-//! A service is listed if it starts at boot and nothing requires it. The list is a starting point, not a finding: only the
-//! manufacturer of the device knows whether it needs the service.
+//! A service is listed if it starts at boot and nothing requires it. The list is a starting point, not a finding: only
+//! the manufacturer of the device knows whether it needs the service.
 //!
-//! Source: "Frequently packages contain services which are important to part of that packages functionality, but may not
-//! apply to your system … Here are some examples of services to examine" (Improving Performance in Windows Embedded
-//! Standard 7, "Services"). The paper names the NFS client and its cost; its other examples are not in the text available to
-//! this project. The purposes paraphrase Windows' own service descriptions.
+//! Source: "Frequently packages contain services which are important to part of that packages functionality, but may
+//! not apply to your system … Here are some examples of services to examine" (Improving Performance in Windows Embedded
+//! Standard 7, "Services"). The paper names the NFS client and its cost; its other examples are not in the text
+//! available to this project. The purposes paraphrase Windows' own service descriptions.
 
 use onoff_image::{ImageReport, ServiceEntry, ServiceStart};
 use serde::Serialize;
@@ -89,8 +89,8 @@ fn of(table: &[(&str, &'static str)], name: &str) -> Option<&'static str> {
     table.get(at).map(|&(_, text)| text)
 }
 
-/// Returns automatic services the computer may not need, those with a known cost first. `must_stay` excludes services that are
-/// needed or protected.
+/// Returns automatic services the computer may not need, those with a known cost first. `must_stay` excludes services
+/// that are needed or protected.
 pub(crate) fn candidates(report: &ImageReport, must_stay: impl Fn(&ServiceEntry) -> bool) -> Vec<ServiceCandidate> {
     let mut candidates: Vec<ServiceCandidate> = report
         .services

@@ -60,7 +60,8 @@ impl<'a> BootFacts<'a> {
         Self { trace, report, shell, path: CriticalPath::of(waits, trace, report), images: Images::of(trace) }
     }
 
-    /// The main path: from the kernel start to the desktop, or to the end of the last known phase if there is no desktop.
+    /// The main path: from the kernel start to the desktop, or to the end of the last known phase if there is no
+    /// desktop.
     #[must_use]
     pub fn main_path(&self) -> Interval {
         let span = &self.report.details.main_path_boot;
@@ -136,7 +137,8 @@ impl<'a> BootFacts<'a> {
         })
     }
 
-    /// Describes what the critical path contained during a service start: the service's own work, or what it waited for.
+    /// Describes what the critical path contained during a service start: the service's own work, or what it waited
+    /// for.
     #[must_use]
     pub fn service_activity(&self, service: &Unit) -> Vec<String> {
         let (Some(path), Some(pid), Some(end)) = (&self.path, service.pid, service.end_ns) else { return Vec::new() };
@@ -161,14 +163,15 @@ impl<'a> BootFacts<'a> {
             .collect()
     }
 
-    /// Cost of a process within `window`, at most `at_most_ns`: its own time on the critical path plus the ready time of others.
+    /// Cost of a process within `window`, at most `at_most_ns`: its own time on the critical path plus the ready time
+    /// of others.
     #[must_use]
     pub fn process_cost(&self, pid: Option<u32>, window: Interval, at_most_ns: i64) -> Cost {
         self.processes_cost(pid.as_slice(), window, &[StepKind::Ready], at_most_ns)
     }
 
-    /// Cost of processes within `window`, at most `at_most_ns`: their own time on the critical path plus the time of others in
-    /// steps of these kinds.
+    /// Cost of processes within `window`, at most `at_most_ns`: their own time on the critical path plus the time of
+    /// others in steps of these kinds.
     #[must_use]
     pub fn processes_cost(&self, pids: &[u32], window: Interval, contended: &[StepKind], at_most_ns: i64) -> Cost {
         let Some(path) = &self.path else { return Cost::at_most(at_most_ns) };
@@ -257,8 +260,8 @@ impl<'a> ShutdownFacts<'a> {
         (start, end)
     }
 
-    /// Cost of work in this interval. A shutdown waits for every response, so while no other response is pending, all of the
-    /// time counts.
+    /// Cost of work in this interval. A shutdown waits for every response, so while no other response is pending, all
+    /// of the time counts.
     #[must_use]
     pub fn cost(&self, own: Interval) -> Cost {
         let window = self.window();

@@ -62,8 +62,8 @@ pub struct DiagnosedTransition {
     /// Subjects that made the transition slow, from the accounts of its phases.
     #[serde(skip)]
     pub culprits: Vec<Culprit>,
-    /// Duration of a modern standby from entry to exit, ns; no event separates suspend and resume from the rest. `None` for
-    /// other transitions, or if the entry or the exit was not recorded.
+    /// Duration of a modern standby from entry to exit, ns; no event separates suspend and resume from the rest. `None`
+    /// for other transitions, or if the entry or the exit was not recorded.
     pub standby_ns: Option<i64>,
 }
 
@@ -331,8 +331,8 @@ impl Run {
         fix_first
     }
 
-    /// Turns a cost into an upper bound if the same rule found another subject active at the same time, which would then become
-    /// critical.
+    /// Turns a cost into an upper bound if the same rule found another subject active at the same time, which would
+    /// then become critical.
     fn bound_by_parallel(&self, finding: &mut RuleFinding) {
         let Some((start_ns, end_ns)) = finding.when.filter(|_| finding.cost_basis == CostBasis::CriticalPath) else {
             return;

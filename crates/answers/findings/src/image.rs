@@ -35,8 +35,8 @@ pub struct ImageAudit {
     /// Number of rules that were checked.
     pub checked: u64,
     pub not_applicable: Vec<NotApplicableRule>,
-    /// Windows services that start at boot and that a single-purpose device often does not need. They are not findings because
-    /// the need depends on the device.
+    /// Windows services that start at boot and that a single-purpose device often does not need. They are not findings
+    /// because the need depends on the device.
     pub candidates: Vec<ServiceCandidate>,
 }
 

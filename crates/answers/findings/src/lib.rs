@@ -1,12 +1,12 @@
 //! Rules that check the transitions of a recording and report what costs time and how to fix it.
 //!
-//! [`diagnose`] runs every rule of the [registry](registry::RULES) on the transitions of a [`Trace`] and ranks the findings by
-//! their cost.
+//! [`diagnose`] runs every rule of the [registry](registry::RULES) on the transitions of a [`Trace`] and ranks the
+//! findings by their cost.
 //!
 //! # Design constraints
 //!
-//! * One rule is one file with one stable code. Its documentation has fixed headings and is also what
-//!   `onoff diagnose --explain` and the book print.
+//! * One rule is one file with one stable code. Its documentation has fixed headings and is also what `onoff diagnose
+//!   --explain` and the book print.
 //! * A rule without the events it needs is reported as not checked; missing events never count as healthy.
 //! * A cost states its basis: time on the critical path, or an upper bound.
 //! * Advice never suggests disabling what the system may need to boot; see [`protected`].

@@ -68,8 +68,8 @@ impl CriticalPath {
         Some(Self { steps })
     }
 
-    /// Time of the matching steps within `intervals`. If too much of the rest is unknown, the cost is an upper bound that
-    /// includes it.
+    /// Time of the matching steps within `intervals`. If too much of the rest is unknown, the cost is an upper bound
+    /// that includes it.
     #[must_use]
     pub fn cost(&self, intervals: &[Interval], is_match: impl Fn(&Step) -> bool) -> Cost {
         let mut known = Vec::new();

@@ -1,11 +1,11 @@
 //! Services and drivers that advice must not suggest disabling.
 //!
 //! Whether a computer boots without a service depends on its `ErrorControl` (3: the boot fails without it) and
-//! `LaunchProtected` values in the registry, which a recording does not contain. So advice about any service asks to check
-//! first, and for these names it never mentions disabling.
+//! `LaunchProtected` values in the registry, which a recording does not contain. So advice about any service asks to
+//! check first, and for these names it never mentions disabling.
 //!
-//! Source: "some services are very important and are required for correct booting"; "if the error flag is set to
-//! 3 CRITICAL and the start type is 0 BOOT START the system will not boot without it" (Improving Performance in Windows
+//! Source: "some services are very important and are required for correct booting"; "if the error flag is set to 3
+//! CRITICAL and the start type is 0 BOOT START the system will not boot without it" (Improving Performance in Windows
 //! Embedded Standard 7). The list contains Windows services that others declare as dependencies, the services of the
 //! session, security and storage, and the protected antimalware services.
 

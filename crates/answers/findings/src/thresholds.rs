@@ -1,8 +1,8 @@
 //! The thresholds of all rules, with their sources. Names end in the unit.
 //!
 //! "The paper" is Microsoft's *Windows On/Off Transition Performance Analysis* (2011); "the embedded paper" is
-//! *Improving Performance in Windows Embedded Standard 7*. Thresholds marked *chosen* are in neither: they are low enough to
-//! report what is worth changing, and high enough for a healthy computer to have no findings.
+//! *Improving Performance in Windows Embedded Standard 7*. Thresholds marked *chosen* are in neither: they are low
+//! enough to report what is worth changing, and high enough for a healthy computer to have no findings.
 
 const MS: i64 = 1_000_000;
 const SECOND: i64 = 1_000 * MS;

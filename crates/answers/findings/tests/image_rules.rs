@@ -365,8 +365,8 @@ fn each_problem_has_one_finding() {
     }
 }
 
-/// The audit rules of the project (R01 to R45) with the onoff rules that implement them. Rules that need more than the registry
-/// check recordings of a boot, a network boot or file operations.
+/// The audit rules of the project (R01 to R45) with the onoff rules that implement them. Rules that need more than the
+/// registry check recordings of a boot, a network boot or file operations.
 const AUDIT: [(&str, &[&str]); 45] = [
     ("R01", &["image/prefetcher-off"]),
     ("R02", &["image/superfetch-limited"]),
@@ -415,8 +415,8 @@ const AUDIT: [(&str, &[&str]); 45] = [
     ("R45", &["io: small_requests", "io: amplification"]),
 ];
 
-/// Tests of the rules that are not about an installation: rule, file, test name, and a text the test contains. Boot rules are in
-/// the expected findings of the simulator's scenarios.
+/// Tests of the rules that are not about an installation: rule, file, test name, and a text the test contains. Boot
+/// rules are in the expected findings of the simulator's scenarios.
 const TESTED: [(&str, &str, &str, &str); 22] = [
     (
         "guard",

@@ -328,7 +328,8 @@ fn reports_slow_initcall_and_module_with_and_without_trace() {
     }
 }
 
-/// A unit on the critical path loads two modules, each with a separate command, while a unit off the path loads a slower one.
+/// A unit on the critical path loads two modules, each with a separate command, while a unit off the path loads a
+/// slower one.
 #[test]
 fn attributes_modules_loaded_by_unit_on_path() {
     let played = LinuxMachine::healthy()

@@ -8,7 +8,8 @@ use crate::linux_machine::{codes, diagnosed, of, with};
 
 const MS: i64 = 1_000_000;
 
-/// A boot of 44 s: one service of 9.8 s on the critical path, another of 9.8 s off it, and the rest in the kernel and before it.
+/// A boot of 44 s: one service of 9.8 s on the critical path, another of 9.8 s off it, and the rest in the kernel and
+/// before it.
 fn boot_of_44_seconds() -> Played {
     let mut machine = with(LinuxUnit::new("database.service").sleeps(9_800))
         .unit(LinuxUnit::new("indexer.service").sleeps(9_800).started_with("dbus.service", 10))

@@ -1,5 +1,6 @@
-//! Tests every Linux rule on three simulated machines: one with a finding, one without, and a decoy with something similar that
-//! takes as long. The table is compared with the registry, so a new rule without these machines fails here.
+//! Tests every Linux rule on three simulated machines: one with a finding, one without, and a decoy with something
+//! similar that takes as long. The table is compared with the registry, so a new rule without these machines fails
+//! here.
 
 use std::collections::BTreeSet;
 

@@ -33,8 +33,8 @@ pub struct DhcpExchange {
     pub waits_ns: Vec<i64>,
     /// Total of the waits that ended without an answer, ns.
     pub unanswered_ns: i64,
-    /// From the request to its first offer, ns; `None` without an offer. If the server checked whether the address is in use,
-    /// from the last request before its first check.
+    /// From the request to its first offer, ns; `None` without an offer. If the server checked whether the address is
+    /// in use, from the last request before its first check.
     pub offer_delay_ns: Option<i64>,
     /// From the first offer to the client's request, ns.
     pub choice_delay_ns: Option<i64>,
@@ -182,8 +182,8 @@ fn belongs(message: &DhcpMessage, group: &[&DhcpMessage]) -> bool {
     if version(message) != version(first) || to_boot_server(message) != to_boot_server(first) {
         return false;
     }
-    // A new request after the client has its address starts another dialogue, although some clients keep the transaction
-    // id across a reset.
+    // A new request after the client has its address starts another dialogue, although some clients keep the
+    // transaction id across a reset.
     let is_new = matches!(message.kind, DhcpKind::Discover | DhcpKind::Solicit)
         && group.iter().any(|earlier| matches!(earlier.kind, DhcpKind::Ack | DhcpKind::Reply));
     if is_new {
@@ -252,8 +252,8 @@ fn exchange(group: &[&DhcpMessage], link: &LinkIndex<'_>, history: &History) -> 
     let last_ns = group.last().map_or(start_ns, |message| message.time_ns);
     let end_ns = answer.map_or(last_ns, |answer| answer.time_ns);
     let asked_ns = offer.map(|offer| {
-        // While the server checks whether the address is in use, the client may repeat its request; the offer then answers
-        // the last request before the first check.
+        // While the server checks whether the address is in use, the client may repeat its request; the offer then
+        // answers the last request before the first check.
         let checked_ns = offer.address.and_then(|address| link.first_probe(address, start_ns, offer.time_ns));
         let until_ns = checked_ns.unwrap_or(offer.time_ns);
         let before = first_requests.iter().rev().find(|&&asked| asked <= until_ns);
@@ -324,8 +324,8 @@ fn exchange(group: &[&DhcpMessage], link: &LinkIndex<'_>, history: &History) -> 
     }
 }
 
-/// Maximum time between DHCP requests of one firmware's stacks, ns. A system that starts from disk after the firmware gave up
-/// comes later.
+/// Maximum time between DHCP requests of one firmware's stacks, ns. A system that starts from disk after the firmware
+/// gave up comes later.
 const MAX_STACK_GAP_NS: i64 = 5_000_000_000;
 
 /// The history of a client, used to identify the software behind unnamed dialogues.
@@ -368,8 +368,8 @@ impl History {
         }
     }
 
-    /// True if an unnamed dialogue comes from an operating system: it starts after the first file request, or long enough after
-    /// the last firmware request that the system started from disk.
+    /// True if an unnamed dialogue comes from an operating system: it starts after the first file request, or long
+    /// enough after the last firmware request that the system started from disk.
     fn is_later_system(&self, first: &DhcpMessage) -> bool {
         let [over_ipv4, over_ipv6] = &self.firmware_ns;
         let start_ns = first.time_ns;

@@ -161,7 +161,8 @@ fn summary(capture: &Capture) -> CaptureSummary {
     }
 }
 
-/// Splits the traffic of one client into boots: a new boot starts when firmware sends DHCP after an operating system did.
+/// Splits the traffic of one client into boots: a new boot starts when firmware sends DHCP after an operating system
+/// did.
 fn boots_of(traffic: Traffic<'_>) -> Vec<(i64, Traffic<'_>)> {
     let loading_ns = loading(&traffic);
     let mut boot_starts: Vec<i64> = Vec::new();
@@ -191,8 +192,8 @@ fn boots_of(traffic: Traffic<'_>) -> Vec<(i64, Traffic<'_>)> {
     std::iter::once(i64::MIN).chain(boot_starts).zip(boots).collect()
 }
 
-/// Time of the client's first file request. Every download after a boot request counts as part of the boot, because TLS hides
-/// the user agent and not every boot program is known by name.
+/// Time of the client's first file request. Every download after a boot request counts as part of the boot, because TLS
+/// hides the user agent and not every boot program is known by name.
 fn loading(traffic: &Traffic<'_>) -> Option<i64> {
     let boot_requests = traffic.dhcp.iter().filter(|message| message.asks_for_a_boot());
     let boot_request_ns = boot_requests.map(|message| message.time_ns).min();
@@ -292,7 +293,8 @@ fn network_boot(
     boot
 }
 
-/// Time of the client's first frame, if it is shortly before the first request, as when a link comes up or a stack starts.
+/// Time of the client's first frame, if it is shortly before the first request, as when a link comes up or a stack
+/// starts.
 fn first_frame(capture: &Capture, client: &report::Client, first_ns: i64) -> i64 {
     const MAX_LEAD_NS: i64 = 60_000_000_000;
     let seen = client.mac.and_then(|mac| capture.stations.get(&mac));

@@ -1,15 +1,15 @@
 //! The latency model of a TFTP transfer, for predictions with other settings.
 //!
-//! A server with a window of W blocks sends them at intervals of g and then waits for the acknowledgment. The client's turn
-//! grows with the window because firmware handles blocks one at a time: it takes c0 + k W. With s for the server's turn and n
-//! acknowledgments for N blocks:
+//! A server with a window of W blocks sends them at intervals of g and then waits for the acknowledgment. The client's
+//! turn grows with the window because firmware handles blocks one at a time: it takes c0 + k W. With s for the server's
+//! turn and n acknowledgments for N blocks:
 //!
 //! T = (N - n) g + n (s + c0) + N k, with N = floor(size / B) + 1 and n = ceil(N / W).
 //!
 //! c0 and k are fitted to all windows that one client program used in the capture. With a single window they cannot be
-//! separated, so predictions are a range: from all of the turn per acknowledgment (c0) to all of it per block (k). With several
-//! block sizes, k is split into a part per block and a part per byte; with a single size, a prediction for another size is also
-//! a range. A fragmented block may cost the client as much as one block per fragment.
+//! separated, so predictions are a range: from all of the turn per acknowledgment (c0) to all of it per block (k). With
+//! several block sizes, k is split into a part per block and a part per byte; with a single size, a prediction for
+//! another size is also a range. A fragmented block may cost the client as much as one block per fragment.
 
 use onoff_netboot::transfer::{Outcome, Transfer};
 use serde::Serialize;
@@ -315,8 +315,8 @@ struct FittedTurn {
     block_sizes: Vec<u32>,
 }
 
-/// Fits c0 and k by least squares of relative errors, counting each pair of window and block size once; `None` if the windows
-/// are too similar.
+/// Fits c0 and k by least squares of relative errors, counting each pair of window and block size once; `None` if the
+/// windows are too similar.
 #[must_use]
 fn client_turn(turns: &[TurnSample]) -> Option<FittedTurn> {
     let mut seen: Vec<TurnSample> = turns.iter().copied().filter(|turn| turn.ns > 0.0).collect();
@@ -380,8 +380,8 @@ fn dot(one: [f64; 3], other: [f64; 3]) -> f64 {
     one.iter().zip(other).map(|(one, other)| one * other).sum()
 }
 
-/// Fits the parts in `set` by least squares of relative errors, the others are zero; `None` if they cannot be separated or one
-/// is negative.
+/// Fits the parts in `set` by least squares of relative errors, the others are zero; `None` if they cannot be separated
+/// or one is negative.
 fn least_squares(turns: &[TurnSample], set: [bool; 3]) -> Option<[f64; 3]> {
     // Normal equations with rows scaled by the measured turn; an excluded column has only its diagonal.
     let mut equations = [[0.0_f64; 4]; 3];
@@ -533,7 +533,8 @@ impl FittedTransfer {
         }
     }
 
-    /// Cost of losses, ns, at the captured or given loss rate. The cost per loss is the captured one, adjusted for the window.
+    /// Cost of losses, ns, at the captured or given loss rate. The cost per loss is the captured one, adjusted for the
+    /// window.
     fn losses_ns(&self, settings: &Settings, window: u32, blocks: u64) -> f64 {
         let model = &self.model;
         let share = model.loss_events as f64 / model.blocks.max(1) as f64;

@@ -28,7 +28,8 @@ fn reproduces_table_1_of_uefi_pxe_paper() {
     let windows = [1, 4, 8, 16, 32, 50, 64];
     assert_eq!(windows.map(|window| seconds(per_acknowledgment, window)), [390.2, 98.9, 50.3, 26.0, 13.9, 9.5, 7.8]);
     assert_eq!(windows.map(|window| seconds(per_block, window)), [7.8, 9.1, 9.4, 9.5, 9.5, 9.5, 9.5]);
-    // The default run had about 4,000 acknowledgments of 36 blocks and took 23.7053 s: neither interpretation explains it.
+    // The default run had about 4,000 acknowledgments of 36 blocks and took 23.7053 s: neither interpretation explains
+    // it.
     let default = |client| 23.7053 - steady(blocks, 4_000, gap_ns, 0.0, client) / 1e9;
     assert!((11.0..11.4).contains(&default(per_acknowledgment)), "{}", default(per_acknowledgment));
     assert!((14.0..14.3).contains(&default(per_block)), "{}", default(per_block));

@@ -15,7 +15,8 @@ use super::report::Download;
 pub use super::report::{BootOutcome, ErrorCode, Reason, Verdict};
 use super::report::{Client, FileRole, FileTransfer, StageKind};
 
-/// After this much silence, the boot attempt is over, ns: EDK II waits 4 s for a TFTP response before it repeats the request.
+/// After this much silence, the boot attempt is over, ns: EDK II waits 4 s for a TFTP response before it repeats the
+/// request.
 const MAX_SILENCE_NS: i64 = 5_000_000_000;
 /// Minimum number of loads of the boot program, without anything after it, that count as a loop.
 const MIN_LOOP_LOADS: u64 = 3;
@@ -103,7 +104,8 @@ impl Evidence<'_> {
         is_refused || self.rest_ns(last_ns) >= MAX_SILENCE_NS || self.dialogues_after(last_ns).any(supersedes)
     }
 
-    /// DHCP dialogues the client started after `ns`. Over IPv6, the stack below PXE sends requests without a vendor class.
+    /// DHCP dialogues the client started after `ns`. Over IPv6, the stack below PXE sends requests without a vendor
+    /// class.
     fn dialogues_after(&self, ns: i64) -> impl Iterator<Item = &DhcpExchange> {
         self.dhcp.iter().filter(move |exchange| {
             let is_start = exchange.ip_version == 4

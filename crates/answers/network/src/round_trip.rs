@@ -24,8 +24,8 @@ pub(super) struct ShortestResponses {
 }
 
 impl ShortestResponses {
-    /// Uses transfer turns, TCP handshakes, and ARP, neighbor discovery and ICMP responses between the client and its main server.
-    /// Responses to other stations do not count.
+    /// Uses transfer turns, TCP handshakes, and ARP, neighbor discovery and ICMP responses between the client and its
+    /// main server. Responses to other stations do not count.
     pub(super) fn of(
         (capture, link): (&Capture, &LinkIndex<'_>),
         client: &Client,

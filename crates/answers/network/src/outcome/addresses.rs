@@ -231,8 +231,8 @@ struct ArpTarget {
     is_server: bool,
 }
 
-/// The address the client could not resolve after it got its own: the boot server, or the most requested one, such as the
-/// router.
+/// The address the client could not resolve after it got its own: the boot server, or the most requested one, such as
+/// the router.
 fn unresolved_server(evidence: &Evidence<'_>, exchange: &DhcpExchange) -> Option<ArpTarget> {
     let client = evidence.client.mac?;
     let own: Vec<IpAddr> = evidence.client.addresses.iter().filter_map(|address| address.parse().ok()).collect();

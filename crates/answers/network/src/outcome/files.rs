@@ -13,7 +13,8 @@ use super::{Conclusion, Evidence, MIN_LOOP_LOADS, Reason, Verdict, time};
 
 /// Largest 16-bit block number.
 const MAX_BLOCK_NUMBER: u64 = 65_535;
-/// Minimum number of repetitions without anything new before the other end counts as gone: a single one may follow a lost packet.
+/// Minimum number of repetitions without anything new before the other end counts as gone: a single one may follow a
+/// lost packet.
 const MIN_REPEATS: u64 = 2;
 const CAPTURE_LONGER: &str = "capture until the client gives up or has booted";
 
@@ -382,8 +383,8 @@ fn unanswered(
     )
 }
 
-/// True if an incomplete transfer is over: one side repeats itself without effect, the capture continues without it, or the
-/// client does something else.
+/// True if an incomplete transfer is over: one side repeats itself without effect, the capture continues without it, or
+/// the client does something else.
 fn stopped(evidence: &Evidence<'_>, file: &FileTransfer, transfer: &Transfer) -> bool {
     let is_repeating = transfer.client_repeats.max(transfer.server_repeats) >= MIN_REPEATS;
     (is_repeating && evidence.is_over(transfer.last_new_ns)) || evidence.is_over(file.end_ns)

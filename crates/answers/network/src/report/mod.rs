@@ -19,7 +19,8 @@ pub use finding::Finding;
 use onoff_evidence::rule::Rule;
 pub use outcome::{BootOutcome, ErrorCode, Reason, Verdict};
 
-/// The network boots of a capture: clients, stages, files and findings. Times are relative to the first frame of the capture.
+/// The network boots of a capture: clients, stages, files and findings. Times are relative to the first frame of the
+/// capture.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NetbootReport {
@@ -77,8 +78,8 @@ pub struct NetworkBoot {
     pub outcome: BootOutcome,
     /// Where the capture was taken, judged by the shortest responses of both ends.
     pub capture_side: CaptureSide,
-    /// Upper bound of the round trip between the client and its main server, ns: the sum of the shortest responses of both ends
-    /// to each other (turns, TCP handshakes, ARP, ICMP).
+    /// Upper bound of the round trip between the client and its main server, ns: the sum of the shortest responses of
+    /// both ends to each other (turns, TCP handshakes, ARP, ICMP).
     pub round_trip_at_most_ns: Option<i64>,
     /// The stages in order, without gaps.
     pub stages: Vec<Stage>,

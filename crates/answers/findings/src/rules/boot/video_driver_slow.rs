@@ -47,8 +47,8 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     Ok(system.into_iter().chain(user).collect())
 }
 
-/// True if the most-read disk behaves like a solid-state disk, judged by the median of its small reads. The disk type is not
-/// recorded.
+/// True if the most-read disk behaves like a solid-state disk, judged by the median of its small reads. The disk type
+/// is not recorded.
 fn has_solid_disk(trace: &Trace) -> bool {
     let mut small: BTreeMap<u32, Vec<i64>> = BTreeMap::new();
     let reads = trace.disk_ios.iter().filter(|row| row.operation == DiskOperation::Read);

@@ -50,8 +50,8 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
     Ok(findings)
 }
 
-/// True for the trace sessions of Windows itself. The names come from four installations of Windows 7 to 10; other languages
-/// and versions use the same prefixes.
+/// True for the trace sessions of Windows itself. The names come from four installations of Windows 7 to 10; other
+/// languages and versions use the same prefixes.
 fn is_of_windows(name: &str) -> bool {
     const KNOWN: &[&str] = &[
         "aiteventlog",

@@ -20,11 +20,13 @@ pub(super) struct Wait<'a> {
     pub(super) duration_ns: i64,
     /// Certainty that the unit was on the critical path; `None` if dependencies were not recorded.
     pub(super) on_path: Option<Certainty>,
-    /// Time before the end of the boot during which no other unit was starting: whatever the order, the boot waited for this one.
+    /// Time before the end of the boot during which no other unit was starting: whatever the order, the boot waited for
+    /// this one.
     pub(super) alone_ns: i64,
 }
 
-/// Returns the matching units that took `limit_ns` or more. If dependencies were recorded, only those on the critical path.
+/// Returns the matching units that took `limit_ns` or more. If dependencies were recorded, only those on the critical
+/// path.
 ///
 /// # Errors
 /// The recording has no unit times.
@@ -60,7 +62,8 @@ pub(super) fn waits<'a>(
     Ok(report.units.iter().filter_map(of_unit).collect())
 }
 
-/// Time within `own`, up to the end of the boot, during which no unit but `name` was starting; 0 if that end is unknown.
+/// Time within `own`, up to the end of the boot, during which no unit but `name` was starting; 0 if that end is
+/// unknown.
 fn alone_ns(facts: &LinuxBootFacts<'_>, name: &str, own: Interval) -> i64 {
     let report = facts.report;
     let reached = report.details.default_target.as_ref().map(|target| target.reached_ns);

@@ -106,8 +106,8 @@ const MAX_UNITS: usize = 5;
 
 /// Returns the slowest units of a recording without dependencies: any of them may have delayed the boot, or none.
 fn without_path(facts: &LinuxBootFacts<'_>, failed: impl Fn(&str) -> bool) -> Outcome {
-    // A device unit "starts" when systemd learns of it and is done when the kernel announces it: nearly all are among the
-    // slowest units, but hardly any delays the boot.
+    // A device unit "starts" when systemd learns of it and is done when the kernel announces it: nearly all are among
+    // the slowest units, but hardly any delays the boot.
     let is_work = |unit: &str| {
         !unit.ends_with(".target") && !unit.ends_with(".device") && !has_specific_rule(unit) && !failed(unit)
     };
@@ -136,12 +136,13 @@ fn without_path(facts: &LinuxBootFacts<'_>, failed: impl Fn(&str) -> bool) -> Ou
 /// Advice on recording unit ordering.
 const RECORD_ORDER: &str = "add 'systemctl show \"*\" > units.txt' to the recording to see which unit waited for which";
 
-/// Maximum time from a device event to the next unit start, ns: systemd has to handle the event first. Chosen from recorded
-/// boots of a slow emulated computer.
+/// Maximum time from a device event to the next unit start, ns: systemd has to handle the event first. Chosen from
+/// recorded boots of a slow emulated computer.
 const AFTER_DEVICE_NS: i64 = 100_000_000;
 
-/// Without recorded dependencies, finds devices the boot must have waited for: no other unit was starting before the device
-/// appeared, at least for the slow unit threshold, and one started right after. Returns each device with that time and its end.
+/// Without recorded dependencies, finds devices the boot must have waited for: no other unit was starting before the
+/// device appeared, at least for the slow unit threshold, and one started right after. Returns each device with that
+/// time and its end.
 fn lone_devices<'a>(facts: &LinuxBootFacts<'a>) -> Vec<(&'a Unit, i64, i64)> {
     let report = facts.report;
     let is_device = |unit: &&Unit| unit.name.ends_with(".device");

@@ -52,8 +52,8 @@ pub(super) fn slow(
         .collect()
 }
 
-/// Cost of the time in which no other response of the phase was pending. Notifications are sent one at a time, but they overlap
-/// in current versions.
+/// Cost of the time in which no other response of the phase was pending. Notifications are sent one at a time, but they
+/// overlap in current versions.
 fn exclusive_cost(transition: &PowerTransition, one: &PowerNotification, own: Interval) -> Cost {
     let others: Vec<Interval> = transition
         .details
