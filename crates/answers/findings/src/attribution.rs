@@ -722,7 +722,7 @@ mod tests {
         let when = (when.0 * MS, when.1 * MS);
         let mut finding = RuleFinding::new(FindingSubject::new(kind, name), format!("{name} is slow"))
             .cost(Cost::at_most(when.1 - when.0))
-            .within(when)
+            .active_during(when)
             .evidence(when.0, "start");
         finding.code = code;
         finding

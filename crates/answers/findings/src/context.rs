@@ -51,7 +51,7 @@ pub struct ShutdownFacts<'a> {
 #[derive(Debug)]
 pub struct SuspendFacts<'a> {
     pub trace: &'a Trace,
-    pub lacking: &'a Lacking,
+    pub missing_evidence: &'a Lacking,
 }
 
 impl<'a> BootFacts<'a> {
@@ -321,7 +321,7 @@ impl SuspendFacts<'_> {
     /// # Errors
     /// They were not recorded.
     pub fn require_power_events(&self) -> Result<(), MissingInput> {
-        provider_recorded(self.lacking, "Microsoft-Windows-Kernel-Power")
+        provider_recorded(self.missing_evidence, "Microsoft-Windows-Kernel-Power")
     }
 
     /// The resume of a transition.
@@ -342,19 +342,19 @@ fn kernel_recorded(lacking: &Lacking, flag: &str) -> Result<(), MissingInput> {
 
 fn missing(lacking: &Lacking, is_required: impl Fn(&MissingEvidence) -> bool) -> Result<(), MissingInput> {
     let lacking: Vec<MissingEvidence> = lacking.items.iter().filter(|item| is_required(item)).cloned().collect();
-    if lacking.is_empty() { Ok(()) } else { Err(MissingInput { lacking, needs: "" }) }
+    if lacking.is_empty() { Ok(()) } else { Err(MissingInput { missing_evidence: lacking, needs: "" }) }
 }
 
 /// Input for a rule that no transition report covers: kernel logger flags.
 #[must_use]
 pub fn missing_kernel_flags(unanswered: Unanswered, flags: &[&str]) -> MissingInput {
-    MissingInput { lacking: vec![MissingEvidence::of_kernel_logger(unanswered, flags)], needs: "" }
+    MissingInput { missing_evidence: vec![MissingEvidence::of_kernel_logger(unanswered, flags)], needs: "" }
 }
 
 /// Input for a rule that is not in any event, as a clause.
 #[must_use]
 pub fn missing_input(needs: &'static str) -> MissingInput {
-    MissingInput { lacking: Vec::new(), needs }
+    MissingInput { missing_evidence: Vec::new(), needs }
 }
 
 /// Checks that interrupts and deferred procedure calls were recorded.

@@ -234,23 +234,23 @@ impl Run {
         options: &DiagnosisOptions,
     ) {
         let mut diagnosed = DiagnosedTransition::of(&transition);
-        self.lacks(transition.lacking.clone());
+        self.add_missing_evidence(transition.lacking.clone());
         let fix_first = match TypedTransition::from(transition) {
             TypedTransition::WindowsBoot(report) => {
                 let facts = BootFacts::new(trace, waits, &report, &options.boot.shell);
                 self.transition(trace, &diagnosed, accounts, |check| match check {
                     Check::Boot(check) | Check::Session(check) => Some(check(&facts)),
-                    Check::Trust(check) | Check::SessionTrust(check) => Some(check(&facts)),
+                    Check::BootCaveat(check) | Check::SessionCaveat(check) => Some(check(&facts)),
                     _ => None,
                 })
             }
             TypedTransition::WindowsSuspend(power) => {
-                let facts = SuspendFacts { trace, lacking: &power.lacking };
+                let facts = SuspendFacts { trace, missing_evidence: &power.lacking };
                 let session = boot::of_fast_startup(trace, &power, &options.boot);
                 let session = session.as_ref().map(|report| BootFacts::new(trace, waits, report, &options.boot.shell));
                 self.transition(trace, &diagnosed, accounts, |check| match check {
                     Check::Suspend(check) => Some(check(&facts, &power)),
-                    Check::Session(check) | Check::SessionTrust(check) => Some(check(session.as_ref()?)),
+                    Check::Session(check) | Check::SessionCaveat(check) => Some(check(session.as_ref()?)),
                     _ => None,
                 })
             }
@@ -311,7 +311,7 @@ impl Run {
                     code: rule.code,
                     title: rule.title,
                     transition: transition.name.clone(),
-                    lacking: missing.lacking,
+                    lacking: missing.missing_evidence,
                     needs: missing.needs,
                 }),
             }
@@ -362,7 +362,7 @@ impl Run {
         }
     }
 
-    fn lacks(&mut self, lacking: Lacking) {
+    fn add_missing_evidence(&mut self, lacking: Lacking) {
         for item in lacking.items {
             let all = &mut self.diagnosis.lacking.items;
             if !all.iter().any(|known| known.unanswered == item.unanswered) {

@@ -165,7 +165,7 @@ impl RuleFinding {
 
     /// Sets the interval in which the subject was active.
     #[must_use]
-    pub const fn within(mut self, when: Interval) -> Self {
+    pub const fn active_during(mut self, when: Interval) -> Self {
         self.when = Some(when);
         self
     }

@@ -5,7 +5,7 @@ use onoff_transitions::MissingEvidence;
 /// Why a rule could not be checked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MissingInput {
-    pub lacking: Vec<MissingEvidence>,
+    pub missing_evidence: Vec<MissingEvidence>,
     /// Other missing input, as a clause; empty if there is none.
     pub needs: &'static str,
 }

@@ -150,7 +150,7 @@ mod tests {
                 Check::LinuxBoot(_) | Check::LinuxShutdown(_) | Check::LinuxSuspend(_) => "linux",
                 Check::Shutdown(_) => "shutdown",
                 Check::Suspend(_) => "suspend",
-                Check::Recording(_) | Check::Trust(_) | Check::SessionTrust(_) => "recording",
+                Check::Recording(_) | Check::BootCaveat(_) | Check::SessionCaveat(_) => "recording",
             };
             assert_eq!(group, expected, "{}", rule.code);
             assert!(name.chars().all(|c| c.is_ascii_lowercase() || c == '-'), "{}", rule.code);

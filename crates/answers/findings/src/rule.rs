@@ -32,20 +32,20 @@ pub enum Check {
     /// A boot, or the new user session of a fast startup.
     Session(fn(&BootFacts<'_>) -> Outcome),
     /// The same, for limits of the recording.
-    SessionTrust(fn(&BootFacts<'_>) -> Outcome),
+    SessionCaveat(fn(&BootFacts<'_>) -> Outcome),
     Shutdown(fn(&ShutdownFacts<'_>) -> Outcome),
     Suspend(fn(&SuspendFacts<'_>, &PowerTransition) -> Outcome),
     /// The recording itself, for its limits.
     Recording(fn(&Trace) -> Outcome),
     /// A boot, for limits of the recording.
-    Trust(fn(&BootFacts<'_>) -> Outcome),
+    BootCaveat(fn(&BootFacts<'_>) -> Outcome),
 }
 
 impl Check {
     /// True if the rule reports limits of the recording instead of costs.
     #[must_use]
     pub const fn is_caveat(self) -> bool {
-        matches!(self, Self::Recording(_) | Self::Trust(_) | Self::SessionTrust(_))
+        matches!(self, Self::Recording(_) | Self::BootCaveat(_) | Self::SessionCaveat(_))
     }
 }
 

@@ -41,7 +41,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
                     format!("policy script {} took {}", script.name, time(length)),
                 )
                 .cost(facts.cost(vec![(script.start_ns, end)]))
-                .within((script.start_ns, end))
+                .active_during((script.start_ns, end))
                 .evidence(script.start_ns, format!("{}: {}", script.name, time(length)))
                 .advice(
                     "remove the script, run it asynchronously or as a scheduled task, or find out what it waits for",

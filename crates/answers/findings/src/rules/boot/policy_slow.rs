@@ -48,7 +48,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
                 format!("{whose} took {} to apply", time(length)),
             )
             .cost(facts.cost(vec![(work.start_ns, end)]))
-            .within((work.start_ns, end))
+            .active_during((work.start_ns, end))
             .evidence(work.start_ns, format!("{whose}: {}", time(length)))
             .advice(
                 "look at the slowest extension; let policy apply in the background, and keep a domain controller close by",

@@ -17,7 +17,7 @@ pub(super) fn slow(facts: &BootFacts<'_>, service: &Unit, title: String) -> Rule
         title,
     )
     .cost(facts.service_cost(service))
-    .within((service.start_ns, service.end_ns.unwrap_or(facts.trace.duration_ns)))
+    .active_during((service.start_ns, service.end_ns.unwrap_or(facts.trace.duration_ns)))
     .evidence(
         service.start_ns,
         match service.end_ns {

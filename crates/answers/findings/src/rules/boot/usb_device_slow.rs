@@ -67,7 +67,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
             format!("USB device {what} took {} to start", time(total_ns)),
         )
         .cost(facts.device_cost(if pends { blocking.clone() } else { whole.clone() }, &tids(facts, &own)))
-        .within((first.start_ns, whole.iter().map(|it| it.1).max().unwrap_or(first.start_ns)))
+        .active_during((first.start_ns, whole.iter().map(|it| it.1).max().unwrap_or(first.start_ns)))
         .advice(
             "boot once with the device unplugged and compare; if it is needed, look for newer firmware for the device and the \
              host controller, or plug it in after the boot",

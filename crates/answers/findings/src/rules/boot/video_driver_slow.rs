@@ -79,7 +79,7 @@ fn slow(facts: &BootFacts<'_>, span: &Span, (name, session): (&str, &str), limit
             }),
             None => facts.cost(vec![(start, end)]),
         })
-        .within((start, end))
+        .active_during((start, end))
         .certainty(Certainty::Inferred)
         .evidence(start, format!("{}: {}", span.rule, time(length)))
         .advice("try a newer video driver, and compare with the basic display driver")

@@ -22,7 +22,7 @@ rule! {
     ///
     /// # Source
     /// Windows On/Off Transition Performance Analysis, "User Interaction Effects on Performance Measurements".
-    "recording/person-waited-for", "a boot in which the computer waited for a person", SessionTrust(check)
+    "recording/person-waited-for", "a boot in which the computer waited for a person", SessionCaveat(check)
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {

@@ -24,7 +24,7 @@ rule! {
     ///
     /// # Source
     /// Windows On/Off Transition Performance Analysis, "Prefetcher Effects on Boot Performance Measurements", table 4.
-    "recording/read-ahead-untrained", "a boot with untrained read-ahead", Trust(check)
+    "recording/read-ahead-untrained", "a boot with untrained read-ahead", BootCaveat(check)
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {

@@ -39,7 +39,7 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
                     format!("policy script {} took {}", script.name, time(length)),
                 )
                 .cost(facts.cost((script.start_ns, end)))
-                .within((script.start_ns, end))
+                .active_during((script.start_ns, end))
                 .evidence(script.start_ns, format!("{}: {}", script.name, time(length)))
                 .advice("remove or shorten it, or do its work in a scheduled task while the computer is running")
             })
