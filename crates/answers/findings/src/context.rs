@@ -332,17 +332,17 @@ impl SuspendFacts<'_> {
     }
 }
 
-fn provider_recorded(lacking: &Lacking, provider: &str) -> Result<(), MissingInput> {
-    missing(lacking, |item| item.provider == provider)
+fn provider_recorded(missing: &Lacking, provider: &str) -> Result<(), MissingInput> {
+    check_recorded(missing, |item| item.provider == provider)
 }
 
-fn kernel_recorded(lacking: &Lacking, flag: &str) -> Result<(), MissingInput> {
-    missing(lacking, |item| item.kernel_flags.iter().any(|one| one == flag))
+fn kernel_recorded(missing: &Lacking, flag: &str) -> Result<(), MissingInput> {
+    check_recorded(missing, |item| item.kernel_flags.iter().any(|one| one == flag))
 }
 
-fn missing(lacking: &Lacking, is_required: impl Fn(&MissingEvidence) -> bool) -> Result<(), MissingInput> {
-    let lacking: Vec<MissingEvidence> = lacking.items.iter().filter(|item| is_required(item)).cloned().collect();
-    if lacking.is_empty() { Ok(()) } else { Err(MissingInput { missing_evidence: lacking, needs: "" }) }
+fn check_recorded(missing: &Lacking, is_required: impl Fn(&MissingEvidence) -> bool) -> Result<(), MissingInput> {
+    let items: Vec<MissingEvidence> = missing.items.iter().filter(|item| is_required(item)).cloned().collect();
+    if items.is_empty() { Ok(()) } else { Err(MissingInput { missing_evidence: items, needs: "" }) }
 }
 
 /// Input for a rule that no transition report covers: kernel logger flags.
