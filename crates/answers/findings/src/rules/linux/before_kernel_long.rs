@@ -30,7 +30,7 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
         (
             PhaseName::Firmware,
             thresholds::FIRMWARE_NS,
-            "enable fast boot in the firmware setup and disable what the boot does not need; 'onoff firmware' on the tables in \
+            "enable fast boot in the firmware setup and disable what the boot does not need; onoff firmware on the tables in \
              /sys/firmware/acpi shows where the time goes",
         ),
         (
