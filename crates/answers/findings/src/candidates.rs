@@ -1,87 +1,86 @@
-//! Services of Windows that a device with one purpose can often do without, and what each is for.
+//! Windows services that a single-purpose device can often do without, with the purpose of each.
 //!
-//! A service is listed where it starts with the computer and nothing says that it must stay. That is a list of what to look at, and no
-//! finding: whether the device needs it, only who built the device knows.
+//! A service is listed if it starts at boot and nothing requires it. The list is a starting point, not a finding: only
+//! the manufacturer of the device knows whether it needs the service.
 //!
-//! Source: "Frequently packages contain services which are important to part of that packages functionality, but may not apply to your
-//! system … Here are some examples of services to examine" (Improving Performance in Windows Embedded Standard 7, "Services"). The paper
-//! names the NFS client, with what it cost; the text that this project has holds none of its other examples. What the others here are for
-//! is what Windows itself says about them, in our words.
+//! Source: "Frequently packages contain services which are important to part of that packages functionality, but may
+//! not apply to your system … Here are some examples of services to examine" (Improving Performance in Windows Embedded
+//! Standard 7, "Services"). The paper names the NFS client and its cost; its other examples are not in the text
+//! available to this project. The purposes paraphrase Windows' own service descriptions.
 
 use onoff_image::{ImageReport, ServiceEntry, ServiceStart};
 use serde::Serialize;
 
-/// A service that starts with the computer and that the computer may not need.
+/// A service that starts at boot and that the computer may not need.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServiceCandidate {
-    /// Service.
     pub service: String,
-    /// What it is for: who does not need that does not need the service.
+    /// What the service is for.
     pub purpose: &'static str,
-    /// What the paper measured of it; empty where it measured nothing.
+    /// The cost measured in the paper; empty if it was not measured.
     pub cost: &'static str,
-    /// Services that name it as one that starts before them.
+    /// Services that depend on it.
     pub needed_by: Vec<String>,
 }
 
-/// Names in lower case, and what each is for.
+/// Service names in lower case, with their purpose.
 const PURPOSES: &[(&str, &str)] = &[
-    ("aelookupsvc", "remedies for old programs when they start"),
-    ("alg", "protocols of other makers through Internet Connection Sharing"),
-    ("bits", "downloads in the background, as of Windows Update"),
-    ("browser", "the list of computers in the network neighborhood (before SMB 2)"),
+    ("aelookupsvc", "compatibility fixes for old programs"),
+    ("alg", "third-party protocol plug-ins for Internet Connection Sharing"),
+    ("bits", "background downloads, for example by Windows Update"),
+    ("browser", "the list of computers in Network Neighborhood (SMB 1)"),
     ("bthserv", "Bluetooth devices"),
-    ("cdpsvc", "going on with work on another device"),
-    ("cscservice", "network files that are kept for work without the network"),
-    ("defragsvc", "defragmentation of disks"),
-    ("diagtrack", "telemetry for Microsoft"),
-    ("dps", "finding and mending problems of Windows"),
-    ("dusmsvc", "how much data each program sends and receives"),
+    ("cdpsvc", "continuing work on another device"),
+    ("cscservice", "offline copies of network files"),
+    ("defragsvc", "disk defragmentation"),
+    ("diagtrack", "telemetry to Microsoft"),
+    ("dps", "detecting and fixing Windows problems"),
+    ("dusmsvc", "network data usage per program"),
     ("ehrecvr", "recording television (Media Center)"),
     ("ehsched", "recording television (Media Center)"),
     ("fax", "sending and receiving faxes"),
-    ("fdphost", "finding devices in the network"),
-    ("fdrespub", "showing this computer to others in the network"),
-    ("fontcache", "fonts: a cache for programs that draw much text"),
-    ("fontcache3.0.0.0", "fonts: a cache for programs of .NET's WPF"),
+    ("fdphost", "finding devices on the network"),
+    ("fdrespub", "making this computer visible to others on the network"),
+    ("fontcache", "a font cache for text-heavy programs"),
+    ("fontcache3.0.0.0", "a font cache for .NET WPF programs"),
     ("homegrouplistener", "a home group of computers"),
     ("homegroupprovider", "a home group of computers"),
-    ("ikeext", "keys for IPsec"),
-    ("iphlpsvc", "IPv6 through IPv4 networks"),
-    ("lmhosts", "names of computers by NetBIOS"),
-    ("mapsbroker", "maps that were downloaded"),
-    ("nfsclnt", "files on servers with NFS"),
+    ("ikeext", "IPsec key exchange"),
+    ("iphlpsvc", "IPv6 over IPv4 networks"),
+    ("lmhosts", "NetBIOS name resolution"),
+    ("mapsbroker", "downloaded maps"),
+    ("nfsclnt", "files on NFS servers"),
     ("p2pimsvc", "peer-to-peer networks"),
-    ("pcasvc", "problems of old programs"),
-    ("policyagent", "IPsec by policy"),
-    ("remoteregistry", "changes to this registry from other computers"),
-    ("retaildemo", "a demonstration for shops"),
+    ("pcasvc", "detecting compatibility problems of old programs"),
+    ("policyagent", "IPsec policies"),
+    ("remoteregistry", "remote access to the registry"),
+    ("retaildemo", "retail demo mode"),
     ("scardsvr", "smart cards"),
-    ("shellhwdetection", "AutoPlay, when a medium is put in"),
-    ("snmp", "management by SNMP"),
+    ("shellhwdetection", "AutoPlay for removable media"),
+    ("snmp", "SNMP management"),
     ("spooler", "printing"),
-    ("ssdpsrv", "finding devices by UPnP"),
+    ("ssdpsrv", "finding UPnP devices"),
     ("stisvc", "scanners and cameras"),
-    ("tabletinputservice", "a pen, handwriting and the touch keyboard"),
-    ("tapisrv", "telephones and modems"),
-    ("tlntsvr", "logging on by Telnet"),
+    ("tabletinputservice", "pen input, handwriting and the touch keyboard"),
+    ("tapisrv", "telephony and modems"),
+    ("tlntsvr", "Telnet logons"),
     ("trkwks", "links to files that moved to other NTFS volumes"),
-    ("upnphost", "being a device of UPnP"),
-    ("w32time", "the clock by the network"),
-    ("wbengine", "backups by Windows"),
-    ("wbiosrvc", "fingerprint readers and cameras for the logon"),
-    ("webclient", "files on servers with WebDAV"),
-    ("wersvc", "reports of crashes to Microsoft"),
+    ("upnphost", "hosting UPnP devices"),
+    ("w32time", "clock synchronization over the network"),
+    ("wbengine", "Windows Backup"),
+    ("wbiosrvc", "biometric logon (fingerprint readers and cameras)"),
+    ("webclient", "files on WebDAV servers"),
+    ("wersvc", "crash reports to Microsoft"),
     ("wiaservc", "scanners and cameras"),
-    ("wisvc", "previews of Windows (Insider)"),
-    ("wmpnetworksvc", "sharing of media with other players"),
+    ("wisvc", "the Windows Insider program"),
+    ("wmpnetworksvc", "sharing media with other players"),
     ("wpdbusenum", "portable media players and phones"),
-    ("wsearch", "the index of the search"),
+    ("wsearch", "the search index"),
     ("wuauserv", "Windows Update"),
 ];
 
-/// What the paper measured.
+/// Costs measured in the paper.
 const COSTS: &[(&str, &str)] = &[("nfsclnt", "20 to 45 s in some boots")];
 
 fn of(table: &[(&str, &'static str)], name: &str) -> Option<&'static str> {
@@ -90,13 +89,13 @@ fn of(table: &[(&str, &'static str)], name: &str) -> Option<&'static str> {
     table.get(at).map(|&(_, text)| text)
 }
 
-/// The services of an installation that start with the computer and that it may not need, those with a known cost first. `stays` says of
-/// one that it does need it, or must have it.
-pub(crate) fn candidates(report: &ImageReport, stays: impl Fn(&ServiceEntry) -> bool) -> Vec<ServiceCandidate> {
+/// Returns automatic services the computer may not need, those with a known cost first. `must_stay` excludes services
+/// that are needed or protected.
+pub(crate) fn candidates(report: &ImageReport, must_stay: impl Fn(&ServiceEntry) -> bool) -> Vec<ServiceCandidate> {
     let mut candidates: Vec<ServiceCandidate> = report
         .services
         .iter()
-        .filter(|service| service.start == ServiceStart::Auto && !stays(service))
+        .filter(|service| service.start == ServiceStart::Auto && !must_stay(service))
         .filter_map(|service| {
             Some(ServiceCandidate {
                 service: service.name.clone(),
@@ -116,13 +115,13 @@ mod tests {
     use crate::protected::is_protected;
 
     #[test]
-    fn the_tables_can_be_searched_and_name_nothing_that_must_stay() {
+    fn tables_are_sorted_and_exclude_protected_services() {
         for table in [PURPOSES, COSTS] {
             assert!(table.is_sorted_by(|a, b| a.0 < b.0), "sorted, each once");
         }
         assert!(PURPOSES.iter().all(|(name, purpose)| !is_protected(name) && !purpose.is_empty()));
         assert!(COSTS.iter().all(|(name, _)| of(PURPOSES, name).is_some()));
-        assert_eq!(of(PURPOSES, "NfsClnt"), Some("files on servers with NFS"));
+        assert_eq!(of(PURPOSES, "NfsClnt"), Some("files on NFS servers"));
         assert_eq!(of(PURPOSES, "RpcSs"), None);
     }
 }

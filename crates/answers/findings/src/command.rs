@@ -1,25 +1,24 @@
-//! Commands in advice: what a person can copy and run.
-//!
-//! Rules know no file: they write `FILE`, and whoever shows the findings puts the recording there.
+//! Commands in advice that a user can copy and run. Rules write `FILE`, and whatever prints the findings inserts the
+//! recording.
 
 use crate::diagnosis::Diagnosis;
 use crate::shell_argument::argument;
 
-/// Where rules write the recording.
+/// Placeholder for the recording.
 const RECORDING: &str = " FILE";
-/// How a command of ours begins in advice, in quotes.
-const BEGINS: &str = "'onoff ";
+/// Start of a quoted onoff command.
+const COMMAND_START: &str = "'onoff ";
 
-/// Advice about a recording that was given by these paths; about this computer when there are none.
+/// Replaces the placeholder with `paths`; without paths, the command is about the local computer.
 fn with_recording(advice: &str, paths: &str) -> String {
     let mut text = String::new();
-    for (at, part) in advice.split(BEGINS).enumerate() {
+    for (at, part) in advice.split(COMMAND_START).enumerate() {
         if at == 0 {
             text.push_str(part);
             continue;
         }
-        text.push_str(BEGINS);
-        // The command ends at its closing quote.
+        text.push_str(COMMAND_START);
+        // A closing quote ends the command.
         let end = part.find('\'').unwrap_or(part.len());
         let (command, rest) = part.split_at(end);
         text.push_str(&command.replacen(RECORDING, paths, 1));
@@ -29,7 +28,7 @@ fn with_recording(advice: &str, paths: &str) -> String {
 }
 
 impl Diagnosis {
-    /// Puts the recording into the commands of all advice, so that they run as they are printed.
+    /// Inserts the recording into the commands of all advice.
     pub fn name_recording<'p>(&mut self, paths: impl IntoIterator<Item = &'p str>) {
         let paths: String = paths.into_iter().map(|path| format!(" {}", argument(path))).collect();
         let findings = self.findings.iter_mut().map(|finding| &mut finding.advice);
@@ -44,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_recording_goes_into_our_commands_and_nowhere_else() {
+    fn inserts_recording_only_into_onoff_commands() {
         let advice = "see 'onoff why FILE --phase X', then 'other FILE'; FILE stays";
         let named = with_recording(advice, " \"a b.etl\"");
         assert_eq!(named, "see 'onoff why \"a b.etl\" --phase X', then 'other FILE'; FILE stays");

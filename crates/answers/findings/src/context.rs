@@ -1,4 +1,4 @@
-//! What rules look at: a transition's analysis, the recording, and what of its time was on the path.
+//! The facts rules check: the analysis of a transition, the recording, and the critical path.
 
 use onoff_blame::waits::{StepKind, Waits};
 use onoff_evidence::missing_evidence::{Lacking, Unanswered};
@@ -11,67 +11,59 @@ use onoff_transitions::{MissingEvidence, Phase, PhaseName};
 use onoff_usage::processes::Images;
 use onoff_usage::units::Unit;
 
-use crate::cost::{Cost, Stretch};
-use crate::not_checked::NotChecked;
-use crate::path::{MainPath, Step};
+use crate::cost::{Cost, Interval};
+use crate::missing_input::MissingInput;
+use crate::path::{CriticalPath, Step};
 use crate::quantities::time;
 use crate::thresholds;
 use onoff_evidence::interval::covered_ns;
 
-/// A boot, as rules see it.
+/// A Windows boot.
 #[derive(Debug)]
 pub struct BootFacts<'a> {
-    /// The recording.
     pub trace: &'a Trace,
-    /// Its analysis.
     pub report: &'a BootReport,
     /// Image file name of the user's shell.
     pub shell: &'a str,
-    /// The path it really took; `None` when the recording holds no chains of waits.
-    pub path: Option<MainPath>,
-    /// Who is who.
+    /// The critical path; `None` if the recording has no context switches or ready threads.
+    pub path: Option<CriticalPath>,
+    /// Process images by process id and time.
     pub images: Images<'a>,
 }
 
-/// A boot of Linux, as rules see it.
+/// A Linux boot.
 #[derive(Debug)]
 pub struct LinuxBootFacts<'a> {
-    /// The recording.
     pub trace: &'a Trace,
-    /// Its analysis.
     pub report: &'a LinuxBootReport,
 }
 
-/// A shutdown, as rules see it.
+/// A Windows shutdown.
 #[derive(Debug)]
 pub struct ShutdownFacts<'a> {
-    /// The recording.
     pub trace: &'a Trace,
-    /// Its analysis.
     pub report: &'a ShutdownReport,
-    /// Who is who.
+    /// Process images by process id and time.
     pub images: Images<'a>,
 }
 
-/// The power transitions of a recording, as rules see them.
+/// The Windows power transitions of a recording.
 #[derive(Debug)]
 pub struct SuspendFacts<'a> {
-    /// The recording.
     pub trace: &'a Trace,
-    /// What the recording lacked for them.
-    pub lacking: &'a Lacking,
+    pub missing_evidence: &'a Lacking,
 }
 
 impl<'a> BootFacts<'a> {
-    /// The boot of `report`, which is that of `trace`, whose waits are `waits`.
     #[must_use]
     pub fn new(trace: &'a Trace, waits: &Waits<'_>, report: &'a BootReport, shell: &'a str) -> Self {
-        Self { trace, report, shell, path: MainPath::of(waits, trace, report), images: Images::of(trace) }
+        Self { trace, report, shell, path: CriticalPath::of(waits, trace, report), images: Images::of(trace) }
     }
 
-    /// The main path, from the kernel's start to the desktop; up to the last known phase where there is no desktop.
+    /// The main path: from the kernel start to the desktop, or to the end of the last known phase if there is no
+    /// desktop.
     #[must_use]
-    pub fn main_path(&self) -> Stretch {
+    pub fn main_path(&self) -> Interval {
         let span = &self.report.details.main_path_boot;
         let start = span.start_ns.unwrap_or(0);
         let last_known = self
@@ -84,30 +76,30 @@ impl<'a> BootFacts<'a> {
         (start, span.end_ns.or(last_known).unwrap_or(start))
     }
 
-    /// A phase that has both ends.
+    /// Returns the phase if both its start and its end are known.
     #[must_use]
-    pub fn phase(&self, name: PhaseName) -> Option<(&'a Phase, Stretch)> {
+    pub fn phase(&self, name: PhaseName) -> Option<(&'a Phase, Interval)> {
         let phase = self.report.phase(name)?;
         Some((phase, (phase.start_ns?, phase.end_ns?)))
     }
 
-    /// PostBoot as far as it was recorded, with when that was.
+    /// PostBoot with its interval, which ends with the recording if its end is unknown.
     #[must_use]
-    pub fn post_boot(&self) -> Option<(&'a Phase, Stretch)> {
+    pub fn post_boot(&self) -> Option<(&'a Phase, Interval)> {
         let phase = self.report.phase(PhaseName::PostBoot)?;
         let end = phase.end_ns.unwrap_or(self.trace.duration_ns);
         Some((phase, (phase.start_ns?, end)))
     }
 
-    /// What work in these intervals cost the main path.
+    /// Upper bound of what work in these intervals cost the main path.
     #[must_use]
-    pub fn cost(&self, intervals: Vec<Stretch>) -> Cost {
+    pub fn cost(&self, intervals: Vec<Interval>) -> Cost {
         Cost::at_most(covered_ns(intervals, self.main_path()))
     }
 
-    /// What operations on devices in these intervals cost the main path: those that threads of `tids` did.
+    /// Cost of device operations of these threads in these intervals.
     #[must_use]
-    pub fn device_cost(&self, intervals: Vec<Stretch>, tids: &[u32]) -> Cost {
+    pub fn device_cost(&self, intervals: Vec<Interval>, tids: &[u32]) -> Cost {
         match &self.path {
             Some(path) if !tids.is_empty() => {
                 path.cost(&self.on_main_path(&intervals), |step| step.tids.iter().any(|tid| tids.contains(tid)))
@@ -116,9 +108,9 @@ impl<'a> BootFacts<'a> {
         }
     }
 
-    /// What work of a program of the system cost the main path: where the path was in that program, or in what it waited for.
+    /// Cost of a system program in the interval: its time on the critical path, including what it waited for.
     #[must_use]
-    pub fn program_cost(&self, image: &str, interval: Stretch) -> Cost {
+    pub fn program_cost(&self, image: &str, interval: Interval) -> Cost {
         let Some(path) = &self.path else { return self.cost(vec![interval]) };
         path.cost(&self.on_main_path(&[interval]), |step| {
             step.pids.iter().any(|&pid| {
@@ -128,16 +120,16 @@ impl<'a> BootFacts<'a> {
         })
     }
 
-    /// What the start of a service cost the main path: its process, what that waited for, and making its container.
+    /// Cost of a service start: its process, what that waited for, and the creation of its host process.
     #[must_use]
     pub fn service_cost(&self, service: &Unit) -> Cost {
         let end = service.end_ns.unwrap_or(self.trace.duration_ns);
         let whole = vec![(service.start_ns, end)];
         let (Some(path), Some(pid)) = (&self.path, service.pid) else { return self.cost(whole) };
-        let contained = service.checkpoint_ns.unwrap_or(service.start_ns);
+        let host_started_ns = service.checkpoint_ns.unwrap_or(service.start_ns);
         path.cost(&self.on_main_path(&whole), |step| {
             step.pids.contains(&pid)
-                || (step.when.1 <= contained
+                || (step.when.1 <= host_started_ns
                     && step.pid.is_some_and(|pid| {
                         let image = self.images.at(pid, step.when.1);
                         image.is_some_and(|image| image.eq_ignore_ascii_case("services.exe"))
@@ -145,47 +137,47 @@ impl<'a> BootFacts<'a> {
         })
     }
 
-    /// What the path did while a service started, by who did it: what the service did, or what it waited for.
+    /// Describes what the critical path contained during a service start: the service's own work, or what it waited
+    /// for.
     #[must_use]
-    pub fn doings_of_service(&self, service: &Unit) -> Vec<String> {
+    pub fn service_activity(&self, service: &Unit) -> Vec<String> {
         let (Some(path), Some(pid), Some(end)) = (&self.path, service.pid, service.end_ns) else { return Vec::new() };
-        path.doings((service.start_ns, end), |step| step.pids.contains(&pid))
+        path.activity((service.start_ns, end), |step| step.pids.contains(&pid))
             .into_iter()
-            .filter(|doing| doing.ns >= thresholds::NOISE_NS)
+            .filter(|activity| activity.ns >= thresholds::NOISE_NS)
             .take(2)
-            .map(|doing| {
-                let image = doing.pid.and_then(|pid| self.images.at(pid, end));
-                let did = match doing.kind {
-                    StepKind::Cpu => "computes for",
-                    StepKind::Ready => "waits for a processor for",
-                    StepKind::Disk => "waits for the disk for",
-                    StepKind::Timer if doing.is_sleep => "sleeps for",
-                    StepKind::Timer => "waits until a timer ends it, for",
-                    StepKind::Device => "waits for a device for",
-                    StepKind::ServiceDependency => "is waited for with its service for",
-                    StepKind::Other => "waits, nothing says for what, for",
+            .map(|activity| {
+                let image = activity.pid.and_then(|pid| self.images.at(pid, end)).unwrap_or("a process");
+                let verb = match activity.kind {
+                    StepKind::Cpu => "used the CPU for",
+                    StepKind::Ready => "was ready without a free CPU for",
+                    StepKind::Disk => "waited for the disk for",
+                    StepKind::Timer if activity.is_sleep => "slept for",
+                    StepKind::Timer => "waited for a timer for",
+                    StepKind::Device => "waited for a device for",
+                    StepKind::ServiceDependency => "waited for a service for",
+                    StepKind::Other => "waited for something unknown for",
                 };
-                let who = image.unwrap_or("a process");
-                format!("what the boot waits for meanwhile: {who} {did} {}", time(doing.ns))
+                format!("meanwhile the boot waited for {image}, which {verb} {}", time(activity.ns))
             })
             .collect()
     }
 
-    /// What a process cost the main path within `window`, where that may be `at_most_ns`: what it did there, and at most
-    /// the time for which others had no processor.
+    /// Cost of a process within `window`, at most `at_most_ns`: its own time on the critical path plus the ready time
+    /// of others.
     #[must_use]
-    pub fn process_cost(&self, pid: Option<u32>, window: Stretch, at_most_ns: i64) -> Cost {
+    pub fn process_cost(&self, pid: Option<u32>, window: Interval, at_most_ns: i64) -> Cost {
         self.processes_cost(pid.as_slice(), window, &[StepKind::Ready], at_most_ns)
     }
 
-    /// What processes cost the main path within `window`, where that may be `at_most_ns`: what they did there, and at most
-    /// the time of others of these kinds.
+    /// Cost of processes within `window`, at most `at_most_ns`: their own time on the critical path plus the time of
+    /// others in steps of these kinds.
     #[must_use]
-    pub fn processes_cost(&self, pids: &[u32], window: Stretch, held: &[StepKind], at_most_ns: i64) -> Cost {
+    pub fn processes_cost(&self, pids: &[u32], window: Interval, contended: &[StepKind], at_most_ns: i64) -> Cost {
         let Some(path) = &self.path else { return Cost::at_most(at_most_ns) };
-        let is_its = |step: &Step| step.pid.is_some_and(|pid| pids.contains(&pid));
-        let own = path.time(window, |step| is_its(step) && step.kind != StepKind::Timer);
-        let others = path.time(window, |step| !is_its(step) && (step.is_unknown || held.contains(&step.kind)));
+        let is_own = |step: &Step| step.pid.is_some_and(|pid| pids.contains(&pid));
+        let own = path.time(window, |step| is_own(step) && step.kind != StepKind::Timer);
+        let others = path.time(window, |step| !is_own(step) && (step.is_unknown || contended.contains(&step.kind)));
         if others < thresholds::NOISE_NS {
             Cost::on_path(own.min(at_most_ns))
         } else {
@@ -193,13 +185,13 @@ impl<'a> BootFacts<'a> {
         }
     }
 
-    /// The intervals as far as they lie on the main path.
-    fn on_main_path(&self, intervals: &[Stretch]) -> Vec<Stretch> {
+    /// Clips the intervals to the main path.
+    fn on_main_path(&self, intervals: &[Interval]) -> Vec<Interval> {
         let (from, to) = self.main_path();
         intervals.iter().map(|&(start, end)| (start.max(from), end.min(to))).collect()
     }
 
-    /// Processor and disk time of a process in the phases before the desktop, ns.
+    /// CPU plus disk time of a process in the phases before the desktop, ns.
     #[must_use]
     pub fn main_path_use(&self, pid: u32) -> i64 {
         let phases = || self.report.phases.iter().filter(|phase| phase.name < PhaseName::PostBoot);
@@ -216,65 +208,68 @@ impl<'a> BootFacts<'a> {
         cpu.chain(disk).fold(0, i64::saturating_add)
     }
 
-    /// That a provider was recorded.
+    /// Checks that a provider was recorded.
     ///
     /// # Errors
-    /// It was not.
-    pub fn needs(&self, provider: &str) -> Result<(), NotChecked> {
+    /// It was not recorded.
+    pub fn require_provider(&self, provider: &str) -> Result<(), MissingInput> {
         provider_recorded(&self.report.lacking, provider)
     }
 
-    /// That a flag of the kernel's logger was on.
+    /// Checks that a kernel logger flag was on.
     ///
     /// # Errors
-    /// It was not.
-    pub fn needs_kernel(&self, flag: &str) -> Result<(), NotChecked> {
+    /// It was not recorded.
+    pub fn require_kernel_flag(&self, flag: &str) -> Result<(), MissingInput> {
         kernel_recorded(&self.report.lacking, flag)
     }
 
-    /// That processor times by process were recorded.
+    /// Checks that CPU time per process was recorded.
     ///
     /// # Errors
-    /// Neither switches nor samples were.
-    pub fn needs_processors(&self) -> Result<(), NotChecked> {
-        if self.report.phases.iter().any(|phase| phase.cpu.is_some()) { Ok(()) } else { self.needs_kernel("CSWITCH") }
+    /// Neither context switches nor samples were recorded.
+    pub fn require_cpu_times(&self) -> Result<(), MissingInput> {
+        if self.report.phases.iter().any(|phase| phase.cpu.is_some()) {
+            Ok(())
+        } else {
+            self.require_kernel_flag("CSWITCH")
+        }
     }
 }
 
 impl LinuxBootFacts<'_> {
-    /// What work from one time to another cost the start, from the kernel's begin until every job is done.
+    /// Upper bound of what work in this interval cost the boot, from the kernel start until every job is done.
     #[must_use]
-    pub fn cost(&self, own: Stretch) -> Cost {
+    pub fn cost(&self, own: Interval) -> Cost {
         let end = self.report.phase(PhaseName::UserSpace).and_then(|phase| phase.end_ns);
         Cost::at_most(covered_ns(vec![own], (0, end.unwrap_or(i64::MAX))))
     }
 }
 
 impl<'a> ShutdownFacts<'a> {
-    /// The shutdown of `report`, which is that of `trace`.
     #[must_use]
     pub fn new(trace: &'a Trace, report: &'a ShutdownReport) -> Self {
         Self { trace, report, images: Images::of(trace) }
     }
 
-    /// From its begin to its end, or to the recording's.
+    /// From the start to the end of the shutdown, or of the recording.
     #[must_use]
-    pub fn window(&self) -> Stretch {
+    pub fn window(&self) -> Interval {
         let start = self.report.details.starts.time_ns.unwrap_or(0);
         let end = self.report.details.ends.time_ns.unwrap_or(self.trace.duration_ns);
         (start, end)
     }
 
-    /// What work from one time to another cost the shutdown. A shutdown waits for everybody who was told: while nobody else is
-    /// still to answer, the time is all its own.
+    /// Cost of work in this interval. A shutdown waits for every response, so while no other response is pending, all
+    /// of the time counts.
     #[must_use]
-    pub fn cost(&self, own: Stretch) -> Cost {
+    pub fn cost(&self, own: Interval) -> Cost {
         let window = self.window();
         let whole = covered_ns(vec![own], window);
-        let others: Vec<Stretch> = self
-            .told()
+        let others: Vec<Interval> = self
+            .pending()
             .into_iter()
-            // One that never answered ends later here than where it was given up.
+            // A program that never responded ends later here than at its timeout.
             .filter(|other| other.0 != own.0)
             .map(|(start, end)| (start.max(own.0), end.min(own.1)))
             .collect();
@@ -282,8 +277,8 @@ impl<'a> ShutdownFacts<'a> {
         if whole.saturating_sub(alone) < thresholds::NOISE_NS { Cost::on_path(alone) } else { Cost::at_most(whole) }
     }
 
-    /// Everybody who was told or run, from the begin to the answer; those that wait for others are left out.
-    fn told(&self) -> Vec<Stretch> {
+    /// Intervals of all notified programs, services and scripts, without those that wait for others.
+    fn pending(&self) -> Vec<Interval> {
         let until = |end: Option<i64>| end.unwrap_or(self.trace.duration_ns);
         let report = self.report;
         let applications = report
@@ -298,77 +293,77 @@ impl<'a> ShutdownFacts<'a> {
         applications.chain(services).chain(scripts).collect()
     }
 
-    /// That a provider was recorded.
+    /// Checks that a provider was recorded.
     ///
     /// # Errors
-    /// It was not.
-    pub fn needs(&self, provider: &str) -> Result<(), NotChecked> {
+    /// It was not recorded.
+    pub fn require_provider(&self, provider: &str) -> Result<(), MissingInput> {
         provider_recorded(&self.report.lacking, provider)
     }
 
-    /// That a flag of the kernel's logger was on.
+    /// Checks that a kernel logger flag was on.
     ///
     /// # Errors
-    /// It was not.
-    pub fn needs_kernel(&self, flag: &str) -> Result<(), NotChecked> {
+    /// It was not recorded.
+    pub fn require_kernel_flag(&self, flag: &str) -> Result<(), MissingInput> {
         kernel_recorded(&self.report.lacking, flag)
     }
 }
 
-/// Whether a process that is told of a shutdown answers only when others have: parts of the system.
+/// True for system processes that respond to a shutdown notification only after others have responded.
 pub(crate) fn waits_for_others(image: &str) -> bool {
     ["services.exe", "csrss.exe", "winlogon.exe", "wininit.exe"].iter().any(|name| name.eq_ignore_ascii_case(image))
 }
 
 impl SuspendFacts<'_> {
-    /// That the kernel told of applications, services and devices.
+    /// Checks that power events of applications, services and devices were recorded.
     ///
     /// # Errors
-    /// It did not.
-    pub fn needs_power(&self) -> Result<(), NotChecked> {
-        provider_recorded(self.lacking, "Microsoft-Windows-Kernel-Power")
+    /// They were not recorded.
+    pub fn require_power_events(&self) -> Result<(), MissingInput> {
+        provider_recorded(self.missing_evidence, "Microsoft-Windows-Kernel-Power")
     }
 
-    /// The way up of a transition, ns.
+    /// The resume of a transition.
     #[must_use]
-    pub fn resume(transition: &PowerTransition) -> Option<Stretch> {
+    pub fn resume(transition: &PowerTransition) -> Option<Interval> {
         let span = &transition.details.resume.measured;
         Some((span.start_ns?, span.end_ns?))
     }
 }
 
-fn provider_recorded(lacking: &Lacking, provider: &str) -> Result<(), NotChecked> {
-    missing(lacking, |item| item.provider == provider)
+fn provider_recorded(missing: &Lacking, provider: &str) -> Result<(), MissingInput> {
+    check_recorded(missing, |item| item.provider == provider)
 }
 
-fn kernel_recorded(lacking: &Lacking, flag: &str) -> Result<(), NotChecked> {
-    missing(lacking, |item| item.kernel_flags.iter().any(|one| one == flag))
+fn kernel_recorded(missing: &Lacking, flag: &str) -> Result<(), MissingInput> {
+    check_recorded(missing, |item| item.kernel_flags.iter().any(|one| one == flag))
 }
 
-fn missing(lacking: &Lacking, is_asked: impl Fn(&MissingEvidence) -> bool) -> Result<(), NotChecked> {
-    let lacking: Vec<MissingEvidence> = lacking.items.iter().filter(|item| is_asked(item)).cloned().collect();
-    if lacking.is_empty() { Ok(()) } else { Err(NotChecked { lacking, needs: "" }) }
+fn check_recorded(missing: &Lacking, is_required: impl Fn(&MissingEvidence) -> bool) -> Result<(), MissingInput> {
+    let items: Vec<MissingEvidence> = missing.items.iter().filter(|item| is_required(item)).cloned().collect();
+    if items.is_empty() { Ok(()) } else { Err(MissingInput { missing_evidence: items, needs: "" }) }
 }
 
-/// What a rule lacks that no question of a transition asks for: flags of the kernel's logger.
+/// Input for a rule that no transition report covers: kernel logger flags.
 #[must_use]
-pub fn lacks_kernel(unanswered: Unanswered, flags: &[&str]) -> NotChecked {
-    NotChecked { lacking: vec![MissingEvidence::of_kernel_logger(unanswered, flags)], needs: "" }
+pub fn missing_kernel_flags(unanswered: Unanswered, flags: &[&str]) -> MissingInput {
+    MissingInput { missing_evidence: vec![MissingEvidence::of_kernel_logger(unanswered, flags)], needs: "" }
 }
 
-/// What a rule lacks that no event tells.
+/// Input for a rule that is not in any event, as a clause.
 #[must_use]
-pub fn lacks_other(needs: &'static str) -> NotChecked {
-    NotChecked { lacking: Vec::new(), needs }
+pub fn missing_input(needs: &'static str) -> MissingInput {
+    MissingInput { missing_evidence: Vec::new(), needs }
 }
 
-/// That interrupts and deferred procedure calls were recorded.
+/// Checks that interrupts and deferred procedure calls were recorded.
 ///
 /// # Errors
-/// They were not.
-pub fn needs_interrupts(trace: &Trace) -> Result<(), NotChecked> {
+/// They were not recorded.
+pub fn require_interrupts(trace: &Trace) -> Result<(), MissingInput> {
     if trace.interrupts.is_empty() && trace.wanted.contains(TableName::Interrupts) {
-        return Err(lacks_kernel(Unanswered::DeferredProcedureCalls, &["DPC", "INTERRUPT"]));
+        return Err(missing_kernel_flags(Unanswered::DeferredProcedureCalls, &["DPC", "INTERRUPT"]));
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Running the rules, and what comes out of it.
+//! Runs the rules on a recording and ranks their findings.
 
 use std::cmp::{Ordering, Reverse};
 
@@ -17,27 +17,24 @@ use onoff_transitions::{
 use onoff_usage::processes::Images;
 use serde::Serialize;
 
-use crate::by_account::{ByAccount, GENERAL};
+use crate::attribution::{Attribution, TIME_ON_PATH};
 use crate::context::{BootFacts, LinuxBootFacts, ShutdownFacts, SuspendFacts};
-use crate::cost::Stretch;
+use crate::cost::Interval;
 use crate::finding::{CostBasis, FindingEvidence, FindingSeverity, RuleFinding};
 use crate::quantities::time;
 use crate::registry::RULES;
 use crate::rule::{Check, Outcome, Rule};
 use crate::thresholds;
 
-/// The tables that the rules read. What was opened with fewer is checked against fewer rules.
+/// The tables the rules read. A recording opened with fewer tables is checked against fewer rules.
 pub const TABLES: Tables =
     onoff_transitions::tables(None).union(waits::TABLES).union(Tables::of(&[TableName::FileIos, TableName::Inventory]));
 
-/// What a caller can choose.
 #[derive(Clone, Debug)]
 pub struct DiagnosisOptions {
-    /// How boots are analyzed.
     pub boot: BootOptions,
-    /// How shutdowns are analyzed.
     pub shutdown: ShutdownOptions,
-    /// Findings that cost less are left out, ns.
+    /// Findings with a lower cost are dropped, ns.
     pub noise_ns: i64,
 }
 
@@ -47,26 +44,26 @@ impl Default for DiagnosisOptions {
     }
 }
 
-/// A transition that was looked at.
+/// A transition that was diagnosed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiagnosedTransition {
-    /// What findings call it: `boot`, `shutdown`, `suspend 1` and so on.
+    /// Name used by findings: `boot`, `shutdown`, `suspend 1` and so on.
     pub name: String,
-    /// What it was, as a phrase.
+    /// Kind of transition, as a phrase.
     pub kind: String,
-    /// How long it took, ns: for a boot without the required idle time, for a sleep without the sleep. `None` when the
-    /// recording does not hold all of it.
+    /// Duration, ns, without the required idle time of a boot and without the time asleep. `None` if the recording is
+    /// incomplete.
     pub duration_ns: Option<i64>,
-    /// A lower bound of it, ns; the duration itself where that is known.
+    /// Lower bound of the duration, ns; equal to the duration if that is known.
     pub at_least_ns: i64,
-    /// The finding about it that costs most; `None` where no finding has a cost.
+    /// The most expensive finding about the transition; `None` if no finding has a cost.
     pub fix_first: Option<FixFirst>,
-    /// Who made it slow, by the account of its phases.
+    /// Subjects that made the transition slow, from the accounts of its phases.
     #[serde(skip)]
     pub culprits: Vec<Culprit>,
-    /// How long a modern standby lasted, from its entry to its exit, ns: no record tells its ways in and out from the rest. `None` for
-    /// others, and where the entry or the exit was not recorded.
+    /// Duration of a modern standby from entry to exit, ns; no event separates suspend and resume from the rest. `None`
+    /// for other transitions, or if the entry or the exit was not recorded.
     pub standby_ns: Option<i64>,
 }
 
@@ -74,44 +71,42 @@ pub struct DiagnosedTransition {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UncheckedRule {
-    /// Code.
+    /// Stable code.
     pub code: &'static str,
-    /// What it finds, as a phrase.
+    /// What the rule finds, as a phrase.
     pub title: &'static str,
-    /// The transition it was for.
     pub transition: String,
-    /// What the recording lacks for it.
+    /// Evidence that was not recorded.
     pub lacking: Vec<MissingEvidence>,
-    /// What it needs to know that no question about a transition asks, as a clause; empty when `lacking` says it.
+    /// Other missing input, as a clause; empty if `lacking` is sufficient.
     pub needs: &'static str,
 }
 
-/// What the rules say about a recording.
+/// The result of running all rules on a recording.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Diagnosis {
-    /// The transitions that the recording holds, by start.
+    /// The transitions of the recording, ordered by start.
     pub transitions: Vec<DiagnosedTransition>,
-    /// What was found, what costs most first; what has no known cost last.
+    /// Findings, most expensive first; those of unknown cost last.
     pub findings: Vec<RuleFinding>,
-    /// What limits the trust in all else: losses, an untrained read-ahead, a person's time.
+    /// Limits of the recording, such as losses, untrained read-ahead or time spent waiting for a person.
     pub caveats: Vec<RuleFinding>,
-    /// Rules that were checked.
+    /// Number of rules that were checked.
     pub checked: u64,
-    /// Rules that could not be checked for lack of events.
+    /// Rules that could not be checked because events were not recorded.
     pub not_checked: Vec<UncheckedRule>,
-    /// What the recording lacked, of all transitions, and how to record that next time.
+    /// Evidence that was not recorded, for all transitions, and how to record it next time.
     pub lacking: Lacking,
-    /// Everything that was lost.
     pub losses: Losses,
 }
 
-/// Runs every rule on what `trace` holds. A recording that holds no transition gives a diagnosis without transitions.
+/// Runs every rule on the transitions of `trace`, which may have none.
 #[must_use]
 pub fn diagnose(trace: &Trace, options: &DiagnosisOptions) -> Diagnosis {
     let mut run = Run {
         noise_ns: options.noise_ns,
-        at_work: Vec::new(),
+        active: Vec::new(),
         diagnosis: Diagnosis { losses: trace.losses.clone(), ..Diagnosis::default() },
     };
     let how = TransitionOptions {
@@ -119,15 +114,15 @@ pub fn diagnose(trace: &Trace, options: &DiagnosisOptions) -> Diagnosis {
         shutdown: options.shutdown,
         suspend: SuspendOptions { transition: None, idle: options.boot.idle, shell: options.boot.shell.clone() },
     };
-    // Made once: it is most of what a diagnosis costs.
+    // Computed once because it takes most of the time of a diagnosis.
     let waits = Waits::of(trace);
     let mut accounted: Option<(TransitionKind, Vec<AccountedPhase>)> = None;
     for transition in onoff_transitions::all(trace, &how) {
-        // A fast startup is diagnosed as the sleep that it is.
+        // A fast startup is diagnosed as a suspend.
         if (transition.kind, transition.variant) == (TransitionKind::Boot, Variant::FastStartup) {
             continue;
         }
-        // The accounts of a kind are made once: transitions of one kind follow each other.
+        // Accounts are computed once per kind: transitions of one kind are adjacent.
         let of_kind = match accounted.take() {
             Some((kind, accounts)) if kind == transition.kind => accounts,
             _ => accounts_by(&waits, Some(transition.kind)),
@@ -169,7 +164,6 @@ impl DiagnosedTransition {
     }
 }
 
-/// What findings call a transition.
 fn name(kind: TransitionKind, number: u32) -> String {
     match kind {
         TransitionKind::Suspend => format!("suspend {number}"),
@@ -177,13 +171,12 @@ fn name(kind: TransitionKind, number: u32) -> String {
     }
 }
 
-/// What a transition was.
 fn phrase(transition: &Transition) -> String {
     let is_linux = transition.system == SystemKind::Linux;
     let phrase = match (transition.kind, transition.variant) {
-        (TransitionKind::Boot, _) if is_linux => "boot of Linux",
+        (TransitionKind::Boot, _) if is_linux => "Linux boot",
         (TransitionKind::Boot, _) => "boot",
-        (TransitionKind::Shutdown, _) if is_linux => "shutdown of Linux",
+        (TransitionKind::Shutdown, _) if is_linux => "Linux shutdown",
         (TransitionKind::Shutdown, _) => "shutdown",
         (TransitionKind::Suspend, Variant::Sleep) if is_linux => "suspend to memory",
         (TransitionKind::Suspend, Variant::Sleep) => "sleep",
@@ -197,12 +190,12 @@ fn phrase(transition: &Transition) -> String {
         (TransitionKind::Suspend, _) => "power transition",
     };
     match &transition.details {
-        Details::LinuxSuspend(sleep) if sleep.outcome == SleepOutcome::GivenUp => format!("{phrase}, given up"),
+        Details::LinuxSuspend(sleep) if sleep.outcome == SleepOutcome::GivenUp => format!("aborted {phrase}"),
         _ => phrase.to_owned(),
     }
 }
 
-/// The accounts of these phases.
+/// Selects the accounts of these phases.
 fn of_phases(accounts: &[AccountedPhase], phases: &[Phase]) -> Vec<AccountedPhase> {
     let is_its = |one: &&AccountedPhase| {
         phases.iter().any(|phase| phase.name.as_str() == one.phase && phase.start_ns == Some(one.account.start_ns))
@@ -210,7 +203,7 @@ fn of_phases(accounts: &[AccountedPhase], phases: &[Phase]) -> Vec<AccountedPhas
     accounts.iter().filter(is_its).cloned().collect()
 }
 
-/// The services that are recorded of the process that had id `pid` at `time_ns`.
+/// Services hosted by the process with this id at `time_ns`.
 fn services_of(trace: &Trace, images: &Images<'_>, pid: u32, time_ns: i64) -> Vec<String> {
     let life = images.row_at(pid, time_ns);
     let is_its = |row: &ServiceTransition| {
@@ -226,13 +219,12 @@ fn services_of(trace: &Trace, images: &Images<'_>, pid: u32, time_ns: i64) -> Ve
 
 struct Run {
     noise_ns: i64,
-    /// Who the rules found at work in the transition, whatever that cost: by which rule, when, and the name.
-    at_work: Vec<(&'static str, Stretch, String)>,
+    /// Subjects the rules found active in the transition, regardless of cost: rule code, interval and name.
+    active: Vec<(&'static str, Interval, String)>,
     diagnosis: Diagnosis,
 }
 
 impl Run {
-    /// Checks a transition.
     fn check(
         &mut self,
         waits: &Waits<'_>,
@@ -242,23 +234,23 @@ impl Run {
         options: &DiagnosisOptions,
     ) {
         let mut diagnosed = DiagnosedTransition::of(&transition);
-        self.lacks(transition.lacking.clone());
+        self.add_missing_evidence(transition.lacking.clone());
         let fix_first = match TypedTransition::from(transition) {
             TypedTransition::WindowsBoot(report) => {
                 let facts = BootFacts::new(trace, waits, &report, &options.boot.shell);
                 self.transition(trace, &diagnosed, accounts, |check| match check {
                     Check::Boot(check) | Check::Session(check) => Some(check(&facts)),
-                    Check::Trust(check) | Check::SessionTrust(check) => Some(check(&facts)),
+                    Check::BootCaveat(check) | Check::SessionCaveat(check) => Some(check(&facts)),
                     _ => None,
                 })
             }
             TypedTransition::WindowsSuspend(power) => {
-                let facts = SuspendFacts { trace, lacking: &power.lacking };
+                let facts = SuspendFacts { trace, missing_evidence: &power.lacking };
                 let session = boot::of_fast_startup(trace, &power, &options.boot);
                 let session = session.as_ref().map(|report| BootFacts::new(trace, waits, report, &options.boot.shell));
                 self.transition(trace, &diagnosed, accounts, |check| match check {
                     Check::Suspend(check) => Some(check(&facts, &power)),
-                    Check::Session(check) | Check::SessionTrust(check) => Some(check(session.as_ref()?)),
+                    Check::Session(check) | Check::SessionCaveat(check) => Some(check(session.as_ref()?)),
                     _ => None,
                 })
             }
@@ -292,22 +284,22 @@ impl Run {
         self.diagnosis.transitions.push(diagnosed);
     }
 
-    /// Runs the rules that `ask` has an answer of, and returns what to change first.
+    /// Runs the rules for which `run` returns an outcome, and returns the finding to fix first.
     fn transition(
         &mut self,
         trace: &Trace,
         transition: &DiagnosedTransition,
         accounts: &[AccountedPhase],
-        ask: impl Fn(Check) -> Option<Outcome>,
+        run: impl Fn(Check) -> Option<Outcome>,
     ) -> Option<FixFirst> {
         let culprits = culprits(accounts);
         let before = self.diagnosis.findings.len();
-        self.at_work.clear();
+        self.active.clear();
         for rule in RULES {
             let outcome = match rule.check {
                 Check::Account(_) if accounts.is_empty() => None,
                 Check::Account(check) => Some(check(&culprits)),
-                check => ask(check),
+                check => run(check),
             };
             match outcome {
                 None => {}
@@ -319,7 +311,7 @@ impl Run {
                     code: rule.code,
                     title: rule.title,
                     transition: transition.name.clone(),
-                    lacking: missing.lacking,
+                    lacking: missing.missing_evidence,
                     needs: missing.needs,
                 }),
             }
@@ -327,31 +319,30 @@ impl Run {
         let own = self.diagnosis.findings.split_off(before);
         let images = Images::of(trace);
         let hosted = |pid: u32, time_ns: i64| services_of(trace, &images, pid, time_ns);
-        let mut settled = ByAccount { phases: accounts, services_of: &hosted }.settle(own);
-        settled.retain(|finding| finding.cost_ns.is_none_or(|ns| ns >= self.noise_ns));
-        for finding in &mut settled {
+        let mut merged = Attribution { phases: accounts, services_of: &hosted }.merge(own);
+        merged.retain(|finding| finding.cost_ns.is_none_or(|ns| ns >= self.noise_ns));
+        for finding in &mut merged {
             self.bound_by_parallel(finding);
             finding.severity = severity(finding.cost_ns, transition.at_least_ns);
         }
-        settled.sort_by(by_cost);
-        let fix_first = settled.first().and_then(RuleFinding::fix_first);
-        self.diagnosis.findings.append(&mut settled);
+        merged.sort_by(by_cost);
+        let fix_first = merged.first().and_then(RuleFinding::fix_first);
+        self.diagnosis.findings.append(&mut merged);
         fix_first
     }
 
-    /// Where another that the same rule is about was at work at the same time, it would be waited for in the first one's place: the time on
-    /// the path is all that could be gained.
+    /// Turns a cost into an upper bound if the same rule found another subject active at the same time, which would
+    /// then become critical.
     fn bound_by_parallel(&self, finding: &mut RuleFinding) {
         let Some((start_ns, end_ns)) = finding.when.filter(|_| finding.cost_basis == CostBasis::CriticalPath) else {
             return;
         };
-        let beside = self.at_work.iter().filter(|(code, when, _)| *code == finding.code && Some(*when) != finding.when);
-        let overlap = |when: &Stretch| when.1.min(end_ns).saturating_sub(when.0.max(start_ns));
-        let longest = beside.map(|(_, when, name)| (overlap(when), name)).max();
+        let others = self.active.iter().filter(|(code, when, _)| *code == finding.code && Some(*when) != finding.when);
+        let overlap = |when: &Interval| when.1.min(end_ns).saturating_sub(when.0.max(start_ns));
+        let longest = others.map(|(_, when, name)| (overlap(when), name)).max();
         if let Some((ns, name)) = longest.filter(|&(ns, _)| ns >= self.noise_ns) {
             finding.cost_basis = CostBasis::AtMost;
-            let text =
-                format!("{name} was at work at the same time for {}, and may be waited for in its place", time(ns));
+            let text = format!("{name} was active at the same time for {} and may become critical instead", time(ns));
             finding.evidence.push(FindingEvidence { time_ns: None, text });
         }
     }
@@ -360,10 +351,10 @@ impl Run {
         for mut finding in found {
             finding.code = rule.code;
             if let Some(when) = finding.when {
-                self.at_work.push((rule.code, when, finding.subject.name.clone()));
+                self.active.push((rule.code, when, finding.subject.name.clone()));
             }
             finding.transition.clone_from(&transition.name);
-            if rule.check.is_about_trust() {
+            if rule.check.is_caveat() {
                 self.diagnosis.caveats.push(finding);
             } else if finding.cost_ns.is_none_or(|ns| ns >= self.noise_ns) {
                 self.diagnosis.findings.push(finding);
@@ -371,7 +362,7 @@ impl Run {
         }
     }
 
-    fn lacks(&mut self, lacking: Lacking) {
+    fn add_missing_evidence(&mut self, lacking: Lacking) {
         for item in lacking.items {
             let all = &mut self.diagnosis.lacking.items;
             if !all.iter().any(|known| known.unanswered == item.unanswered) {
@@ -387,26 +378,26 @@ impl Run {
     }
 
     fn finish(mut self) -> Diagnosis {
-        // Two transitions may share a phase: the user's part of a fast startup is a shutdown's as well.
+        // Transitions may share a phase: the user session end of a fast startup is also part of a shutdown.
         let known: Vec<(String, Option<String>, Option<i64>)> = self
             .diagnosis
             .findings
             .iter()
-            .filter(|finding| finding.code != GENERAL)
+            .filter(|finding| finding.code != TIME_ON_PATH)
             .map(|finding| (finding.subject.name.clone(), finding.phase.clone(), finding.cost_ns))
             .collect();
         self.diagnosis.findings.retain(|finding| {
             let is_its = |(name, phase, ns): &(String, Option<String>, Option<i64>)| {
                 *name == finding.subject.name && *phase == finding.phase && *ns == finding.cost_ns
             };
-            finding.code != GENERAL || !known.iter().any(is_its)
+            finding.code != TIME_ON_PATH || !known.iter().any(is_its)
         });
         self.diagnosis.findings.sort_by(by_cost);
         self.diagnosis
     }
 }
 
-/// The most expensive first, those of unknown cost last.
+/// Orders by cost, most expensive first, unknown last.
 fn by_cost(a: &RuleFinding, b: &RuleFinding) -> Ordering {
     let key = |finding: &RuleFinding| Reverse(finding.cost_ns.unwrap_or(-1));
     (key(a), a.code, &a.subject.name).cmp(&(key(b), b.code, &b.subject.name))
@@ -425,14 +416,13 @@ fn severity(cost_ns: Option<i64>, transition_ns: i64) -> FindingSeverity {
 }
 
 impl Diagnosis {
-    /// What is known of the transition of that kind and number.
     #[must_use]
     pub fn transition(&self, kind: TransitionKind, number: u32) -> Option<&DiagnosedTransition> {
         let name = name(kind, number);
         self.transitions.iter().find(|known| known.name == name)
     }
 
-    /// The cost of the dearest finding that was measured, ns. An upper bound is no cost that anybody measured.
+    /// Cost of the most expensive finding with a measured cost, ns. Upper bounds do not count.
     #[must_use]
     pub fn most_measured_cost_ns(&self) -> Option<i64> {
         let measured = self.findings.iter().filter(|finding| finding.cost_basis == CostBasis::CriticalPath);

@@ -1,79 +1,69 @@
-//! What a rule found.
+//! Findings of the rules.
 
 use onoff_blame::account::FixFirst;
 use onoff_evidence::Certainty;
 use onoff_trace::named;
 use serde::Serialize;
 
-use crate::cost::{Cost, Stretch};
+use crate::cost::{Cost, Interval};
 
 pub use crate::cost::CostBasis;
 
 named! {
-    /// How much a finding matters.
+    /// Severity of a finding.
     #[derive(Default, PartialOrd, Ord, Serialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "snake_case")]
     pub enum FindingSeverity {
-        /// Worth knowing; its cost is small or cannot be told.
+        /// The cost is small or unknown.
         #[default]
         Note = "note",
-        /// Costs a noticeable part of the transition.
+        /// The cost is a noticeable part of the transition.
         Moderate = "moderate",
-        /// Costs much of the transition.
+        /// The cost is a large part of the transition.
         High = "high",
     }
 }
 
-/// What kind of thing a finding is about.
+/// Kind of a finding's subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FindingSubjectKind {
-    /// A service.
     Service,
-    /// A driver.
     Driver,
-    /// A device.
     Device,
-    /// A process.
     Process,
     /// A file or folder.
     File,
-    /// A disk.
     Disk,
-    /// A policy, a script, a subscriber: work with a name of its own.
+    /// Other named work, such as a policy, a script or a logon subscriber.
     Work,
-    /// A phase of the transition.
     Phase,
     /// A setting of an installation.
     Setting,
     /// The transition as a whole.
     Transition,
-    /// The recording.
     Recording,
 }
 
-/// What a finding is about.
+/// The subject of a finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FindingSubject {
-    /// What kind of thing.
     pub kind: FindingSubjectKind,
-    /// Its name; empty where the kind says all.
+    /// Name; empty if the kind is sufficient.
     pub name: String,
-    /// Its process, where it has one.
+    /// Process id, if the subject has a process.
     pub pid: Option<u32>,
 }
 
 impl FindingSubject {
-    /// A thing with a name.
     #[must_use]
     pub fn new(kind: FindingSubjectKind, name: impl Into<String>) -> Self {
         Self { kind, name: name.into(), pid: None }
     }
 
-    /// The same, with its process.
     #[must_use]
     pub const fn with_pid(mut self, pid: Option<u32>) -> Self {
         self.pid = pid;
@@ -81,61 +71,58 @@ impl FindingSubject {
     }
 }
 
-/// Something in the recording that a finding rests on.
+/// A recorded fact that supports a finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FindingEvidence {
-    /// When it happened or began, ns; `None` for what has no place in time.
+    /// Time of the event or of its start, ns; `None` for facts without a time.
     pub time_ns: Option<i64>,
-    /// What, as a clause.
+    /// The fact, as a clause.
     pub text: String,
 }
 
-/// What another rule found of the same cause.
+/// A finding of another rule with the same cause.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FoldedFinding {
-    /// The rule's stable code.
+    /// Stable code of the rule.
     pub code: &'static str,
-    /// What it found, as a sentence without its full stop.
+    /// The finding, as a sentence without a period.
     pub title: String,
 }
 
-/// What a rule found.
+/// A finding of a rule.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RuleFinding {
-    /// The rule's stable code, e.g. `boot/driver-start-not-pended`.
+    /// Stable code of the rule, e.g. `boot/driver-start-not-pended`.
     pub code: &'static str,
-    /// The transition it is about: `boot`, `shutdown`, `suspend 1` and so on; `recording`, or `image`.
+    /// The transition: `boot`, `shutdown`, `suspend 1` and so on; or `recording`, or `image`.
     pub transition: String,
-    /// How much it matters.
     pub severity: FindingSeverity,
-    /// What was found, as a sentence without its full stop.
+    /// The finding, as a sentence without a period.
     pub title: String,
-    /// What it is about.
     pub subject: FindingSubject,
-    /// What it costs, ns; `None` when that is not known.
+    /// Cost, ns; `None` if unknown.
     pub cost_ns: Option<i64>,
-    /// How that was found.
+    /// How the cost was determined.
     pub cost_basis: CostBasis,
-    /// How certain the finding is.
     pub certainty: Certainty,
-    /// The phase whose account it is about; `None` where no account says whose the time was.
+    /// The phase whose account contains the subject; `None` if no account does.
     pub phase: Option<String>,
-    /// When its subject was at work, as its rule sees it, ns: for who else took that time.
+    /// When the subject was active according to the rule, ns. Used to find other subjects active at that time.
     #[serde(skip)]
-    pub when: Option<Stretch>,
-    /// What it rests on, most telling first.
+    pub when: Option<Interval>,
+    /// Supporting facts, strongest first.
     pub evidence: Vec<FindingEvidence>,
-    /// What other rules found of the same cause.
+    /// Findings of other rules with the same cause.
     pub folded: Vec<FoldedFinding>,
-    /// What to do.
+    /// What to do, as a sentence without a period.
     pub advice: String,
 }
 
 impl RuleFinding {
-    /// A finding without a cost, measured; code and transition are filled in by who runs the rule.
+    /// Creates a measured finding without a cost. Running the rule sets code and transition.
     #[must_use]
     pub fn new(subject: FindingSubject, title: impl Into<String>) -> Self {
         Self {
@@ -155,7 +142,7 @@ impl RuleFinding {
         }
     }
 
-    /// What a transition's report says of it, where it is the one to fix first; `None` where its cost is unknown.
+    /// Summary for the transition's report if this is the finding to fix first; `None` if its cost is unknown.
     #[must_use]
     pub fn fix_first(&self) -> Option<FixFirst> {
         Some(FixFirst {
@@ -169,45 +156,42 @@ impl RuleFinding {
         })
     }
 
-    /// With what it costs.
     #[must_use]
-    pub const fn costs(mut self, cost: Cost) -> Self {
+    pub const fn cost(mut self, cost: Cost) -> Self {
         self.cost_ns = cost.ns;
         self.cost_basis = cost.basis;
         self
     }
 
-    /// With when its subject was at work.
+    /// Sets the interval in which the subject was active.
     #[must_use]
-    pub const fn within(mut self, when: Stretch) -> Self {
+    pub const fn active_during(mut self, when: Interval) -> Self {
         self.when = Some(when);
         self
     }
 
-    /// With how certain it is.
     #[must_use]
-    pub const fn certain(mut self, certainty: Certainty) -> Self {
+    pub const fn certainty(mut self, certainty: Certainty) -> Self {
         self.certainty = certainty;
         self
     }
 
-    /// With how much it matters, where nobody can say what it costs.
+    /// Sets the severity of a finding whose cost is unknown.
     #[must_use]
-    pub const fn graded(mut self, severity: FindingSeverity) -> Self {
+    pub const fn severity(mut self, severity: FindingSeverity) -> Self {
         self.severity = severity;
         self
     }
 
-    /// With one more piece of evidence.
+    /// Adds a supporting fact.
     #[must_use]
-    pub fn because(mut self, time_ns: impl Into<Option<i64>>, text: impl Into<String>) -> Self {
+    pub fn evidence(mut self, time_ns: impl Into<Option<i64>>, text: impl Into<String>) -> Self {
         self.evidence.push(FindingEvidence { time_ns: time_ns.into(), text: text.into() });
         self
     }
 
-    /// With what to do.
     #[must_use]
-    pub fn advise(mut self, advice: impl Into<String>) -> Self {
+    pub fn advice(mut self, advice: impl Into<String>) -> Self {
         self.advice = advice.into();
         self
     }

@@ -1,4 +1,4 @@
-//! An installation that is not running, held to the rules.
+//! Runs the rules on an offline installation.
 
 use std::cmp::Reverse;
 
@@ -14,63 +14,58 @@ use crate::protected::guard;
 use crate::registry::RULES;
 use crate::rule::Check;
 
-/// A rule that could not be checked.
+/// A rule that could not be checked because its input is missing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NotApplicableRule {
-    /// Code.
+    /// Stable code.
     pub code: &'static str,
-    /// What it finds, as a phrase.
+    /// What the rule finds, as a phrase.
     pub title: &'static str,
-    /// What is not there.
+    /// The missing input, as a clause.
     pub reason: &'static str,
 }
 
-/// What the rules say about an installation.
+/// The result of running all rules on an installation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ImageAudit {
-    /// What was found, what matters most first.
+    /// Findings, most severe first.
     pub findings: Vec<RuleFinding>,
-    /// Rules that were checked.
+    /// Number of rules that were checked.
     pub checked: u64,
-    /// Rules whose input is not there.
     pub not_applicable: Vec<NotApplicableRule>,
-    /// Services of Windows that start with the computer and that a device with one purpose often does without. No finding: only who
-    /// built the device knows.
+    /// Windows services that start at boot and that a single-purpose device often does not need. They are not findings
+    /// because the need depends on the device.
     pub candidates: Vec<ServiceCandidate>,
 }
 
-/// A file of an installation that could not be read.
+/// A registry hive of an installation that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnreadableHive {
-    /// Its path.
+    /// Path of the file.
     pub name: String,
-    /// Why.
     pub reason: String,
 }
 
-/// All that is said about an installation.
+/// The analysis and audit of an installation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ImageAnswer {
-    /// What it says about its next boot.
     pub image: ImageReport,
-    /// What the rules say.
     pub audit: ImageAudit,
-    /// How its write filter's overlay grows with the writes of a recording; `None` without one.
+    /// Growth of the write filter overlay at the write rate of a recording; `None` without a recording.
     pub overlay: Option<OverlayGrowth>,
-    /// Files that could not be read.
     pub unreadable: Vec<UnreadableHive>,
 }
 
-/// Holds an installation to every rule that is about one.
+/// Runs every image rule on an installation.
 #[must_use]
 pub fn audit(facts: &ImageFacts<'_>) -> ImageAudit {
     let needed = facts.needed_services();
-    let stays = |service: &ServiceEntry| guard(service).is_some() || needed.contains(&service.name.to_lowercase());
-    let mut audit = ImageAudit { candidates: candidates(facts.report, stays), ..ImageAudit::default() };
+    let must_stay = |service: &ServiceEntry| guard(service).is_some() || needed.contains(&service.name.to_lowercase());
+    let mut audit = ImageAudit { candidates: candidates(facts.report, must_stay), ..ImageAudit::default() };
     for rule in RULES {
         let Check::Image(check) = rule.check else { continue };
         match check(facts) {
@@ -97,14 +92,14 @@ pub fn audit(facts: &ImageFacts<'_>) -> ImageAudit {
     audit
 }
 
-/// Lets an installation speak in the diagnosis of a recording of the same computer: a service gets its start type, whom it waits for and what
-/// is safe to change, a driver how its file is signed.
+/// Adds facts from an installation to the diagnosis of a recording of the same computer: start type, dependencies and
+/// protection of services, signatures of drivers.
 pub fn speak_together(diagnosis: &mut Diagnosis, report: &ImageReport) {
     for finding in &mut diagnosis.findings {
         let names = finding.subject.name.clone();
         match finding.subject.kind {
             FindingSubjectKind::Service => {
-                // A finding can be about several: a list, or a chain.
+                // A finding can name several services: a list or a chain.
                 let names = names.split([',', '→']).map(str::trim);
                 let services =
                     names.filter_map(|name| report.services.iter().find(|one| one.name.eq_ignore_ascii_case(name)));
@@ -127,31 +122,31 @@ pub fn speak_together(diagnosis: &mut Diagnosis, report: &ImageReport) {
     }
 }
 
-/// What the registry says about a service, in one sentence.
+/// Describes the registry settings of a service.
 fn service_in_image(service: &ServiceEntry) -> String {
     let mut parts = vec![service.evidence()];
     if service.is_delayed {
         parts.push("delayed".to_owned());
     }
     if service.has_trigger {
-        parts.push("has a trigger".to_owned());
+        parts.push("trigger-start".to_owned());
     }
     if !service.group.is_empty() {
         parts.push(format!("group {}", service.group));
     }
     if !service.depends_on_services.is_empty() {
-        parts.push(format!("starts after {}", service.depends_on_services.join(", ")));
+        parts.push(format!("depends on {}", service.depends_on_services.join(", ")));
     }
     if !service.needed_by.is_empty() {
         parts.push(format!("needed by {}", service.needed_by.join(", ")));
     }
     if guard(service).is_none() && service.is_auto() && service.needed_by.is_empty() {
-        parts.push("nothing names it as needed: it can be tried as delayed-auto or demand".to_owned());
+        parts.push("no service depends on it: try delayed-auto or demand".to_owned());
     }
     parts.join("; ")
 }
 
-/// How the file of a driver is signed; `None` when the installation does not know it.
+/// Describes how a driver file is signed; `None` if the driver is not in the installation.
 fn driver_in_image(name: &str, report: &ImageReport) -> Option<String> {
     let lower = name.to_lowercase();
     let stem = lower.strip_suffix(".sys").unwrap_or(&lower);
@@ -159,9 +154,9 @@ fn driver_in_image(name: &str, report: &ImageReport) -> Option<String> {
     let signed = report.boot_drivers.iter().find(|one| one.service.eq_ignore_ascii_case(stem) || of_file(&one.file));
     if let Some(driver) = signed.filter(|driver| driver.is_present) {
         let how = match (driver.embedded_signature, driver.signed_for_tests) {
-            (_, true) => "is signed with a certificate for tests",
-            (true, _) => "carries its own signature",
-            _ => "holds no signature: a catalog has it, or nothing does (the loader looks through all of them)",
+            (_, true) => "is test-signed",
+            (true, _) => "has an embedded signature",
+            _ => "has no embedded signature, so the loader searches all catalogs",
         };
         return Some(format!("{} {how}", driver.file));
     }

@@ -1,39 +1,37 @@
-//! What rules look at of an installation that is not running.
+//! The facts about an offline installation that rules check.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use onoff_image::{HiveKind, Image, ImageReport, OverlayGrowth, ServiceEntry, Setting, WriteFilter};
 
-use crate::context::lacks_other;
+use crate::context::missing_input;
 use crate::finding::{FindingSubject, RuleFinding};
-use crate::not_checked::NotChecked;
+use crate::missing_input::MissingInput;
 
-/// An installation, as rules see it.
+/// An offline installation.
 #[derive(Clone, Copy, Debug)]
 pub struct ImageFacts<'a> {
-    /// What is known of it.
     pub image: &'a Image,
-    /// Its analysis.
     pub report: &'a ImageReport,
-    /// Services and programs that the computer needs, as who asks says; empty when nobody said.
+    /// Services and programs the computer needs, from the user; empty if not given.
     pub needed: &'a [String],
-    /// How an overlay grows with the writes of a recording; `None` without one.
+    /// Growth of the write filter overlay at the write rate of a recording; `None` without a recording.
     pub overlay: Option<&'a OverlayGrowth>,
-    /// Whether the computer loses power without a shutdown, as who asks says.
+    /// True if the user stated that the computer loses power without a shutdown.
     pub is_power_cut: bool,
 }
 
 impl<'a> ImageFacts<'a> {
-    /// That the hive `SYSTEM` is there.
+    /// Checks that the hive `SYSTEM` is present.
     ///
     /// # Errors
-    /// It is not.
-    pub fn needs_system(&self) -> Result<(), NotChecked> {
-        if self.image.has(HiveKind::System) { Ok(()) } else { Err(lacks_other("the hive SYSTEM is not there")) }
+    /// It is missing.
+    pub fn require_system_hive(&self) -> Result<(), MissingInput> {
+        if self.image.has(HiveKind::System) { Ok(()) } else { Err(missing_input("the hive SYSTEM is missing")) }
     }
 
-    /// Whether parts of `SYSTEM` cannot be read: what is not found there may only be unreadable.
+    /// True if parts of `SYSTEM` are unreadable: missing keys may just be unreadable.
     #[must_use]
     pub fn is_damaged(&self) -> bool {
         self.report
@@ -42,31 +40,31 @@ impl<'a> ImageFacts<'a> {
             .any(|hive| hive.kind == HiveKind::System && hive.unreadable_keys + hive.unreadable_values > 0)
     }
 
-    /// A value of `SYSTEM`.
+    /// Returns a value of `SYSTEM`.
     #[must_use]
     pub fn system(&self, path: &str, name: &str) -> Option<Setting> {
         self.image.setting(HiveKind::System, path, name)
     }
 
-    /// A service, in any case.
+    /// Finds a service by name, ignoring case.
     #[must_use]
     pub fn service(&self, name: &str) -> Option<&'a ServiceEntry> {
         self.report.services.iter().find(|service| service.name.eq_ignore_ascii_case(name))
     }
 
-    /// The write filter that is on.
+    /// Returns the active write filter.
     #[must_use]
     pub fn filter(&self) -> Option<&'a WriteFilter> {
         self.report.write_filters.iter().find(|filter| filter.is_on == Some(true))
     }
 
-    /// A finding that rests on a setting.
+    /// Creates a finding with a setting as evidence.
     #[must_use]
     pub fn finding(&self, setting: &Setting, subject: FindingSubject, title: &str) -> RuleFinding {
-        RuleFinding::new(subject, title).because(None, setting.evidence())
+        RuleFinding::new(subject, title).evidence(None, setting.evidence())
     }
 
-    /// The services that the list of what is needed names, and all that these depend on, in lower case. Of a group, all members are kept.
+    /// The needed services and their dependencies, in lower case. A dependency on a group includes all of its members.
     #[must_use]
     pub fn needed_services(&self) -> HashSet<String> {
         let mut needed = HashSet::new();
@@ -85,7 +83,7 @@ impl<'a> ImageFacts<'a> {
         needed
     }
 
-    /// The longest chain of automatic services of which each depends on the one before; `None` without any.
+    /// The longest chain of automatic services that each depend on the previous one; `None` if there are none.
     #[must_use]
     pub fn longest_chain(&self) -> Option<Vec<&'a ServiceEntry>> {
         let autos: HashMap<String, &'a ServiceEntry> = self
@@ -114,9 +112,9 @@ impl<'a> ImageFacts<'a> {
     }
 }
 
-/// How long the chain up to each service below `name` is; a circle ends where it began.
+/// Computes the chain length of `name` and its dependencies. Cycles end where they started.
 fn depth(name: &str, autos: &HashMap<String, &ServiceEntry>, depths: &mut HashMap<String, (usize, Option<String>)>) {
-    // Depth first, with its own stack: hives can hold chains of any length. A service is done when all below it are.
+    // Depth-first with an explicit stack, because chains in a hive can have any length.
     let mut stack = vec![(name.to_owned(), false)];
     let mut open = HashSet::new();
     while let Some((name, below_done)) = stack.pop() {

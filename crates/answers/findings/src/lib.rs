@@ -1,20 +1,20 @@
-//! What to change: rules that look at a recording's transitions and name what costs time.
+//! Rules that check the transitions of a recording and report what costs time and how to fix it.
 //!
-//! [`diagnose`] runs every rule of the [registry](registry::RULES) on the transitions that a [`Trace`] holds and ranks what
-//! they find by the time it costs.
+//! [`diagnose`] runs every rule of the [registry](registry::RULES) on the transitions of a [`Trace`] and ranks the
+//! findings by their cost.
 //!
 //! # Design constraints
 //!
-//! * One rule is one file with one stable code. Its documentation has fixed headings and is what `onoff diagnose --explain`
-//!   prints and what the book's page is made of.
-//! * A rule that lacks events says so; it never takes silence for health.
-//! * A cost says how it was found: from the chain of waits that the transition really took, or as an upper bound.
-//! * Advice never asks to disable what the system may need to boot; see [`protected`].
-//! * Reads no file, prints nothing, knows no output format.
+//! * One rule is one file with one stable code. Its documentation has fixed headings and is also what `onoff diagnose
+//!   --explain` and the book print.
+//! * A rule without the events it needs is reported as not checked; missing events never count as healthy.
+//! * A cost states its basis: time on the critical path, or an upper bound.
+//! * Advice never suggests disabling what the system may need to boot; see [`protected`].
+//! * No file access, no output, no output formats.
 
 #![forbid(unsafe_code)]
 
-mod by_account;
+mod attribution;
 mod candidates;
 pub mod command;
 pub mod context;
@@ -23,7 +23,7 @@ pub mod diagnosis;
 pub mod finding;
 pub mod image;
 mod image_facts;
-mod not_checked;
+mod missing_input;
 pub mod path;
 pub mod protected;
 mod quantities;

@@ -1,65 +1,57 @@
-//! The path that a boot really took, and how long it was in a subject or in what that waited for.
+//! The critical path of a boot, and the time it spent in a subject or in what the subject waited for.
 
 use onoff_transitions::PhaseName;
 use std::collections::BTreeMap;
 
 use onoff_blame::waits::{PathOptions, PathStep, StepKind, Waits};
 use onoff_evidence::Certainty;
-use onoff_evidence::Interval;
 use onoff_trace::{Lives, Trace};
 use onoff_transitions::boot::BootReport;
 
-use crate::cost::{Cost, Stretch};
+use crate::cost::{Cost, Interval};
 use crate::thresholds;
 use onoff_evidence::interval::{covered_ns, union};
 
-/// Steps kept of a phase, at most: the longest.
+/// Maximum number of steps kept per phase, longest first.
 const MAX_STEPS: usize = 50_000;
-/// What cannot be told may be this share of what is known before a cost is an upper bound, percent.
-const UNKNOWN_PERCENT: i64 = 10;
+/// If the unknown time exceeds this share of the known time, a cost is an upper bound, percent.
+const MAX_UNKNOWN_PERCENT: i64 = 10;
 
-/// A step of a path: what the time was, whose, and who waited for it.
+/// A step of a path: its kind, the thread it belongs to, and the threads that waited for it.
 #[derive(Debug)]
 pub struct Step {
-    /// Begin and end, ns.
-    pub when: Stretch,
-    /// What the time was.
+    pub when: Interval,
     pub kind: StepKind,
-    /// File of a disk request, and so on.
+    /// Details by kind, such as the file of a disk request.
     pub detail: String,
-    /// Whether it waited for nothing but time to pass.
+    /// True for an explicit delay (`Sleep`).
     pub is_sleep: bool,
-    /// Process that did it.
     pub pid: Option<u32>,
-    /// Threads: the one that did it, then those that waited, innermost first.
+    /// The thread of the step, then the threads that waited for it, innermost first.
     pub tids: Vec<u32>,
-    /// Processes of these threads.
+    /// The processes of these threads.
     pub pids: Vec<u32>,
-    /// Whether nothing explains it.
     pub is_unknown: bool,
 }
 
-/// What a process did on a path, and for how long.
+/// What a process did on a path, with the total time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Doing {
-    /// Process; `None` when not known.
+pub struct PathActivity {
     pub pid: Option<u32>,
-    /// What the time was.
     pub kind: StepKind,
-    /// Whether it waited for nothing but time to pass.
+    /// True for an explicit delay (`Sleep`).
     pub is_sleep: bool,
-    /// Time, ns.
     pub ns: i64,
 }
 
-/// The path of a boot from the kernel's start to the desktop.
+/// The critical path of a boot from the kernel start to the desktop.
 #[derive(Debug, Default)]
-pub struct MainPath {
+pub struct CriticalPath {
     steps: Vec<Step>,
 }
 
-impl MainPath {
-    /// The path of the boot that `report` is about; `None` when the recording holds no chains.
+impl CriticalPath {
+    /// Returns the critical path of the boot; `None` if the recording has no context switches or ready threads.
     #[must_use]
     pub fn of(waits: &Waits<'_>, trace: &Trace, report: &BootReport) -> Option<Self> {
         if trace.context_switches.is_empty() || trace.ready_threads.is_empty() {
@@ -70,15 +62,16 @@ impl MainPath {
         let mut steps = Vec::new();
         for phase in report.phases.iter().filter(|phase| phase.name < PhaseName::PostBoot) {
             let Some((start, end)) = phase.start_ns.zip(phase.end_ns) else { continue };
-            let path = waits.phase(Interval::new(start, end), options);
+            let path = waits.phase(onoff_evidence::Interval::new(start, end), options);
             steps.extend(path.steps.iter().map(|step| own(step, trace, &lives)));
         }
         Some(Self { steps })
     }
 
-    /// How long the path was in steps that are `its`, within `intervals`; what nothing explains there may be its as well.
+    /// Time of the matching steps within `intervals`. If too much of the rest is unknown, the cost is an upper bound
+    /// that includes it.
     #[must_use]
-    pub fn cost(&self, intervals: &[Stretch], its: impl Fn(&Step) -> bool) -> Cost {
+    pub fn cost(&self, intervals: &[Interval], is_match: impl Fn(&Step) -> bool) -> Cost {
         let mut known = Vec::new();
         let mut unknown = Vec::new();
         for step in &self.steps {
@@ -86,7 +79,7 @@ impl MainPath {
                 .iter()
                 .map(|&(start, end)| (step.when.0.max(start), step.when.1.min(end)))
                 .filter(|(start, end)| start < end);
-            if its(step) {
+            if is_match(step) {
                 known.extend(within);
             } else if step.is_unknown {
                 unknown.extend(within);
@@ -95,18 +88,18 @@ impl MainPath {
         let everything = (i64::MIN, i64::MAX);
         let known = covered_ns(known, everything);
         let unknown = covered_ns(unknown, everything);
-        if unknown > (known / 100 * UNKNOWN_PERCENT).max(thresholds::NOISE_NS) {
+        if unknown > (known / 100 * MAX_UNKNOWN_PERCENT).max(thresholds::NOISE_NS) {
             Cost::at_most(known.saturating_add(unknown))
         } else {
             Cost::on_path(known)
         }
     }
 
-    /// What the path did within `window` in steps that are `its`, what took most first.
+    /// Sums the matching steps within `window` by process and kind, largest first.
     #[must_use]
-    pub fn doings(&self, window: Stretch, its: impl Fn(&Step) -> bool) -> Vec<Doing> {
+    pub fn activity(&self, window: Interval, is_match: impl Fn(&Step) -> bool) -> Vec<PathActivity> {
         let mut sums: BTreeMap<(Option<u32>, StepKind, bool), i64> = BTreeMap::new();
-        for step in self.steps.iter().filter(|step| its(step)) {
+        for step in self.steps.iter().filter(|step| is_match(step)) {
             let (start, end) = (step.when.0.max(window.0), step.when.1.min(window.1));
             if start < end {
                 let key = (step.pid, step.kind, step.is_sleep);
@@ -114,17 +107,17 @@ impl MainPath {
                 *sum = sum.saturating_add(end.saturating_sub(start));
             }
         }
-        let mut doings: Vec<Doing> =
-            sums.into_iter().map(|((pid, kind, is_sleep), ns)| Doing { pid, kind, is_sleep, ns }).collect();
-        doings.sort_by_key(|doing| std::cmp::Reverse(doing.ns));
-        doings
+        let mut activity: Vec<PathActivity> =
+            sums.into_iter().map(|((pid, kind, is_sleep), ns)| PathActivity { pid, kind, is_sleep, ns }).collect();
+        activity.sort_by_key(|item| std::cmp::Reverse(item.ns));
+        activity
     }
 
-    /// Time of the path that is `its` within `stretches`, which come in order of time and do not overlap, ns.
+    /// Time of the matching steps within `intervals`, which must be sorted and must not overlap, ns.
     #[must_use]
-    pub fn time_within(&self, stretches: &[Stretch], its: impl Fn(&Step) -> bool) -> i64 {
-        let steps = union(self.steps.iter().filter(|step| its(step)).map(|step| step.when).collect());
-        let mut rest = stretches.iter().peekable();
+    pub fn time_within(&self, intervals: &[Interval], is_match: impl Fn(&Step) -> bool) -> i64 {
+        let steps = union(self.steps.iter().filter(|step| is_match(step)).map(|step| step.when).collect());
+        let mut rest = intervals.iter().peekable();
         let mut sum = 0_i64;
         for (start, end) in steps {
             while let Some(&&(from, to)) = rest.peek() {
@@ -138,10 +131,10 @@ impl MainPath {
         sum
     }
 
-    /// Time of the path within `window` that is `its`, ns.
+    /// Time of the matching steps within `window`, ns.
     #[must_use]
-    pub fn time(&self, window: Stretch, its: impl Fn(&Step) -> bool) -> i64 {
-        let steps = self.steps.iter().filter(|step| its(step));
+    pub fn time(&self, window: Interval, is_match: impl Fn(&Step) -> bool) -> i64 {
+        let steps = self.steps.iter().filter(|step| is_match(step));
         covered_ns(steps.map(|step| step.when).collect(), window)
     }
 }
@@ -168,7 +161,7 @@ fn own(step: &PathStep, trace: &Trace, lives: &Lives) -> Step {
 mod tests {
     use super::*;
 
-    fn step(when: Stretch, pid: u32, waiters: &[u32], is_unknown: bool) -> Step {
+    fn step(when: Interval, pid: u32, waiters: &[u32], is_unknown: bool) -> Step {
         Step {
             when,
             kind: if is_unknown { StepKind::Other } else { StepKind::Timer },
@@ -184,17 +177,17 @@ mod tests {
     const SECOND: i64 = 1_000_000_000;
 
     #[test]
-    fn what_a_subject_waited_for_is_its_cost_and_what_nothing_explains_makes_it_a_bound() {
-        let path = MainPath {
+    fn cost_includes_waits_and_unknown_time_makes_it_a_bound() {
+        let path = CriticalPath {
             steps: vec![
                 step((0, SECOND), 8, &[], false),
-                // 12 sleeps for 20 s, and 8 waits for it.
+                // Process 12 sleeps for 20 s while process 8 waits for it.
                 step((SECOND, 21 * SECOND), 12, &[8, 4], false),
                 step((21 * SECOND, 25 * SECOND), 4, &[], true),
             ],
         };
         let all = [(0, 30 * SECOND)];
-        let of = |pid: u32, intervals: &[Stretch]| path.cost(intervals, |step| step.pids.contains(&pid));
+        let of = |pid: u32, intervals: &[Interval]| path.cost(intervals, |step| step.pids.contains(&pid));
         assert_eq!(of(8, &[(0, 21 * SECOND)]), Cost::on_path(21 * SECOND));
         assert_eq!(of(12, &[(0, 11 * SECOND)]), Cost::on_path(10 * SECOND));
         assert_eq!(of(99, &[(0, 21 * SECOND)]), Cost::on_path(0));

@@ -1,17 +1,17 @@
-//! Services and drivers that advice must not ask to disable.
+//! Services and drivers that advice must not suggest disabling.
 //!
-//! Whether a computer boots without one is said by its `ErrorControl` (3: the boot fails without it) and `LaunchProtected`
-//! values in the registry, which a recording does not hold. So advice about any service asks to check first, and about
-//! these names it does not speak of disabling at all.
+//! Whether a computer boots without a service depends on its `ErrorControl` (3: the boot fails without it) and
+//! `LaunchProtected` values in the registry, which a recording does not contain. So advice about any service asks to
+//! check first, and for these names it never mentions disabling.
 //!
-//! Source: "some services are very important and are required for correct booting"; "if the error flag is set to
-//! 3 CRITICAL and the start type is 0 BOOT START the system will not boot without it" (Improving Performance in Windows
-//! Embedded Standard 7). The list holds Windows' own services that others declare they depend on, those that hold the
-//! session, security and storage up, and the protected ones of malware protection.
+//! Source: "some services are very important and are required for correct booting"; "if the error flag is set to 3
+//! CRITICAL and the start type is 0 BOOT START the system will not boot without it" (Improving Performance in Windows
+//! Embedded Standard 7). The list contains Windows services that others declare as dependencies, the services of the
+//! session, security and storage, and the protected antimalware services.
 
 use onoff_image::{ErrorControl, ServiceEntry, ServiceStart};
 
-/// Names in lower case.
+/// Service names in lower case, sorted.
 const PROTECTED: &[&str] = &[
     "appidsvc",
     "appinfo",
@@ -68,17 +68,17 @@ const PROTECTED: &[&str] = &[
     "wscsvc",
 ];
 
-/// Whether a service is one that advice never asks to disable.
+/// True for services that advice never suggests disabling.
 #[must_use]
 pub fn is_protected(service: &str) -> bool {
     let name = service.to_ascii_lowercase();
     PROTECTED.binary_search(&name.as_str()).is_ok()
 }
 
-/// Why a service of Windows itself stays as it is.
-pub const PART_OF_WINDOWS: &str = "it is part of Windows, and others need it";
+/// Reason for leaving a Windows service unchanged.
+pub const PART_OF_WINDOWS: &str = "it is part of Windows, and other services need it";
 
-/// Why advice must not ask to disable a service of an installation whose registry is at hand; `None` where it may.
+/// Reason why a service with known registry settings must not be disabled; `None` if it may be.
 #[must_use]
 pub fn guard(service: &ServiceEntry) -> Option<&'static str> {
     if service.start == ServiceStart::Boot && service.error_control == ErrorControl::Critical {
@@ -92,29 +92,29 @@ pub fn guard(service: &ServiceEntry) -> Option<&'static str> {
     }
 }
 
-/// Advice about a service, unless it must stay as it is.
+/// Returns the advice, or the reason why the service must be left unchanged.
 #[must_use]
 pub fn with_guard(service: &ServiceEntry, advice: &str) -> String {
     match guard(service) {
-        Some(reason) => format!("leave {} as it is: {reason}", service.name),
+        Some(reason) => format!("leave {} unchanged: {reason}", service.name),
         None => advice.to_owned(),
     }
 }
 
-/// What to do about a service that is slow to start.
+/// Advice for a service that is slow to start.
 #[must_use]
 pub fn advice_for_service(service: &str) -> String {
     if is_protected(service) {
         format!(
-            "{service} is part of Windows and others need it: leave it on; find what it waits for \
-             ('onoff why FILE --service {}') and mend that",
+            "{service} is part of Windows and other services need it: leave it on; find out what it waits for \
+             ('onoff why FILE --service {}') and fix that",
             crate::shell_argument::argument(service)
         )
     } else {
         format!(
-            "have {service} report that it runs before it does its long work, or start it on demand, by a trigger or delayed; \
-             check first with 'sc qc {service}' that its ERROR_CONTROL is not 3 and with 'sc enumdepend {service}' that \
-             nothing needs it earlier"
+            "have {service} report SERVICE_RUNNING before its slow work, or make it demand-start, trigger-start or delayed; \
+            check first with 'sc qc {service}' that its ERROR_CONTROL is not 3 and with 'sc enumdepend {service}' that nothing \
+             needs it earlier"
         )
     }
 }
@@ -124,14 +124,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_list_can_be_searched_and_knows_no_case() {
+    fn list_is_sorted_and_ignores_case() {
         assert!(PROTECTED.is_sorted_by(|a, b| a < b), "sorted, each once");
         assert!(is_protected("RpcSs") && is_protected("WinDefend"));
         assert!(!is_protected("Slowsvc"));
     }
 
     #[test]
-    fn what_windows_cannot_boot_without_and_what_is_protected_stays() {
+    fn guards_critical_and_protected_services() {
         let of = |name: &str, start, error_control, launch_protected| {
             guard(&ServiceEntry {
                 name: name.to_owned(),
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_told_to_turn_a_protected_service_off() {
+    fn advice_never_disables_protected_services() {
         for name in PROTECTED {
             let advice = advice_for_service(name);
             assert!(advice.contains("leave it on"), "{advice}");

@@ -1,12 +1,11 @@
-//! Every rule, by code.
+//! All rules, ordered by code.
 
 use crate::rule::Rule;
 use crate::rules::{account, boot, image, linux, recording, shutdown, suspend};
 
 macro_rules! rules {
-    ($($room:ident: $($name:ident),* $(,)?;)*) => {
-        /// Every rule.
-        pub const RULES: &[Rule] = &[$($($room::$name::RULE),*),*];
+    ($($group:ident: $($name:ident),* $(,)?;)*) => {
+        pub const RULES: &[Rule] = &[$($($group::$name::RULE),*),*];
     };
 }
 
@@ -127,7 +126,6 @@ rules! {
         service_slow;
 }
 
-/// The rule of that code.
 #[must_use]
 pub fn find(code: &str) -> Option<&'static Rule> {
     RULES.iter().find(|rule| rule.code == code)
@@ -140,11 +138,11 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn every_rule_has_its_code_and_all_headings_with_text() {
+    fn every_rule_has_unique_code_and_all_sections() {
         let mut codes = BTreeSet::new();
         for rule in RULES {
             assert!(codes.insert(rule.code), "{} twice", rule.code);
-            let (room, name) = rule.code.split_once('/').unwrap();
+            let (group, name) = rule.code.split_once('/').unwrap();
             let expected = match rule.check {
                 Check::Account(_) => "account",
                 Check::Boot(_) | Check::Session(_) => "boot",
@@ -152,9 +150,9 @@ mod tests {
                 Check::LinuxBoot(_) | Check::LinuxShutdown(_) | Check::LinuxSuspend(_) => "linux",
                 Check::Shutdown(_) => "shutdown",
                 Check::Suspend(_) => "suspend",
-                Check::Recording(_) | Check::Trust(_) | Check::SessionTrust(_) => "recording",
+                Check::Recording(_) | Check::BootCaveat(_) | Check::SessionCaveat(_) => "recording",
             };
-            assert_eq!(room, expected, "{}", rule.code);
+            assert_eq!(group, expected, "{}", rule.code);
             assert!(name.chars().all(|c| c.is_ascii_lowercase() || c == '-'), "{}", rule.code);
             let described = rule.describe();
             let headings: Vec<&str> = described.sections.iter().map(|section| section.heading.as_str()).collect();
@@ -167,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_are_in_order() {
+    fn codes_are_sorted() {
         assert!(RULES.is_sorted_by_key(|rule| rule.code));
         assert!(find("boot/driver-start-not-pended").is_some());
         assert!(find("boot/no-such-rule").is_none());

@@ -1,4 +1,4 @@
-//! A rule: its code, its words, and the check itself.
+//! A rule: its code, its documentation and its check.
 
 use onoff_blame::account::Culprit;
 use onoff_trace::Trace;
@@ -10,62 +10,53 @@ use serde::Serialize;
 use crate::context::{BootFacts, LinuxBootFacts, ShutdownFacts, SuspendFacts};
 use crate::finding::RuleFinding;
 use crate::image_facts::ImageFacts;
-pub use crate::not_checked::NotChecked;
+pub use crate::missing_input::MissingInput;
 
-/// The headings that the text of every rule has, in this order.
+/// The headings in the documentation of every rule, in order.
 pub const HEADINGS: [&str; 6] =
     ["What it finds", "Why it costs time", "Evidence needed", "What to do", "When it is wrong", "Source"];
 
-/// What a check says.
-pub type Outcome = Result<Vec<RuleFinding>, NotChecked>;
+pub type Outcome = Result<Vec<RuleFinding>, MissingInput>;
 
-/// What a rule looks at, and how.
+/// The check of a rule, by its input.
 #[derive(Clone, Copy, Debug)]
 pub enum Check {
-    /// Any transition, by who took its time.
+    /// Any transition, by the subjects on its critical path.
     Account(fn(&[Culprit]) -> Outcome),
-    /// A boot.
     Boot(fn(&BootFacts<'_>) -> Outcome),
-    /// An installation that is not running.
+    /// An offline installation.
     Image(fn(&ImageFacts<'_>) -> Outcome),
-    /// A boot of Linux.
     LinuxBoot(fn(&LinuxBootFacts<'_>) -> Outcome),
-    /// A shutdown of Linux.
     LinuxShutdown(fn(&LinuxShutdownReport) -> Outcome),
-    /// A sleep or hibernation of Linux.
     LinuxSuspend(fn(&LinuxSleep) -> Outcome),
-    /// A boot, and of a fast startup the part that is one: the user's new session.
+    /// A boot, or the new user session of a fast startup.
     Session(fn(&BootFacts<'_>) -> Outcome),
-    /// The same, for what limits the trust in it.
-    SessionTrust(fn(&BootFacts<'_>) -> Outcome),
-    /// A shutdown.
+    /// The same, for limits of the recording.
+    SessionCaveat(fn(&BootFacts<'_>) -> Outcome),
     Shutdown(fn(&ShutdownFacts<'_>) -> Outcome),
-    /// A sleep, hibernation or the like.
     Suspend(fn(&SuspendFacts<'_>, &PowerTransition) -> Outcome),
-    /// The recording itself: what limits the trust in all else.
+    /// The recording itself, for its limits.
     Recording(fn(&Trace) -> Outcome),
-    /// A boot, again for what limits the trust in it.
-    Trust(fn(&BootFacts<'_>) -> Outcome),
+    /// A boot, for limits of the recording.
+    BootCaveat(fn(&BootFacts<'_>) -> Outcome),
 }
 
 impl Check {
-    /// Whether it says how far the answers can be trusted, not what costs time.
+    /// True if the rule reports limits of the recording instead of costs.
     #[must_use]
-    pub const fn is_about_trust(self) -> bool {
-        matches!(self, Self::Recording(_) | Self::Trust(_) | Self::SessionTrust(_))
+    pub const fn is_caveat(self) -> bool {
+        matches!(self, Self::Recording(_) | Self::BootCaveat(_) | Self::SessionCaveat(_))
     }
 }
 
-/// A rule.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
     /// Stable code.
     pub code: &'static str,
-    /// What it finds, as a phrase.
+    /// What the rule finds, as a phrase.
     pub title: &'static str,
-    /// Its documentation: the [`HEADINGS`], each a line that begins with `#`, with text below.
+    /// The documentation: each of the [`HEADINGS`] on a line starting with `#`, followed by text.
     pub text: &'static str,
-    /// The check.
     pub check: Check,
 }
 
@@ -73,34 +64,31 @@ pub struct Rule {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RuleSection {
-    /// Heading.
     pub heading: String,
-    /// Text, in paragraphs.
+    /// Paragraphs separated by blank lines.
     pub text: String,
 }
 
-/// All rules, as they are listed.
+/// The list of all rules.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RuleList {
-    /// The rules, by the transition they look at.
+    /// The rules, grouped by transition.
     pub rules: Vec<RuleDescription>,
 }
 
-/// A rule, as it is listed and explained.
+/// The description of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RuleDescription {
     /// Stable code.
     pub code: &'static str,
-    /// What it finds, as a phrase.
+    /// What the rule finds, as a phrase.
     pub title: &'static str,
-    /// Its documentation.
     pub sections: Vec<RuleSection>,
 }
 
 impl Rule {
-    /// The rule in words.
     #[must_use]
     pub fn describe(&self) -> RuleDescription {
         let mut sections: Vec<RuleSection> = Vec::new();
@@ -128,8 +116,7 @@ impl Rule {
     }
 }
 
-/// Declares the rule of a file: its comment is its documentation, for people who read the code and for those who ask
-/// `onoff diagnose --explain`.
+/// Declares the rule of a file. Its doc comment is also what `onoff diagnose --explain` prints.
 macro_rules! rule {
     ($(#[doc = $text:literal])+ $code:literal, $title:literal, $kind:ident($check:path)) => {
         $(#[doc = $text])+

@@ -1,6 +1,6 @@
-//! Arguments of the commands in advice.
+//! Shell arguments of the commands in advice.
 
-/// An argument as a shell takes it, within a command that stands in single quotes.
+/// Quotes an argument for a shell, within a command printed in single quotes.
 #[must_use]
 pub fn argument(text: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "._-+=@:/,%".contains(c);
@@ -11,7 +11,7 @@ pub fn argument(text: &str) -> String {
     let mut left = text.chars().peekable();
     while let Some(c) = left.next() {
         let is_special = |c: char| matches!(c, '"' | '\\' | '$' | '`');
-        // A backslash before anything else is itself, in every shell.
+        // In every shell, a backslash before any other character is literal.
         let escape = match c {
             '\\' => left.peek().is_none_or(|&next| is_special(next)),
             c => is_special(c),
@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arguments_are_quoted_where_a_shell_needs_it() {
+    fn quotes_special_characters() {
         assert_eq!(argument("WinLogonInit"), "WinLogonInit");
         assert_eq!(argument("My Service"), "\"My Service\"");
         assert_eq!(argument(r"ROOT\A&B"), r#""ROOT\A&B""#);

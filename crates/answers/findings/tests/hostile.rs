@@ -1,4 +1,4 @@
-//! Every rule on recordings that no machine makes: no panic, and no cost that is no time.
+//! Runs every rule on invalid recordings: no panics, and no negative costs.
 #![allow(clippy::unwrap_used)]
 
 use onoff_findings::diagnose;
@@ -17,7 +17,7 @@ fn below(any: &mut Source, limit: usize) -> usize {
     usize::try_from(any.next() % limit as u64).unwrap()
 }
 
-/// A hostile recording of everything that rules read.
+/// An invalid recording of everything the rules read.
 fn recording(seed: u64) -> Trace {
     let mut trace = hostile(seed);
     trace.wanted = Tables::all();
@@ -55,7 +55,7 @@ fn recording(seed: u64) -> Trace {
         })
         .collect();
     trace.interrupts.push(calls);
-    // Figures that only a milestone holds.
+    // Values that only milestones contain.
     for name in [
         milestone::OS_LOADER,
         milestone::WAKE,
@@ -77,10 +77,10 @@ fn recording(seed: u64) -> Trace {
     trace
 }
 
-/// Holds that the diagnosis has only sums that can be times, and adds the codes of what it found.
-fn hold(trace: &Trace, seed: u64, codes: &mut BTreeSet<&'static str>) {
+/// Checks that the diagnosis is plausible, and collects the codes of its findings.
+fn check(trace: &Trace, seed: u64, codes: &mut BTreeSet<&'static str>) {
     let options = DiagnosisOptions {
-        // Nothing is noise: the words and sums of every rule are made.
+        // No noise threshold, so that every rule builds its findings.
         noise_ns: i64::MIN,
         ..DiagnosisOptions::default()
     };
@@ -101,16 +101,16 @@ fn hold(trace: &Trace, seed: u64, codes: &mut BTreeSet<&'static str>) {
 }
 
 #[test]
-fn rules_of_windows_answer_anything() {
+fn windows_rules_survive_invalid_recordings() {
     let mut codes = BTreeSet::new();
     for seed in 0..SEEDS {
-        hold(&recording(seed), seed, &mut codes);
+        check(&recording(seed), seed, &mut codes);
     }
     assert!(codes.len() > 15, "{codes:?}");
 }
 
 #[test]
-fn rules_of_linux_answer_anything() {
+fn linux_rules_survive_invalid_recordings() {
     let mut codes = BTreeSet::new();
     for seed in 0..SEEDS {
         let mut trace = recording(seed);
@@ -131,7 +131,7 @@ fn rules_of_linux_answer_anything() {
         trace.activities = rows
             .into_iter()
             .map(|row| match one(2) {
-                // Half of them stay what they are: jobs of units and the like.
+                // Half of them keep their kind, such as unit jobs.
                 0 => row,
                 _ => Activity {
                     kind: [ActivityKind::PowerPhase, ActivityKind::PowerTransition][one(2)],
@@ -140,7 +140,7 @@ fn rules_of_linux_answer_anything() {
                 },
             })
             .collect();
-        hold(&trace, seed, &mut codes);
+        check(&trace, seed, &mut codes);
     }
     assert!(codes.len() > 5, "{codes:?}");
 }

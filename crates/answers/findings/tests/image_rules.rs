@@ -1,4 +1,4 @@
-//! Every rule about an installation: once where it must speak, and silent on one without faults. The hives are made by the tests' writer.
+//! Tests every image rule on an installation with its problem and on a healthy one. The test kit writes the hives.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeSet;
@@ -15,8 +15,8 @@ use onoff_trace::DriverFile;
 
 const CS: &str = r"ControlSet001";
 
-/// An installation in the making, with what who asks knows.
-struct Made {
+/// Builds an installation, with the facts from the user.
+struct ImageBuilder {
     system: KeyFile,
     software: KeyFile,
     user: KeyFile,
@@ -50,10 +50,10 @@ fn plans(boots: u32, programs: usize) -> PrefetchReport {
     prefetch::analyze(&files, &PrefetchOptions::default())
 }
 
-impl Made {
-    /// An installation without a fault.
-    fn sound() -> Self {
-        let mut made = Self {
+impl ImageBuilder {
+    /// An installation without problems.
+    fn healthy() -> Self {
+        let mut image = Self {
             system: KeyFile::root(),
             software: KeyFile::root(),
             user: KeyFile::root(),
@@ -71,43 +71,45 @@ impl Made {
             }),
             is_power_cut: false,
         };
-        made.system.key("Select").set("Current", 1_u32);
-        made.control(r"ServiceGroupOrder").set("List", ["Base", "Network"].as_slice());
-        made.control(r"Session Manager").set("BootExecute", ["autocheck autochk *"].as_slice());
-        let memory = made.control(r"Session Manager\Memory Management");
+        image.system.key("Select").set("Current", 1_u32);
+        image.control(r"ServiceGroupOrder").set("List", ["Base", "Network"].as_slice());
+        image.control(r"Session Manager").set("BootExecute", ["autocheck autochk *"].as_slice());
+        let memory = image.control(r"Session Manager\Memory Management");
         memory.set("PagingFiles", [r"?:\pagefile.sys"].as_slice());
         let reading = memory.key("PrefetchParameters");
         reading.set("EnablePrefetcher", 3_u32).set("EnableSuperfetch", 3_u32).set("EnableBootTrace", 0_u32);
-        let power = made.control(r"Session Manager\Power");
+        let power = image.control(r"Session Manager\Power");
         power.set("HiberbootEnabled", 1_u32).set("FwPOSTTime", 2_000_u32).set("TotalResumeTime", 12_400_u32);
         power.set("ResumeReadRate", 443_u32).set("ResumeHiberFileTime", 427_u32).set("NoMultiStageResumeReason", 0_u32);
-        made.control("Power").set("HibernateEnabled", 1_u32);
-        let control = made.system.key(&format!(r"{CS}\Control"));
+        image.control("Power").set("HibernateEnabled", 1_u32);
+        let control = image.system.key(&format!(r"{CS}\Control"));
         control
             .set("WaitToKillServiceTimeout", "5000")
             .set("PreshutdownOrder", ["gpsvc", "trustedinstaller"].as_slice());
         control.set("SystemStartOptions", " NOEXECUTE=OPTIN");
-        made.control(r"WMI\Autologger\EventLog-System").set("Start", 1_u32);
-        made.system.key(&format!(r"{CS}\Enum\USB\VID_0001&PID_0001"));
-        made.service("disk", 1, 0, r"System32\drivers\disk.sys").set("ErrorControl", 3_u32);
-        made.service("RpcSs", 32, 2, r"%SystemRoot%\system32\svchost.exe").set("Group", "COM Infrastructure");
-        made.service("SysMain", 32, 2, r"%SystemRoot%\system32\svchost.exe")
+        image.control(r"WMI\Autologger\EventLog-System").set("Start", 1_u32);
+        image.system.key(&format!(r"{CS}\Enum\USB\VID_0001&PID_0001"));
+        image.service("disk", 1, 0, r"System32\drivers\disk.sys").set("ErrorControl", 3_u32);
+        image.service("RpcSs", 32, 2, r"%SystemRoot%\system32\svchost.exe").set("Group", "COM Infrastructure");
+        image
+            .service("SysMain", 32, 2, r"%SystemRoot%\system32\svchost.exe")
             .set("DependOnService", ["rpcss"].as_slice());
-        // Of another maker, and started by a trigger.
-        made.service("Maker", 16, 2, r"C:\Maker\maker.exe").key(r"TriggerInfo\0").set("Type", 1_u32);
-        made.software
+        // A third-party trigger-start service.
+        image.service("Maker", 16, 2, r"C:\Maker\maker.exe").key(r"TriggerInfo\0").set("Type", 1_u32);
+        image
+            .software
             .key(r"Microsoft\Windows NT\CurrentVersion")
             .set("ProductName", "Windows 10 Pro")
             .set("CurrentBuild", "19044");
-        made.software.key(r"Microsoft\Windows\CurrentVersion\Run").set("One", r"C:\one.exe");
-        made.user.key("Control Panel");
-        let manager = made.bcd.key(r"Objects\{9dea862c-5cdd-4e70-acc1-f32b344d4795}");
+        image.software.key(r"Microsoft\Windows\CurrentVersion\Run").set("One", r"C:\one.exe");
+        image.user.key("Control Panel");
+        let manager = image.bcd.key(r"Objects\{9dea862c-5cdd-4e70-acc1-f32b344d4795}");
         manager.key(r"Elements\25000004").set("Element", 30_u64.to_le_bytes().to_vec());
         manager.key(r"Elements\24000001").set("Element", ["{1}"].as_slice());
         manager.key(r"Elements\23000003").set("Element", "{1}");
-        made.entry("{1}");
-        made.bcd.key(r"Objects\{1}\Elements\35000008").set("Element", 32_u64.to_le_bytes().to_vec());
-        made
+        image.entry("{1}");
+        image.bcd.key(r"Objects\{1}\Elements\35000008").set("Element", 32_u64.to_le_bytes().to_vec());
+        image
     }
 
     fn control(&mut self, path: &str) -> &mut KeyFile {
@@ -125,23 +127,24 @@ impl Made {
         entry
     }
 
-    /// With the Unified Write Filter on, two volumes, and nothing that it should have turned off.
+    /// An installation with the Unified Write Filter on and maintenance off.
     fn filtered() -> Self {
-        let mut made = Self::sound();
-        let fixed = made.service("uwfvol", 1, 0, r"System32\drivers\uwfvol.sys").key(r"Parameters\Static");
+        let mut image = Self::healthy();
+        let fixed = image.service("uwfvol", 1, 0, r"System32\drivers\uwfvol.sys").key(r"Parameters\Static");
         fixed.set("CurrentSettings", 0_u32).set("UpdatedSettings", 0_u32);
         let copy = fixed.key("Copy0");
         copy.set("UwfEnabled", 1_u32).set("OverlayType", 0_u32).set("OverlayMaximumSize", 1024_u32);
         copy.set("RegistryExceptionsUserDefined", [r"HKLM\SYSTEM\CurrentControlSet\...\PrefetchParameters"].as_slice());
         copy.key("0").set("VolumeName", "C").set("VolumeEnabled", 1_u32);
         copy.key("0").set("FileExceptionsUserDefined", [r"C:\Windows\Prefetch"].as_slice());
-        made.control(r"Session Manager\Memory Management").set("PagingFiles", [].as_slice());
-        made.control(r"Session Manager\Power").set("HiberbootEnabled", 0_u32);
-        made.software
+        image.control(r"Session Manager\Memory Management").set("PagingFiles", [].as_slice());
+        image.control(r"Session Manager\Power").set("HiberbootEnabled", 0_u32);
+        image
+            .software
             .key(r"Microsoft\Windows NT\CurrentVersion\Schedule\Maintenance")
             .set("MaintenanceDisabled", 1_u32);
-        made.drivers.push(driver("uwfvol.sys", true, false));
-        made
+        image.drivers.push(driver("uwfvol.sys", true, false));
+        image
     }
 
     fn copy(&mut self) -> &mut KeyFile {
@@ -160,7 +163,7 @@ impl Made {
             assert_eq!(HiveKind::of(&hive), Some(kind));
             ImageHive { name: name.to_owned(), kind, hive }
         });
-        let image = Image {
+        let files = Image {
             hives: hives.into(),
             drivers: self.drivers.clone(),
             has_hibernation_file: Some(self.has_hibernation_file),
@@ -168,9 +171,9 @@ impl Made {
             startup_entries: self.startup_entries.clone(),
             tasks: self.tasks.clone(),
         };
-        let report = analyze(&image);
+        let report = analyze(&files);
         audit(&ImageFacts {
-            image: &image,
+            image: &files,
             report: &report,
             needed: &self.needed,
             overlay: self.overlay.as_ref(),
@@ -189,136 +192,137 @@ fn driver(name: &str, embedded_signature: bool, signed_for_tests: bool) -> Drive
     DriverFile { name: name.to_owned(), embedded_signature, signed_for_tests }
 }
 
-/// What makes each rule speak: from a sound installation, or from one with a write filter.
-fn faults() -> Vec<(&'static str, Made)> {
+/// For each rule, an installation with its problem.
+fn problems() -> Vec<(&'static str, ImageBuilder)> {
     let mut all = Vec::new();
-    let mut fault = |code, mut made: Made, change: &dyn Fn(&mut Made)| {
-        change(&mut made);
-        all.push((code, made));
+    let mut problem = |code, mut image: ImageBuilder, change: &dyn Fn(&mut ImageBuilder)| {
+        change(&mut image);
+        all.push((code, image));
     };
-    let sound = Made::sound;
+    let healthy = ImageBuilder::healthy;
     let reading = r"Session Manager\Memory Management\PrefetchParameters";
     let power = r"Session Manager\Power";
-    fault("image/prefetcher-off", sound(), &|made| {
-        made.control(reading).set("EnablePrefetcher", 1_u32);
+    problem("image/prefetcher-off", healthy(), &|image| {
+        image.control(reading).set("EnablePrefetcher", 1_u32);
     });
-    fault("image/superfetch-limited", sound(), &|made| {
-        made.control(reading).set("EnableSuperfetch", 0_u32);
+    problem("image/superfetch-limited", healthy(), &|image| {
+        image.control(reading).set("EnableSuperfetch", 0_u32);
     });
-    fault("image/superfetch-service-off", sound(), &|made| {
-        made.service("SysMain", 32, 4, "svchost.exe");
+    problem("image/superfetch-service-off", healthy(), &|image| {
+        image.service("SysMain", 32, 4, "svchost.exe");
     });
-    fault("image/filter-untrained", Made::filtered(), &|made| made.prefetch = Some(plans(1, 3)));
-    fault("image/filter-forgets-plans", Made::filtered(), &|made| {
-        made.copy().set("RegistryExceptionsUserDefined", [].as_slice());
+    problem("image/filter-untrained", ImageBuilder::filtered(), &|image| image.prefetch = Some(plans(1, 3)));
+    problem("image/filter-forgets-plans", ImageBuilder::filtered(), &|image| {
+        image.copy().set("RegistryExceptionsUserDefined", [].as_slice());
     });
-    fault("image/plans-at-limit", sound(), &|made| made.prefetch = Some(plans(5, 123)));
-    fault("image/filter-grows-by-plans", Made::filtered(), &|made| {
-        made.copy().key("0").set("FileExceptionsUserDefined", [r"C:\Data"].as_slice());
+    problem("image/plans-at-limit", healthy(), &|image| image.prefetch = Some(plans(5, 123)));
+    problem("image/filter-grows-by-plans", ImageBuilder::filtered(), &|image| {
+        image.copy().key("0").set("FileExceptionsUserDefined", [r"C:\Data"].as_slice());
     });
-    fault("image/nfs-client", sound(), &|made| {
-        made.service("NfsClnt", 16, 2, r"%SystemRoot%\system32\nfsclnt.exe");
-        made.needed.push("NfsClnt".to_owned());
+    problem("image/nfs-client", healthy(), &|image| {
+        image.service("NfsClnt", 16, 2, r"%SystemRoot%\system32\nfsclnt.exe");
+        image.needed.push("NfsClnt".to_owned());
     });
-    fault("image/service-not-needed", sound(), &|made| {
-        made.service("Extra", 32, 2, r"%SystemRoot%\system32\extra.exe");
+    problem("image/service-not-needed", healthy(), &|image| {
+        image.service("Extra", 32, 2, r"%SystemRoot%\system32\extra.exe");
     });
-    fault("image/service-early-group", sound(), &|made| {
-        made.system.key(&format!(r"{CS}\Services\Maker")).set("Group", "network");
+    problem("image/service-early-group", healthy(), &|image| {
+        image.system.key(&format!(r"{CS}\Services\Maker")).set("Group", "network");
     });
-    fault("image/service-dependency", sound(), &|made| {
-        made.system.key(&format!(r"{CS}\Services\Maker")).set("DependOnService", ["Nobody"].as_slice());
+    problem("image/service-dependency", healthy(), &|image| {
+        image.system.key(&format!(r"{CS}\Services\Maker")).set("DependOnService", ["Nobody"].as_slice());
     });
-    fault("image/service-could-trigger", sound(), &|made| {
-        made.service("Own", 16, 2, r"C:\Own\own.exe");
-        made.needed.push("own".to_owned());
+    problem("image/service-could-trigger", healthy(), &|image| {
+        image.service("Own", 16, 2, r"C:\Own\own.exe");
+        image.needed.push("own".to_owned());
     });
-    fault("image/boot-driver-catalog", sound(), &|made| made.drivers = vec![driver("disk.sys", false, false)]);
-    fault("image/test-signing", sound(), &|made| made.drivers = vec![driver("disk.sys", true, true)]);
-    fault("image/boot-execute", sound(), &|made| {
-        made.control("Session Manager").set("SetupExecute", ["old.exe"].as_slice());
+    problem("image/boot-driver-catalog", healthy(), &|image| image.drivers = vec![driver("disk.sys", false, false)]);
+    problem("image/test-signing", healthy(), &|image| image.drivers = vec![driver("disk.sys", true, true)]);
+    problem("image/boot-execute", healthy(), &|image| {
+        image.control("Session Manager").set("SetupExecute", ["old.exe"].as_slice());
     });
-    fault("image/fast-startup-off", sound(), &|made| {
-        made.control(power).set("HiberbootEnabled", 0_u32);
+    problem("image/fast-startup-off", healthy(), &|image| {
+        image.control(power).set("HiberbootEnabled", 0_u32);
     });
-    fault("image/fast-startup-without-hibernation", sound(), &|made| {
-        made.control("Power").set("HibernateEnabled", 0_u32);
+    problem("image/fast-startup-without-hibernation", healthy(), &|image| {
+        image.control("Power").set("HibernateEnabled", 0_u32);
     });
-    fault("image/write-filter-on", Made::filtered(), &|_| {});
-    fault("image/horm-blocked", Made::filtered(), &|_| {});
-    fault("image/horm-data-volume", Made::filtered(), &|made| {
-        made.copy().key("1").set("VolumeName", "D").set("VolumeEnabled", 0_u32);
-        made.system.key(&format!(r"{CS}\Services\uwfvol\Parameters\Dynamic")).set("HormEnabled", 1_u32);
+    problem("image/write-filter-on", ImageBuilder::filtered(), &|_| {});
+    problem("image/horm-blocked", ImageBuilder::filtered(), &|_| {});
+    problem("image/horm-data-volume", ImageBuilder::filtered(), &|image| {
+        image.copy().key("1").set("VolumeName", "D").set("VolumeEnabled", 0_u32);
+        image.system.key(&format!(r"{CS}\Services\uwfvol\Parameters\Dynamic")).set("HormEnabled", 1_u32);
     });
-    fault("image/filter-paging-file", Made::filtered(), &|made| {
-        made.control(r"Session Manager\Memory Management").set("PagingFiles", [r"C:\pagefile.sys 0 0"].as_slice());
+    problem("image/filter-paging-file", ImageBuilder::filtered(), &|image| {
+        image.control(r"Session Manager\Memory Management").set("PagingFiles", [r"C:\pagefile.sys 0 0"].as_slice());
     });
-    fault("image/filter-maintenance-on", Made::filtered(), &|made| {
-        made.software
+    problem("image/filter-maintenance-on", ImageBuilder::filtered(), &|image| {
+        image
+            .software
             .key(r"Microsoft\Windows NT\CurrentVersion\Schedule\Maintenance")
             .set("MaintenanceDisabled", 0_u32);
     });
-    fault("image/overlay-fills", sound(), &|made| {
-        made.overlay = Some(OverlayGrowth {
+    problem("image/overlay-fills", healthy(), &|image| {
+        image.overlay = Some(OverlayGrowth {
             bytes_per_hour: Some(1e9),
             full_in_ns: Some(3_600_000_000_000),
             ..OverlayGrowth::default()
         });
     });
-    fault("image/fast-startup-power-cut", sound(), &|made| made.is_power_cut = true);
-    fault("image/firmware-post-long", sound(), &|made| {
-        made.control(power).set("FwPOSTTime", 12_000_u32);
+    problem("image/fast-startup-power-cut", healthy(), &|image| image.is_power_cut = true);
+    problem("image/firmware-post-long", healthy(), &|image| {
+        image.control(power).set("FwPOSTTime", 12_000_u32);
     });
-    fault("image/network-window-small", sound(), &|made| {
-        made.bcd.key(r"Objects\{1}\Elements\35000008").set("Element", 4_u64.to_le_bytes().to_vec());
+    problem("image/network-window-small", healthy(), &|image| {
+        image.bcd.key(r"Objects\{1}\Elements\35000008").set("Element", 4_u64.to_le_bytes().to_vec());
     });
-    fault("image/boot-menu-waits", sound(), &|made| {
-        made.entry("{2}");
-        let manager = made.bcd.key(r"Objects\{9dea862c-5cdd-4e70-acc1-f32b344d4795}");
+    problem("image/boot-menu-waits", healthy(), &|image| {
+        image.entry("{2}");
+        let manager = image.bcd.key(r"Objects\{9dea862c-5cdd-4e70-acc1-f32b344d4795}");
         manager.key(r"Elements\24000001").set("Element", ["{1}", "{2}"].as_slice());
     });
-    fault("image/start-programs", sound(), &|made| {
+    problem("image/start-programs", healthy(), &|image| {
         for at in 0..6 {
-            made.user.key(r"Software\Microsoft\Windows\CurrentVersion\Run").set(&format!("P{at}"), r"C:\p.exe");
+            image.user.key(r"Software\Microsoft\Windows\CurrentVersion\Run").set(&format!("P{at}"), r"C:\p.exe");
         }
     });
-    fault("image/network-drives", sound(), &|made| {
-        made.user.key(r"Network\z").set("RemotePath", r"\\server\share");
+    problem("image/network-drives", healthy(), &|image| {
+        image.user.key(r"Network\z").set("RemotePath", r"\\server\share");
     });
-    fault("image/policy-scripts", sound(), &|made| {
+    problem("image/policy-scripts", healthy(), &|image| {
         let path = r"Microsoft\Windows\CurrentVersion\Group Policy\Scripts\Startup\0\0";
-        made.software.key(path).set("Script", "map.cmd");
+        image.software.key(path).set("Script", "map.cmd");
     });
-    fault("image/usb-devices", sound(), &|made| {
+    problem("image/usb-devices", healthy(), &|image| {
         for at in 0..11 {
-            made.system.key(&format!(r"{CS}\Enum\USB\VID_0002&PID_{at:04}"));
+            image.system.key(&format!(r"{CS}\Enum\USB\VID_0002&PID_{at:04}"));
         }
     });
-    fault("image/autologger-on", sound(), &|made| {
-        made.control(r"WMI\Autologger\BootTrace").set("Start", 1_u32);
+    problem("image/autologger-on", healthy(), &|image| {
+        image.control(r"WMI\Autologger\BootTrace").set("Start", 1_u32);
     });
-    fault("image/shutdown-waits", sound(), &|made| {
-        made.system.key(&format!(r"{CS}\Control")).set("WaitToKillServiceTimeout", "120000");
+    problem("image/shutdown-waits", healthy(), &|image| {
+        image.system.key(&format!(r"{CS}\Control")).set("WaitToKillServiceTimeout", "120000");
     });
-    fault("image/resume-slow", sound(), &|made| {
-        made.control(power).set("ResumeReadRate", 40_u32);
+    problem("image/resume-slow", healthy(), &|image| {
+        image.control(power).set("ResumeReadRate", 40_u32);
     });
     all
 }
 
 #[test]
-fn a_sound_installation_has_no_finding_and_every_rule_is_checked() {
-    let mut made = Made::sound();
-    let audit = made.audit();
+fn healthy_installation_has_no_findings_and_all_rules_are_checked() {
+    let mut image = ImageBuilder::healthy();
+    let audit = image.audit();
     assert_eq!(audit.findings, []);
-    // What nobody said is not applicable, and nothing else.
+    // Only the rule without its option is not applicable.
     let open: Vec<_> = audit.not_applicable.iter().map(|rule| rule.code).collect();
     assert_eq!(open, ["image/fast-startup-power-cut"]);
-    made.needed.clear();
-    made.overlay = None;
-    made.prefetch = None;
-    made.drivers.clear();
-    let open: BTreeSet<_> = made.audit().not_applicable.iter().map(|rule| rule.code).collect();
+    image.needed.clear();
+    image.overlay = None;
+    image.prefetch = None;
+    image.drivers.clear();
+    let open: BTreeSet<_> = image.audit().not_applicable.iter().map(|rule| rule.code).collect();
     for code in ["image/service-not-needed", "image/overlay-fills", "image/plans-at-limit", "image/boot-driver-catalog"]
     {
         assert!(open.contains(code), "{code}");
@@ -326,43 +330,43 @@ fn a_sound_installation_has_no_finding_and_every_rule_is_checked() {
 }
 
 #[test]
-fn each_rule_speaks_of_its_fault_with_evidence_and_advice() {
-    let mut spoke = BTreeSet::new();
-    for (code, made) in faults() {
-        let audit = made.audit();
+fn each_rule_reports_its_problem_with_evidence_and_advice() {
+    let mut reported = BTreeSet::new();
+    for (code, image) in problems() {
+        let audit = image.audit();
         let finding = audit.findings.iter().find(|finding| finding.code == code);
-        let finding = finding.unwrap_or_else(|| panic!("{code} is silent: {:?}", made.codes()));
+        let finding = finding.unwrap_or_else(|| panic!("{code} has no finding: {:?}", image.codes()));
         assert!(!finding.evidence.is_empty() && !finding.advice.is_empty(), "{code}");
-        spoke.insert(code);
+        reported.insert(code);
     }
     let rules: BTreeSet<_> =
         RULES.iter().filter(|rule| matches!(rule.check, Check::Image(_))).map(|rule| rule.code).collect();
-    assert_eq!(spoke, rules, "a rule without a test");
+    assert_eq!(reported, rules, "a rule without a test");
 }
 
 #[test]
-fn a_fault_is_the_only_finding() {
-    // What a write filter says of itself, or what follows from the same setting, comes along.
-    let along = |code: &str| match code {
+fn each_problem_has_one_finding() {
+    // Findings about the write filter itself, or about the same setting, are expected too.
+    let implied = |code: &str| match code {
         "image/filter-grows-by-plans" => vec!["image/filter-forgets-plans"],
         _ => Vec::new(),
     };
     let of_filter = ["image/write-filter-on", "image/horm-blocked"];
-    for (code, made) in faults() {
-        let is_filtered = made.codes().contains(&"image/write-filter-on");
-        let others: Vec<_> = made
+    for (code, image) in problems() {
+        let is_filtered = image.codes().contains(&"image/write-filter-on");
+        let others: Vec<_> = image
             .codes()
             .into_iter()
             .filter(|found| {
-                *found != code && !along(code).contains(found) && !(is_filtered && of_filter.contains(found))
+                *found != code && !implied(code).contains(found) && !(is_filtered && of_filter.contains(found))
             })
             .collect();
         assert!(others.is_empty(), "{code}: {others:?}");
     }
 }
 
-/// The audit rules of the project's facts (R01 to R45), by what answers each. Those that a registry cannot answer are rules about
-/// recordings: of a boot, of a network boot, or of file operations.
+/// The audit rules of the project (R01 to R45) with the onoff rules that implement them. Rules that need more than the
+/// registry check recordings of a boot, a network boot or file operations.
 const AUDIT: [(&str, &[&str]); 45] = [
     ("R01", &["image/prefetcher-off"]),
     ("R02", &["image/superfetch-limited"]),
@@ -411,21 +415,16 @@ const AUDIT: [(&str, &[&str]); 45] = [
     ("R45", &["io: small_requests", "io: amplification"]),
 ];
 
-/// Where a rule is tested that is not about an installation: a file, a test of it that has the rule speak and stay silent, and how the rule is
-/// called there. Rules about boots stand in the list of what is true of scenarios, and are silent in the healthy one.
+/// Tests of the rules that are not about an installation: rule, file, test name, and a text the test contains. Boot
+/// rules are in the expected findings of the simulator's scenarios.
 const TESTED: [(&str, &str, &str, &str); 22] = [
     (
         "guard",
         "answers/findings/tests/image_rules.rs",
-        "advice_never_turns_off_what_must_stay",
-        "leave Shield as it is",
+        "advice_never_disables_guarded_services",
+        "leave Shield unchanged",
     ),
-    (
-        "guard",
-        "answers/findings/src/protected.rs",
-        "what_windows_cannot_boot_without_and_what_is_protected_stays",
-        "rdyboost",
-    ),
+    ("guard", "answers/findings/src/protected.rs", "guards_critical_and_protected_services", "rdyboost"),
     ("boot/nfs-client", SCENARIOS, "", "boot/nfs-client"),
     ("boot/service-in-group-slow", SCENARIOS, "", "boot/service-in-group-slow"),
     ("boot/service-chain", SCENARIOS, "", "boot/service-chain"),
@@ -447,7 +446,7 @@ const TESTED: [(&str, &str, &str, &str); 22] = [
         "amplification_is_what_a_filter_would_move_and_not_the_number_of_requests",
         "FindingCode::Amplification",
     ),
-    // The rest of what the project's facts say of requests.
+    // Further rules about disk requests.
     ("io: read_again", IO, "reading_again_is_not_reading_on", "FindingCode::ReadAgain"),
     ("io: unbuffered", IO, "misaligned_large_requests_and_small_ones_past_the_cache", "FindingCode::Unbuffered"),
     ("io: misaligned", IO, "misaligned_large_requests_and_small_ones_past_the_cache", "FindingCode::Misaligned"),
@@ -460,7 +459,7 @@ const ADVICE: &str = "apps/cli/tests/netboot_advice.rs";
 const IO: &str = "answers/requests/src/tests.rs";
 
 #[test]
-fn every_rule_of_the_audit_has_its_place_and_its_test() {
+fn every_audit_rule_is_implemented_and_tested() {
     let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let codes: BTreeSet<&str> = RULES.iter().map(|rule| rule.code).collect();
     let tested: BTreeSet<&str> = TESTED.iter().map(|(place, ..)| *place).collect();
@@ -468,16 +467,16 @@ fn every_rule_of_the_audit_has_its_place_and_its_test() {
         assert_eq!(id, format!("R{at:02}"));
         assert!(!places.is_empty(), "{id}");
         for place in places {
-            // Each rule about installations speaks and is silent in the tests above, whatever rules there are.
+            // The tests above cover all image rules.
             let is_here = place.starts_with("image/") && codes.contains(place);
             assert!(is_here || tested.contains(place), "{id}: {place} has no test");
         }
     }
-    for (place, file, test, says) in TESTED {
+    for (place, file, test, expected) in TESTED {
         let text = std::fs::read_to_string(crates.join(file)).unwrap();
         let is_rule =
             place == "guard" || place.starts_with("netboot: ") || place.starts_with("io: ") || codes.contains(place);
-        assert!(is_rule, "{place} is no rule");
+        assert!(is_rule, "{place} is not a rule");
         let body = match test {
             "" => text.as_str(),
             name => {
@@ -485,32 +484,32 @@ fn every_rule_of_the_audit_has_its_place_and_its_test() {
                 text[start..].split("\n#[test]").next().unwrap()
             }
         };
-        assert!(body.contains(says), "{place}: {file}: {test} has no {says}");
+        assert!(body.contains(expected), "{place}: {file}: {test} has no {expected}");
     }
     let named: BTreeSet<&str> = AUDIT.iter().flat_map(|(_, places)| places.iter().copied()).collect();
     let image = codes.iter().filter(|code| code.starts_with("image/"));
     let without: Vec<_> = image.filter(|code| !named.contains(*code)).collect();
-    assert!(without.is_empty(), "rules about installations that the audit does not list: {without:?}");
+    assert!(without.is_empty(), "image rules missing from the audit list: {without:?}");
 }
 
 #[test]
-fn without_its_input_each_rule_is_not_applicable_and_says_what_is_not_there() {
-    let image = Image::default();
-    let report = analyze(&image);
-    let facts = ImageFacts { image: &image, report: &report, needed: &[], overlay: None, is_power_cut: false };
+fn rules_without_input_are_not_applicable() {
+    let files = Image::default();
+    let report = analyze(&files);
+    let facts = ImageFacts { image: &files, report: &report, needed: &[], overlay: None, is_power_cut: false };
     let audit = audit(&facts);
     assert_eq!(audit.findings, []);
     let rules: BTreeSet<_> =
         RULES.iter().filter(|rule| matches!(rule.check, Check::Image(_))).map(|rule| rule.code).collect();
     let open: BTreeSet<_> = audit.not_applicable.iter().map(|rule| rule.code).collect();
-    assert_eq!(open, rules, "checked although nothing is there");
+    assert_eq!(open, rules, "checked without input");
     assert!(audit.not_applicable.iter().all(|rule| !rule.reason.is_empty() && !rule.title.is_empty()));
-    // A part of the input is not all of it: with the boot loader's store alone only rules about it are checked.
-    let hive = Hive::read(Made::sound().bcd.hive(), &[]).unwrap();
-    let image =
+    // With only the BCD, only its rules are checked.
+    let hive = Hive::read(ImageBuilder::healthy().bcd.hive(), &[]).unwrap();
+    let files =
         Image { hives: vec![ImageHive { name: "BCD".to_owned(), kind: HiveKind::Bcd, hive }], ..Image::default() };
-    let report = analyze(&image);
-    let facts = ImageFacts { image: &image, report: &report, needed: &[], overlay: None, is_power_cut: false };
+    let report = analyze(&files);
+    let facts = ImageFacts { image: &files, report: &report, needed: &[], overlay: None, is_power_cut: false };
     let open: BTreeSet<_> = not_applicable(&facts);
     assert!(open.contains("image/nfs-client") && open.contains("image/start-programs"), "{open:?}");
     assert!(!open.contains("image/boot-menu-waits"), "{open:?}");
@@ -521,7 +520,7 @@ fn not_applicable(facts: &ImageFacts<'_>) -> BTreeSet<&'static str> {
 }
 
 #[test]
-fn startup_folders_and_tasks_count_as_programs_and_those_of_windows_do_not() {
+fn counts_startup_folders_and_third_party_tasks_as_programs() {
     let task = |path: &str| TaskFile {
         path: path.to_owned(),
         bytes:
@@ -529,22 +528,22 @@ fn startup_folders_and_tasks_count_as_programs_and_those_of_windows_do_not() {
                 .to_vec(),
         modified_unix_ns: Some(1),
     };
-    let mut made = Made::sound();
-    made.tasks = (0..20).map(|at| task(&format!(r"Microsoft\Windows\T{at}"))).collect();
-    made.startup_entries.push(StartupEntry {
+    let mut image = ImageBuilder::healthy();
+    image.tasks = (0..20).map(|at| task(&format!(r"Microsoft\Windows\T{at}"))).collect();
+    image.startup_entries.push(StartupEntry {
         folder: r"\Users\a".to_owned(),
         name: "desktop.ini".to_owned(),
         modified_unix_ns: None,
     });
-    assert_eq!(made.codes(), [""; 0]);
-    made.tasks.extend((0..3).map(|at| task(&format!("Updater {at}"))));
-    made.startup_entries.extend((0..2).map(|at| StartupEntry {
+    assert_eq!(image.codes(), [""; 0]);
+    image.tasks.extend((0..3).map(|at| task(&format!("Updater {at}"))));
+    image.startup_entries.extend((0..2).map(|at| StartupEntry {
         folder: r"\Users\a".to_owned(),
         name: format!("chat {at}.lnk"),
         modified_unix_ns: Some(1),
     }));
-    assert_eq!(made.codes(), ["image/start-programs"]);
-    let findings = made.audit().findings;
+    assert_eq!(image.codes(), ["image/start-programs"]);
+    let findings = image.audit().findings;
     assert_eq!(findings[0].evidence.len(), 6);
     let last = &findings[0].evidence[5].text;
     assert_eq!(
@@ -554,49 +553,49 @@ fn startup_folders_and_tasks_count_as_programs_and_those_of_windows_do_not() {
 }
 
 #[test]
-fn advice_never_turns_off_what_must_stay() {
-    let mut made = Made::sound();
-    // Protected, of another maker, in an early group, not on the list.
-    made.service("Shield", 16, 2, r"C:\Shield\shield.exe").set("LaunchProtected", 3_u32).set("Group", "Base");
-    let findings = made.audit().findings;
+fn advice_never_disables_guarded_services() {
+    let mut image = ImageBuilder::healthy();
+    // A protected third-party service in an early group, not listed as needed.
+    image.service("Shield", 16, 2, r"C:\Shield\shield.exe").set("LaunchProtected", 3_u32).set("Group", "Base");
+    let findings = image.audit().findings;
     assert_eq!(findings.len(), 1, "{findings:?}");
-    assert!(findings[0].advice.contains("leave Shield as it is"), "{}", findings[0].advice);
+    assert!(findings[0].advice.contains("leave Shield unchanged"), "{}", findings[0].advice);
 }
 
 #[test]
-fn services_that_a_device_can_often_do_without_are_listed_with_what_they_are_for() {
-    let mut made = Made::sound();
-    assert_eq!(made.audit().candidates, []);
-    made.needed.clear();
+fn lists_unneeded_services_with_purpose() {
+    let mut image = ImageBuilder::healthy();
+    assert_eq!(image.audit().candidates, []);
+    image.needed.clear();
     let svchost = r"%SystemRoot%\system32\svchost.exe";
-    made.service("Spooler", 16, 2, r"%SystemRoot%\System32\spoolsv.exe").set("DependOnService", ["RPCSS"].as_slice());
-    made.service("NfsClnt", 16, 2, r"%SystemRoot%\system32\nfsclnt.exe");
-    // Decoys: one that starts when it is needed, one without which Windows does not work, one of another maker, one that is protected.
-    made.service("WSearch", 32, 3, svchost);
-    made.service("Fax", 32, 2, svchost).set("LaunchProtected", 1_u32);
-    let found = |made: &Made| -> Vec<(String, &'static str, &'static str)> {
-        made.audit().candidates.into_iter().map(|one| (one.service, one.purpose, one.cost)).collect()
+    image.service("Spooler", 16, 2, r"%SystemRoot%\System32\spoolsv.exe").set("DependOnService", ["RPCSS"].as_slice());
+    image.service("NfsClnt", 16, 2, r"%SystemRoot%\system32\nfsclnt.exe");
+    // Decoys: a demand-start service and a protected one.
+    image.service("WSearch", 32, 3, svchost);
+    image.service("Fax", 32, 2, svchost).set("LaunchProtected", 1_u32);
+    let found = |image: &ImageBuilder| -> Vec<(String, &'static str, &'static str)> {
+        image.audit().candidates.into_iter().map(|one| (one.service, one.purpose, one.cost)).collect()
     };
-    let nfs = ("NfsClnt".to_owned(), "files on servers with NFS", "20 to 45 s in some boots");
+    let nfs = ("NfsClnt".to_owned(), "files on NFS servers", "20 to 45 s in some boots");
     let spooler = ("Spooler".to_owned(), "printing", "");
-    assert_eq!(found(&made), [nfs.clone(), spooler]);
-    // Who prints needs the spooler, and says so; a program that depends on it does too.
-    made.needed.push("spooler".to_owned());
-    assert_eq!(found(&made), std::slice::from_ref(&nfs));
-    made.needed = vec!["Till".to_owned()];
-    made.service("Till", 16, 2, r"C:\Till\till.exe").set("DependOnService", ["Spooler"].as_slice());
-    assert_eq!(found(&made), [nfs]);
-    // Nobody said what is needed: who depends on it is shown.
-    made.needed.clear();
-    let candidates = made.audit().candidates;
+    assert_eq!(found(&image), [nfs.clone(), spooler]);
+    // Listed as needed, directly or through a dependent service.
+    image.needed.push("spooler".to_owned());
+    assert_eq!(found(&image), std::slice::from_ref(&nfs));
+    image.needed = vec!["Till".to_owned()];
+    image.service("Till", 16, 2, r"C:\Till\till.exe").set("DependOnService", ["Spooler"].as_slice());
+    assert_eq!(found(&image), [nfs]);
+    // Without a list, dependent services are shown.
+    image.needed.clear();
+    let candidates = image.audit().candidates;
     assert_eq!(candidates[1].needed_by, ["Till"]);
 }
 
 #[test]
-fn evidence_names_value_key_and_time() {
-    let mut made = Made::sound();
-    made.control(r"Session Manager\Memory Management\PrefetchParameters").set("EnablePrefetcher", 0_u32);
-    let findings = made.audit().findings;
+fn evidence_contains_value_key_and_time() {
+    let mut image = ImageBuilder::healthy();
+    image.control(r"Session Manager\Memory Management\PrefetchParameters").set("EnablePrefetcher", 0_u32);
+    let findings = image.audit().findings;
     assert_eq!(
         findings[0].evidence[0].text,
         r"SYSTEM\ControlSet001\Control\Session Manager\Memory Management\PrefetchParameters\EnablePrefetcher = 0; key last written 2020-01-02 03:04:05 UTC"
@@ -604,22 +603,22 @@ fn evidence_names_value_key_and_time() {
 }
 
 #[test]
-fn what_a_damaged_hive_lacks_is_not_a_finding() {
-    let mut made = Made::sound();
-    made.system.key(&format!(r"{CS}\Services\Maker")).set("DependOnService", ["Lost"].as_slice());
-    made.service("Lost", 16, 3, r"C:\Maker\lost.exe");
-    assert_eq!(made.codes(), [""; 0]);
-    let mut bytes = made.system.hive();
+fn missing_keys_of_damaged_hive_are_not_findings() {
+    let mut image = ImageBuilder::healthy();
+    image.system.key(&format!(r"{CS}\Services\Maker")).set("DependOnService", ["Lost"].as_slice());
+    image.service("Lost", 16, 3, r"C:\Maker\lost.exe");
+    assert_eq!(image.codes(), [""; 0]);
+    let mut bytes = image.system.hive();
     let name = bytes.windows(4).position(|four| four == b"Lost").unwrap();
-    // The first is the value of the dependency, in UTF-16; this is the key's name.
+    // The dependency value is UTF-16, so this is the key name.
     bytes[name - 76] = b'x';
     let hive = Hive::read(bytes, &[]).unwrap();
-    let image = Image {
+    let files = Image {
         hives: vec![ImageHive { name: "SYSTEM".to_owned(), kind: HiveKind::System, hive }],
         ..Image::default()
     };
-    let report = analyze(&image);
+    let report = analyze(&files);
     assert!(!report.services.iter().any(|service| service.name == "Lost"));
-    let facts = ImageFacts { image: &image, report: &report, needed: &[], overlay: None, is_power_cut: false };
+    let facts = ImageFacts { image: &files, report: &report, needed: &[], overlay: None, is_power_cut: false };
     assert!(!audit(&facts).findings.iter().any(|finding| finding.code == "image/service-dependency"));
 }

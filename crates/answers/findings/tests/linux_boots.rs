@@ -1,5 +1,4 @@
-//! Rules about boots and shutdowns of Linux, on tables made by hand: each speaks where it must, is silent where nothing is slow, and
-//! is not taken in by what looks alike.
+//! Tests of the Linux boot and shutdown rules with hand-made tables: findings, healthy boots and decoys.
 
 use onoff_findings::diagnosis::DiagnosisOptions;
 use onoff_findings::finding::{CostBasis, RuleFinding};
@@ -26,7 +25,7 @@ impl Machine {
         Self { trace }
     }
 
-    /// A boot whose user space begins at 5 s; it reaches its target at 29 s and is finished at 30 s.
+    /// A boot whose user space starts at 5 s; it reaches its target at 29 s and is finished at 30 s.
     fn boot() -> Self {
         Self::new()
             .at(5_000, milestone::USER_SPACE_BEGIN, "", None)
@@ -112,7 +111,7 @@ impl Machine {
         self
     }
 
-    /// Both processors are busy from one time to another, and idle else.
+    /// Both CPUs are busy during the interval, and idle otherwise.
     fn busy(mut self, from_ms: i64, to_ms: i64) -> Self {
         let switch = |ms: i64, cpu: u16, old_tid: u32, new_tid: u32| ContextSwitch {
             time_ns: ms * MS,
@@ -128,7 +127,7 @@ impl Machine {
             old_ideal_processor: 0,
             new_wait_ticks: 0,
         };
-        let piece: ContextSwitches = [(0, 0), (from_ms, 1), (to_ms, 0), (60_000, 0)]
+        let chunk: ContextSwitches = [(0, 0), (from_ms, 1), (to_ms, 0), (60_000, 0)]
             .into_iter()
             .flat_map(|(ms, runs)| [0, 1].map(|cpu| (ms, runs, cpu)))
             .map(|(ms, runs, cpu)| {
@@ -136,7 +135,7 @@ impl Machine {
                 if runs == 1 { switch(ms, cpu, 0, tid) } else { switch(ms, cpu, tid, 0) }
             })
             .collect();
-        self.trace.context_switches.push(piece);
+        self.trace.context_switches.push(chunk);
         self
     }
 
@@ -153,7 +152,7 @@ fn unchecked(diagnosis: &Diagnosis, code: &str) -> bool {
     diagnosis.not_checked.iter().any(|rule| rule.code == code)
 }
 
-/// A boot in which the target waits for `unit` from 6 s for `length_ms`, and nobody for the other one, which is as long.
+/// A boot whose target waits for `unit` from 6 s for `length_ms`, with a parallel unit of the same duration.
 fn waits_for(unit: &str, length_ms: i64) -> Machine {
     Machine::boot()
         .unit(unit, 6_000, Some(6_000 + length_ms))
@@ -162,7 +161,7 @@ fn waits_for(unit: &str, length_ms: i64) -> Machine {
 }
 
 #[test]
-fn a_known_wait_on_the_way_to_the_target_is_its_rules_and_no_slow_unit() {
+fn known_waits_are_not_reported_as_slow_units() {
     for (code, unit) in KNOWN_WAITS {
         let diagnosis = waits_for(unit, 3_000).diagnosed();
         let [finding] = of(&diagnosis, code)[..] else {
@@ -177,7 +176,7 @@ fn a_known_wait_on_the_way_to_the_target_is_its_rules_and_no_slow_unit() {
 }
 
 #[test]
-fn a_known_wait_that_is_short_or_that_nobody_waits_for_is_none() {
+fn ignores_short_or_parallel_known_waits() {
     for (code, unit) in KNOWN_WAITS {
         let short = waits_for(unit, 900).diagnosed();
         assert!(of(&short, code).is_empty() && !unchecked(&short, code), "{code}");
@@ -187,7 +186,7 @@ fn a_known_wait_that_is_short_or_that_nobody_waits_for_is_none() {
             .after("graphical.target", "needed.service")
             .diagnosed();
         assert!(of(&beside, code).is_empty() && !unchecked(&beside, code), "{code}");
-        // A name that only begins alike.
+        // A name with the same prefix.
         let alike = waits_for("systemd-networkd.service", 3_000).diagnosed();
         assert!(of(&alike, code).is_empty(), "{code}");
         assert_eq!(of(&alike, "linux/unit-slow").len(), 1);
@@ -195,7 +194,7 @@ fn a_known_wait_that_is_short_or_that_nobody_waits_for_is_none() {
 }
 
 #[test]
-fn without_dependencies_a_slow_unit_costs_at_most_its_length_and_the_finding_says_so() {
+fn cost_of_slow_unit_is_upper_bound_without_dependencies() {
     let diagnosis = Machine::boot()
         .unit("NetworkManager-wait-online.service", 6_000, Some(15_800))
         .unit("slow.service", 6_000, Some(13_000))
@@ -207,8 +206,8 @@ fn without_dependencies_a_slow_unit_costs_at_most_its_length_and_the_finding_say
     assert!(found[0].evidence.iter().any(|row| row.text.contains("not recorded")));
     let found = of(&diagnosis, "linux/unit-slow");
     assert_eq!(found.len(), 1);
-    assert!(found[0].title.starts_with("slow.service takes 7.00 s; whether the boot waits"), "{}", found[0].title);
-    // Without any unit the rules say that they could not look.
+    assert!(found[0].title.starts_with("slow.service took 7.00 s; whether the boot waited"), "{}", found[0].title);
+    // Without any units, the rules are unchecked.
     let nothing = Machine::new().at(5_000, milestone::USER_SPACE_BEGIN, "", None).diagnosed();
     for code in KNOWN_WAITS.map(|(code, _)| code).into_iter().chain(["linux/unit-slow", "linux/unit-failed"]) {
         assert!(unchecked(&nothing, code), "{code}");
@@ -216,7 +215,7 @@ fn without_dependencies_a_slow_unit_costs_at_most_its_length_and_the_finding_say
 }
 
 #[test]
-fn a_wait_for_a_network_that_never_came_says_in_vain() {
+fn title_of_failed_network_wait_says_in_vain() {
     let unit = "systemd-networkd-wait-online.service";
     let diagnosis =
         Machine::boot().failed(unit, 6_000, 16_000, "exit-code").after("graphical.target", unit).diagnosed();
@@ -225,12 +224,12 @@ fn a_wait_for_a_network_that_never_came_says_in_vain() {
 }
 
 #[test]
-fn a_volume_is_a_persons_only_where_a_person_was_asked() {
+fn title_mentions_password_only_if_prompted() {
     let unit = "systemd-cryptsetup@root.service";
     let asked = waits_for(unit, 20_000).unit("systemd-ask-password-console.service", 6_200, Some(25_900)).diagnosed();
     let found = of(&asked, "linux/encrypted-volume-waited-for");
-    assert!(found[0].title.contains("for a password"), "{}", found[0].title);
-    // The path that watches for questions is there in every boot, and a question long after is another one.
+    assert!(found[0].title.contains("for the password"), "{}", found[0].title);
+    // Every boot has the path unit that watches for prompts, and a much later prompt is a different one.
     let watched = waits_for(unit, 20_000)
         .unit("systemd-ask-password-console.path", 5_900, Some(5_901))
         .unit("systemd-ask-password-wall.service", 28_000, Some(28_100))
@@ -240,7 +239,7 @@ fn a_volume_is_a_persons_only_where_a_person_was_asked() {
 }
 
 #[test]
-fn units_that_fail_at_once_are_named_and_those_that_came_up_later_are_restarts() {
+fn tells_failed_units_from_restarted_units() {
     let diagnosis = Machine::boot()
         .failed("broken.service", 6_000, 6_100, "exit-code")
         .failed("flaky.service", 6_000, 6_200, "exit-code")
@@ -253,7 +252,7 @@ fn units_that_fail_at_once_are_named_and_those_that_came_up_later_are_restarts()
     assert_eq!((failed[0].title.as_str(), failed[0].cost_ns), ("broken.service failed to start (exit-code)", None));
     let restarted = of(&diagnosis, "linux/unit-restarted");
     assert_eq!(restarted.len(), 1);
-    assert_eq!(restarted[0].title, "flaky.service was started 2 times and failed 1 of them");
+    assert_eq!(restarted[0].title, "flaky.service was started 2 times, 1 of them failed");
     assert_eq!((restarted[0].cost_ns, restarted[0].cost_basis), (Some(5_200 * MS), CostBasis::AtMost));
     // A healthy boot has neither.
     let healthy = Machine::boot().unit("a.service", 6_000, Some(6_100)).diagnosed();
@@ -261,7 +260,7 @@ fn units_that_fail_at_once_are_named_and_those_that_came_up_later_are_restarts()
 }
 
 #[test]
-fn a_unit_that_runs_into_its_time_out_costs_all_of_it_on_the_way_and_at_most_that_beside_it() {
+fn timed_out_unit_costs_its_timeout() {
     let on_path = Machine::boot()
         .failed("dead.service", 6_000, 27_000, "timeout")
         .after("graphical.target", "dead.service")
@@ -272,33 +271,33 @@ fn a_unit_that_runs_into_its_time_out_costs_all_of_it_on_the_way_and_at_most_tha
     let found = of(&beside, "linux/unit-timed-out");
     assert_eq!(found[0].cost_basis, CostBasis::AtMost);
     assert!(found[0].advice.contains("TimeoutStartSec"), "{}", found[0].advice);
-    // A device has no start that could be shortened.
+    // Devices have no start timeout.
     let device = Machine::boot().failed("dev-sdz1.device", 6_000, 27_000, "timeout").diagnosed();
     let found = of(&device, "linux/unit-timed-out");
     assert!(found[0].advice.contains("x-systemd.device-timeout"), "{}", found[0].advice);
     assert!(!found[0].advice.contains("TimeoutStartSec"), "{}", found[0].advice);
-    // Slow, but it came up; and one that failed at once.
+    // Slow but successful, and failed at once.
     let slow =
         Machine::boot().unit("slow.service", 6_000, Some(27_000)).failed("f.service", 6_000, 6_900, "").diagnosed();
     assert!(of(&slow, "linux/unit-timed-out").is_empty());
 }
 
 #[test]
-fn slow_units_are_those_that_the_target_waits_for() {
+fn reports_slow_units_on_critical_path_only() {
     let diagnosis = waits_for("slow.service", 6_000).diagnosed();
     let found = of(&diagnosis, "linux/unit-slow");
-    assert_eq!(found.len(), 1, "parallel.service took as long, and nobody waited for it");
+    assert_eq!(found.len(), 1, "parallel.service took as long but did not delay the boot");
     assert_eq!(found[0].subject.name, "slow.service");
     assert_eq!((found[0].cost_ns, found[0].cost_basis), (Some(6_000 * MS), CostBasis::CriticalPath));
     assert!(of(&waits_for("quick.service", 999).diagnosed(), "linux/unit-slow").is_empty());
 }
 
-/// `count` services of `each_ms` in a row, the last of which the target waits for.
-fn row(count: i64, each_ms: i64) -> Machine {
-    row_of("s", count, each_ms)
+/// A chain of `count` services of `each_ms` each; the target waits for the last one.
+fn chain(count: i64, each_ms: i64) -> Machine {
+    chain_of("s", count, each_ms)
 }
 
-fn row_of(prefix: &str, count: i64, each_ms: i64) -> Machine {
+fn chain_of(prefix: &str, count: i64, each_ms: i64) -> Machine {
     let name = |number: i64| format!("{prefix}{number}.service");
     let mut machine = Machine::boot();
     for number in 0..count {
@@ -312,23 +311,23 @@ fn row_of(prefix: &str, count: i64, each_ms: i64) -> Machine {
 }
 
 #[test]
-fn services_in_a_row_cost_at_most_what_they_take_beyond_the_longest() {
-    let diagnosis = row(4, 900).diagnosed();
+fn chain_costs_at_most_its_time_beyond_the_longest() {
+    let diagnosis = chain(4, 900).diagnosed();
     let found = of(&diagnosis, "linux/units-in-a-row");
     assert_eq!(found.len(), 1);
     assert_eq!((found[0].cost_ns, found[0].cost_basis), (Some(2_700 * MS), CostBasis::AtMost));
-    assert!(found[0].title.starts_with("4 services start one after the other for 3.60 s: s0.service, s1"));
-    // Too few, too short, or one that is most of it.
-    assert!(of(&row(2, 2_000).diagnosed(), "linux/units-in-a-row").is_empty());
-    assert!(of(&row(4, 500).diagnosed(), "linux/units-in-a-row").is_empty());
-    let one = row(3, 300).unit("long.service", 6_900, Some(12_000)).after("long.service", "s2.service");
+    assert!(found[0].title.starts_with("4 services started sequentially and took 3.60 s in total: s0.service, s1"));
+    // Too few, too short, or dominated by one.
+    assert!(of(&chain(2, 2_000).diagnosed(), "linux/units-in-a-row").is_empty());
+    assert!(of(&chain(4, 500).diagnosed(), "linux/units-in-a-row").is_empty());
+    let one = chain(3, 300).unit("long.service", 6_900, Some(12_000)).after("long.service", "s2.service");
     let one = one.after("graphical.target", "long.service").diagnosed();
     assert!(of(&one, "linux/units-in-a-row").is_empty());
-    // systemd's own order is needed, and with busy processors side by side takes as long.
-    assert!(of(&row_of("systemd-s", 4, 900).diagnosed(), "linux/units-in-a-row").is_empty());
-    assert!(of(&row(4, 900).busy(5_900, 10_000).diagnosed(), "linux/units-in-a-row").is_empty());
-    assert_eq!(of(&row(4, 900).busy(20_000, 25_000).diagnosed(), "linux/units-in-a-row").len(), 1);
-    // The same services side by side are no row.
+    // systemd's own ordering is needed, and with busy CPUs, parallel starts take as long.
+    assert!(of(&chain_of("systemd-s", 4, 900).diagnosed(), "linux/units-in-a-row").is_empty());
+    assert!(of(&chain(4, 900).busy(5_900, 10_000).diagnosed(), "linux/units-in-a-row").is_empty());
+    assert_eq!(of(&chain(4, 900).busy(20_000, 25_000).diagnosed(), "linux/units-in-a-row").len(), 1);
+    // The same services in parallel are not a chain.
     let mut together = Machine::boot();
     for number in 0..4 {
         let name = format!("s{number}.service");
@@ -338,7 +337,7 @@ fn services_in_a_row_cost_at_most_what_they_take_beyond_the_longest() {
 }
 
 #[test]
-fn a_boot_that_hung_names_the_unit_and_who_waits() {
+fn unfinished_boot_names_unit_and_its_dependents() {
     let hung = Machine::new()
         .at(5_000, milestone::USER_SPACE_BEGIN, "", None)
         .unit("basic.target", 5_900, Some(5_900))
@@ -350,14 +349,14 @@ fn a_boot_that_hung_names_the_unit_and_who_waits() {
     assert_eq!((found[0].cost_ns, found[0].cost_basis), (Some(54_000 * MS), CostBasis::AtMost));
     let title = &found[0].title;
     assert!(title.starts_with("stuck.service was still starting after 54.0 s"), "{title}");
-    assert!(title.ends_with("graphical.target never started after it"), "{title}");
-    // In a boot that finished, a unit that is still starting is none of its.
+    assert!(title.ends_with("graphical.target, which waits for it, never started"), "{title}");
+    // In a finished boot, a unit that is still starting does not matter.
     let finished = Machine::boot().unit("stuck.service", 6_000, None).diagnosed();
     assert!(of(&finished, "linux/boot-unfinished").is_empty());
 }
 
 #[test]
-fn firmware_loader_and_initial_file_system_are_slow_beyond_their_limits_only() {
+fn reports_firmware_loader_and_initramfs_above_limits_only() {
     let before = |firmware_ms: i64, loader_ms: i64| {
         Machine::boot()
             .at(-firmware_ms - loader_ms, milestone::FIRMWARE, "", Some(firmware_ms))
@@ -381,13 +380,13 @@ fn firmware_loader_and_initial_file_system_are_slow_beyond_their_limits_only() {
         .diagnosed();
     let found = of(&long, "linux/initrd-long");
     assert_eq!((found[0].cost_ns, found[0].cost_basis), (Some(7_000 * MS), CostBasis::CriticalPath));
-    // 4 s are no finding, and a boot without one says nothing of it.
+    // 4 s are below the limit, and without an initramfs the rule is unchecked.
     assert!(of(&initrd(1_000), "linux/initrd-long").is_empty());
     assert!(unchecked(&Machine::boot().diagnosed(), "linux/initrd-long"));
 }
 
 #[test]
-fn a_slow_function_of_a_driver_is_one_finding_with_the_load_of_its_module() {
+fn merges_initcall_with_module_load() {
     let diagnosis = Machine::boot()
         .device(DeviceOperationKind::ModuleLoad, "slowmod", 6_000, 8_000)
         .device(DeviceOperationKind::Initcall, "slowmod_init", 6_100, 7_900)
@@ -421,13 +420,13 @@ fn shutdown(length_ms: i64) -> Machine {
 }
 
 #[test]
-fn a_unit_that_is_slow_to_stop_is_named_with_its_length() {
+fn reports_unit_slow_to_stop() {
     let diagnosis = shutdown(5_000).diagnosed();
     let found = of(&diagnosis, "linux/unit-slow-to-stop");
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].subject.name, "slow.service");
-    assert!(found[0].title.contains("takes 5.00 s to stop"), "{}", found[0].title);
+    assert!(found[0].title.contains("took 5.00 s to stop"), "{}", found[0].title);
     assert!(of(&shutdown(900).diagnosed(), "linux/unit-slow-to-stop").is_empty());
-    // A boot stops nothing.
+    // A boot stops no units.
     assert!(of(&Machine::boot().diagnosed(), "linux/unit-slow-to-stop").is_empty());
 }

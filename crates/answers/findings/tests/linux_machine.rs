@@ -1,5 +1,4 @@
-//! Every rule of Linux on a machine that is played and written down as recorders do: it speaks where something was put in, is
-//! silent where nothing was, and is not taken in by what looks alike. The truth is the machine's own.
+//! Tests of the Linux rules with recordings of simulated machines: injected problems, healthy machines and decoys.
 
 use onoff_blame::account::{accounts, culprits};
 use onoff_findings::diagnosis::DiagnosisOptions;
@@ -31,13 +30,13 @@ pub(crate) fn codes(diagnosis: &Diagnosis) -> Vec<(&str, &str)> {
     diagnosis.findings.iter().map(|finding| (finding.code, finding.subject.name.as_str())).collect()
 }
 
-/// What one rule says of everything that was recorded, and of it without the trace.
+/// Diagnoses of the full recording and of the recording without the trace.
 pub(crate) fn both(played: &Played) -> [Diagnosis; 2] {
     [diagnosed(played.files.all()), diagnosed(played.files.without_trace())]
 }
 
-/// The one finding of a rule, about `name`, whose cost is that length within 2 % and 30 ms.
-fn says<'a>(diagnosis: &'a Diagnosis, code: &str, name: &str, length_us: i64) -> &'a RuleFinding {
+/// Returns the only finding of a rule and checks its subject, and its cost within 2 % plus 30 ms.
+fn finding_of<'a>(diagnosis: &'a Diagnosis, code: &str, name: &str, length_us: i64) -> &'a RuleFinding {
     let found = of(diagnosis, code);
     let [finding] = found[..] else { panic!("{code}: {:?}", codes(diagnosis)) };
     assert_eq!(finding.subject.name, name, "{code}");
@@ -51,13 +50,13 @@ pub(crate) fn silent(diagnosis: &Diagnosis, code: &str) {
     assert!(diagnosis.not_checked.iter().all(|rule| rule.code != code), "{code} could not be checked");
 }
 
-/// A unit that the default target waits for, started once the basic system is up.
+/// A unit on the critical path, started after basic.target.
 pub(crate) fn with(unit: LinuxUnit) -> LinuxMachine {
     LinuxMachine::healthy().wanted(unit.after("basic.target"))
 }
 
 #[test]
-fn a_healthy_machine_has_no_finding_in_any_form() {
+fn healthy_machine_has_no_findings() {
     let played = LinuxMachine::healthy().boots();
     let files = &played.files;
     for (form, files) in [
@@ -82,7 +81,7 @@ fn a_healthy_machine_has_no_finding_in_any_form() {
     }
 }
 
-/// Each rule about a wait that is known, with a unit of its kind.
+/// Each rule about a known wait, with a matching unit.
 pub const KNOWN_WAITS: [(&str, &str); 8] = [
     ("linux/network-waited-for", "systemd-networkd-wait-online@eth0.service"),
     ("linux/network-waited-for", "NetworkManager-wait-online.service"),
@@ -95,20 +94,20 @@ pub const KNOWN_WAITS: [(&str, &str); 8] = [
 ];
 
 #[test]
-fn a_known_wait_is_named_with_its_seconds_with_a_trace_and_without() {
+fn reports_known_waits_with_and_without_trace() {
     for (code, unit) in KNOWN_WAITS {
         let played = with(LinuxUnit::new(unit).sleeps(3_000)).boots();
         assert!(played.truth.path.iter().any(|step| step == unit), "{:?}", played.truth.path);
         let length_us = played.truth.start(unit).length_us();
         for diagnosis in both(&played) {
-            let finding = says(&diagnosis, code, unit, length_us);
+            let finding = finding_of(&diagnosis, code, unit, length_us);
             assert_eq!(finding.cost_basis, CostBasis::CriticalPath);
-            assert_eq!(codes(&diagnosis).len(), 1, "one cause is one finding: {:?}", codes(&diagnosis));
+            assert_eq!(codes(&diagnosis).len(), 1, "one finding per cause: {:?}", codes(&diagnosis));
         }
-        // The journal does not say who waited for whom.
+        // The journal does not contain dependencies.
         let journal = diagnosed(played.files.journal_alone());
-        assert_eq!(says(&journal, code, unit, length_us).cost_basis, CostBasis::AtMost);
-        // A short one; one that nobody waits for, as long as it may take.
+        assert_eq!(finding_of(&journal, code, unit, length_us).cost_basis, CostBasis::AtMost);
+        // A short one, and a long one that nothing waits for.
         for played in [
             with(LinuxUnit::new(unit).sleeps(600)).boots(),
             LinuxMachine::healthy().unit(LinuxUnit::new(unit).sleeps(9_000).started_with("dbus.service", 50)).boots(),
@@ -122,12 +121,12 @@ fn a_known_wait_is_named_with_its_seconds_with_a_trace_and_without() {
 }
 
 #[test]
-fn a_slow_unit_is_named_when_the_target_waits_for_it_and_not_when_it_runs_beside() {
+fn reports_slow_unit_on_path_but_not_parallel_one() {
     let played = with(LinuxUnit::new("slow.service").sleeps(4_000))
         .unit(LinuxUnit::new("parallel.service").sleeps(9_000).started_with("dbus.service", 10))
         .boots();
     for diagnosis in both(&played) {
-        says(&diagnosis, "linux/unit-slow", "slow.service", played.truth.start("slow.service").length_us());
+        finding_of(&diagnosis, "linux/unit-slow", "slow.service", played.truth.start("slow.service").length_us());
         assert_eq!(codes(&diagnosis).len(), 1);
     }
     let quick = with(LinuxUnit::new("quick.service").sleeps(800)).boots();
@@ -137,7 +136,7 @@ fn a_slow_unit_is_named_when_the_target_waits_for_it_and_not_when_it_runs_beside
 }
 
 #[test]
-fn units_that_fail_time_out_or_start_again_are_told_apart() {
+fn tells_failed_timed_out_and_restarted_units_apart() {
     let played = with(LinuxUnit::new("dead.service").sleeps(20_000).ends(Ending::Failed("timeout")))
         .wanted(LinuxUnit::new("broken.service").after("basic.target").runs(30).ends(Ending::Failed("exit-code")))
         .wanted(
@@ -147,7 +146,7 @@ fn units_that_fail_time_out_or_start_again_are_told_apart() {
     let length_us = played.truth.start("dead.service").length_us();
     for (form, files) in [("all", played.files.all()), ("journal", played.files.journal_alone())] {
         let diagnosis = diagnosed(files);
-        says(&diagnosis, "linux/unit-timed-out", "dead.service", length_us);
+        finding_of(&diagnosis, "linux/unit-timed-out", "dead.service", length_us);
         let failed: Vec<&str> =
             of(&diagnosis, "linux/unit-failed").iter().map(|finding| finding.subject.name.as_str()).collect();
         assert_eq!(failed, ["broken.service"], "{form}");
@@ -156,7 +155,7 @@ fn units_that_fail_time_out_or_start_again_are_told_apart() {
         assert_eq!(again, ["flaky.service"], "{form}");
         assert!(of(&diagnosis, "linux/unit-slow").is_empty(), "{form}");
     }
-    // Slow, but up; started twice by a timer without ever failing.
+    // Slow but successful.
     let decoy = with(LinuxUnit::new("slow.service").sleeps(20_000)).boots();
     for diagnosis in both(&decoy) {
         for code in ["linux/unit-timed-out", "linux/unit-failed", "linux/unit-restarted"] {
@@ -166,29 +165,29 @@ fn units_that_fail_time_out_or_start_again_are_told_apart() {
 }
 
 #[test]
-fn services_in_a_row_are_found_and_side_by_side_are_not() {
-    let row = |before: [&str; 3]| {
+fn reports_sequential_services_but_not_parallel_ones() {
+    let chain = |before: [&str; 3]| {
         let mut machine = LinuxMachine::healthy();
         for (name, before) in ["a.service", "b.service", "c.service"].into_iter().zip(before) {
             machine = machine.wanted(LinuxUnit::new(name).after(before).sleeps(1_200));
         }
         machine.boots()
     };
-    let played = row(["basic.target", "a.service", "b.service"]);
+    let played = chain(["basic.target", "a.service", "b.service"]);
     for diagnosis in both(&played) {
         let lengths = ["a.service", "b.service", "c.service"].map(|unit| played.truth.start(unit).length_us());
-        // Side by side the longest would be left.
+        // In parallel, only the longest would count.
         let rest_us = lengths.iter().sum::<i64>() - lengths.iter().max().unwrap();
-        says(&diagnosis, "linux/units-in-a-row", "a.service → b.service → c.service", rest_us);
-        assert_eq!(codes(&diagnosis).len(), 1, "the links are folded below: {:?}", codes(&diagnosis));
+        finding_of(&diagnosis, "linux/units-in-a-row", "a.service → b.service → c.service", rest_us);
+        assert_eq!(codes(&diagnosis).len(), 1, "the single services are folded: {:?}", codes(&diagnosis));
     }
-    for diagnosis in both(&row(["basic.target"; 3])) {
+    for diagnosis in both(&chain(["basic.target"; 3])) {
         silent(&diagnosis, "linux/units-in-a-row");
     }
 }
 
 #[test]
-fn a_boot_that_hangs_names_the_unit_and_who_waits_for_it() {
+fn unfinished_boot_names_unit_and_its_dependents() {
     let machine = || with(LinuxUnit::new("stuck.service").ends(Ending::Hangs)).recorded_until(60_000);
     let played = machine().boots();
     let since_us = 60_000_000 - played.truth.start("stuck.service").start_us;
@@ -197,9 +196,9 @@ fn a_boot_that_hangs_names_the_unit_and_who_waits_for_it() {
         let [finding] = of(&diagnosis, "linux/boot-unfinished")[..] else { panic!("{:?}", codes(&diagnosis)) };
         assert_eq!(finding.subject.name, "stuck.service");
         assert!((finding.cost_ns.unwrap() / 1_000 - since_us).abs() < 2_000, "{}", finding.title);
-        assert!(finding.title.contains("multi-user.target never started after it"), "{}", finding.title);
+        assert!(finding.title.contains("multi-user.target, which waits for it, never started"), "{}", finding.title);
     }
-    // What hangs is none of a boot that finished: a unit that something else started.
+    // A unit started by something else may hang without affecting the boot.
     let decoy =
         LinuxMachine::healthy().unit(LinuxUnit::new("parallel.service").sleeps(40_000).started_with("ssh.service", 10));
     for diagnosis in both(&decoy.boots()) {
@@ -208,20 +207,20 @@ fn a_boot_that_hangs_names_the_unit_and_who_waits_for_it() {
 }
 
 #[test]
-fn what_comes_before_the_kernel_is_slow_beyond_its_limits_only() {
+fn reports_firmware_and_loader_above_limits_only() {
     let played = |firmware_ms, loader_ms| LinuxMachine::healthy().before_kernel(firmware_ms, loader_ms).boots();
     let slow = diagnosed(played(Some(14_000), 1_000).files.without_trace());
-    says(&slow, "linux/before-kernel-long", "firmware", 4_000_000);
+    finding_of(&slow, "linux/before-kernel-long", "firmware", 4_000_000);
     let slow = diagnosed(played(Some(1_000), 9_000).files.journal_alone());
-    says(&slow, "linux/before-kernel-long", "loader", 6_000_000);
+    finding_of(&slow, "linux/before-kernel-long", "loader", 6_000_000);
     silent(&diagnosed(played(Some(9_000), 2_900).files.without_trace()), "linux/before-kernel-long");
-    // A loader that does not say: not known is not short.
+    // A loader that records no times: unknown is not short.
     let unknown = diagnosed(played(None, 60_000).files.without_trace());
     assert!(unknown.not_checked.iter().any(|rule| rule.code == "linux/before-kernel-long"));
 }
 
 #[test]
-fn a_long_initial_file_system_is_found_with_a_service_manager_in_it_and_without() {
+fn reports_long_initramfs_with_and_without_systemd() {
     let played = |has_service_manager, program_ms| {
         LinuxMachine::healthy()
             .initial_file_system(InitialFileSystem {
@@ -237,14 +236,14 @@ fn a_long_initial_file_system_is_found_with_a_service_manager_in_it_and_without(
         for files in [long.files.all(), long.files.without_trace(), long.files.journal_alone()] {
             let diagnosis = diagnosed(files);
             let [finding] = of(&diagnosis, "linux/initrd-long")[..] else { panic!("{:?}", codes(&diagnosis)) };
-            // Beyond the 5 s that are usual.
+            // Above the normal 5 s.
             assert!((finding.cost_ns.unwrap() - 7_000 * MS).abs() < 60 * MS, "{}", finding.title);
         }
         for diagnosis in both(&played(has_service_manager, 3_000)) {
             silent(&diagnosis, "linux/initrd-long");
         }
     }
-    // A slow function of the kernel before it is not it.
+    // A slow initcall before it does not count.
     let kernel = LinuxMachine::healthy()
         .initcall(Initcall::new("slow_probe_init").sleeps(9_000))
         .initial_file_system(InitialFileSystem {
@@ -256,12 +255,12 @@ fn a_long_initial_file_system_is_found_with_a_service_manager_in_it_and_without(
         .boots();
     for diagnosis in both(&kernel) {
         silent(&diagnosis, "linux/initrd-long");
-        says(&diagnosis, "linux/driver-slow", "slow_probe_init", 9_000_000);
+        finding_of(&diagnosis, "linux/driver-slow", "slow_probe_init", 9_000_000);
     }
 }
 
 #[test]
-fn an_initial_file_system_that_unpacks_slowly_is_named_with_its_size() {
+fn reports_slow_initramfs_unpacking_with_size() {
     let unpacks = |unpack_ms| {
         LinuxMachine::healthy()
             .initial_file_system(InitialFileSystem {
@@ -277,14 +276,14 @@ fn an_initial_file_system_that_unpacks_slowly_is_named_with_its_size() {
         [slow.files.all(), slow.files.without_trace(), slow.files.journal_alone(), slow.files.kernel_log_alone()]
     {
         let diagnosis = diagnosed(files);
-        let finding = says(&diagnosis, "linux/initrd-unpack-slow", "populate_rootfs", 2_600_000);
-        assert!(finding.title.contains("of 82 MiB takes 2.60 s"), "{}", finding.title);
+        let finding = finding_of(&diagnosis, "linux/initrd-unpack-slow", "populate_rootfs", 2_600_000);
+        assert!(finding.title.contains("(82 MiB) took 2.60 s"), "{}", finding.title);
         assert_eq!(codes(&diagnosis).len(), 1, "{:?}", codes(&diagnosis));
     }
     for diagnosis in both(&unpacks(400)) {
         silent(&diagnosis, "linux/initrd-unpack-slow");
     }
-    // The kernel takes as long before it begins to unpack.
+    // The kernel takes as long before it starts to unpack.
     let decoy = LinuxMachine::healthy()
         .initcall(Initcall::new("slow_init").runs(3_000))
         .initial_file_system(InitialFileSystem {
@@ -297,13 +296,13 @@ fn an_initial_file_system_that_unpacks_slowly_is_named_with_its_size() {
     for diagnosis in both(&decoy) {
         silent(&diagnosis, "linux/initrd-unpack-slow");
     }
-    // Without an initial file system it cannot be looked at.
+    // Without an initramfs, the rule is unchecked.
     let none = diagnosed(LinuxMachine::healthy().boots().files.all());
     assert!(none.not_checked.iter().any(|rule| rule.code == "linux/initrd-unpack-slow"));
 }
 
 #[test]
-fn a_slow_function_and_a_slow_module_are_named_with_a_trace_and_without() {
+fn reports_slow_initcall_and_module_with_and_without_trace() {
     let played = LinuxMachine::healthy()
         .initcall(Initcall::new("slow_init").sleeps(2_500))
         .wanted(
@@ -329,9 +328,10 @@ fn a_slow_function_and_a_slow_module_are_named_with_a_trace_and_without() {
     }
 }
 
-/// A unit on the way loads two modules, each by its own command. Somebody nobody waits for loads a slower one meanwhile.
+/// A unit on the critical path loads two modules, each with a separate command, while a unit off the path loads a
+/// slower one.
 #[test]
-fn the_modules_of_a_units_commands_hold_the_boot_and_those_of_others_do_not() {
+fn attributes_modules_loaded_by_unit_on_path() {
     let played = LinuxMachine::healthy()
         .wanted(
             LinuxUnit::new("drivers.service")
@@ -351,50 +351,50 @@ fn the_modules_of_a_units_commands_hold_the_boot_and_those_of_others_do_not() {
     for files in [played.files.all(), played.files.without_trace()] {
         let trace = read(files);
         let found = culprits(&accounts(&trace, Some(TransitionKind::Boot)));
-        let its = |name: &str| {
+        let cost_of = |name: &str| {
             found.iter().find(|culprit| culprit.entry.name == name).map(|culprit| culprit.entry.ns / MS / 10)
         };
-        assert_eq!((its("second_mod"), its("first_mod")), (Some(300), Some(200)), "{found:?}");
-        assert_eq!(its("decoy_mod"), None, "nobody waits for it: {found:?}");
+        assert_eq!((cost_of("second_mod"), cost_of("first_mod")), (Some(300), Some(200)), "{found:?}");
+        assert_eq!(cost_of("decoy_mod"), None, "off the path: {found:?}");
     }
-    // From the journal alone nothing says who waited for whom, nor whose processes loaded them: it is not known.
+    // The journal alone contains neither dependencies nor the processes that loaded the modules.
     let trace = read(played.files.journal_alone());
     let all = accounts(&trace, Some(TransitionKind::Boot));
     let found = culprits(&all);
     assert!(found.iter().all(|culprit| !culprit.entry.name.ends_with("_mod")), "{found:?}");
     let user_space = all.iter().find(|phase| phase.phase == "user_space").unwrap();
     assert!(user_space.account.not_known_ns >= 5_000 * MS, "{:?}", user_space.account);
-    // Without a trace the unit is said to wait, and its drivers' time is theirs.
+    // Without a trace, the time of the drivers is not part of the unit's cost.
     let diagnosis = diagnosed(played.files.without_trace());
     let unit = of(&diagnosis, "linux/unit-slow").into_iter().find(|one| one.subject.name == "drivers.service");
     assert!(unit.is_none_or(|one| one.cost_ns.is_some_and(|ns| ns < 100 * MS)), "{unit:?}");
 }
 
 #[test]
-fn a_unit_that_is_slow_to_stop_or_has_to_be_killed_is_named() {
+fn reports_unit_slow_to_stop_or_killed() {
     let stopping = |unit: LinuxUnit| with(unit.runs(20)).shuts_down();
     let played = stopping(LinuxUnit::new("slow.service").stops_for(5_000));
     for files in [played.files.all(), played.files.without_trace(), played.files.journal_alone()] {
         let diagnosis = diagnosed(files);
         let length_us = played.truth.stop("slow.service").length_us();
-        let finding = says(&diagnosis, "linux/unit-slow-to-stop", "slow.service", length_us);
-        assert!(finding.title.contains("takes 5.00 s to stop"), "{}", finding.title);
+        let finding = finding_of(&diagnosis, "linux/unit-slow-to-stop", "slow.service", length_us);
+        assert!(finding.title.contains("took 5.00 s to stop"), "{}", finding.title);
         assert_eq!(codes(&diagnosis).len(), 1, "{:?}", codes(&diagnosis));
     }
     let killed = stopping(LinuxUnit::new("stuck.service").is_killed_after(90_000));
     for files in [killed.files.all(), killed.files.journal_alone()] {
         let diagnosis = diagnosed(files);
-        let finding = says(&diagnosis, "linux/unit-slow-to-stop", "stuck.service", 90_000_000);
-        assert!(finding.title.contains("is killed after"), "{}", finding.title);
+        let finding = finding_of(&diagnosis, "linux/unit-slow-to-stop", "stuck.service", 90_000_000);
+        assert!(finding.title.contains("systemd killed it after"), "{}", finding.title);
     }
-    // Slow to start, and quick to stop.
+    // Slow to start, fast to stop.
     let decoy = with(LinuxUnit::new("slow.service").sleeps(900).stops_for(700)).shuts_down();
     for diagnosis in both(&decoy) {
         silent(&diagnosis, "linux/unit-slow-to-stop");
     }
 }
 
-/// A sleep of a healthy machine: a disk on its controller, a network card beside.
+/// A sleep of a healthy machine with a disk, its controller and a network card.
 pub(crate) fn sleep() -> LinuxSleepPlan {
     LinuxSleepPlan {
         sync_ms: 60,
@@ -411,15 +411,15 @@ pub(crate) fn sleep() -> LinuxSleepPlan {
 }
 
 #[test]
-fn a_device_that_a_sleep_waits_for_is_named_with_its_seconds() {
+fn reports_device_that_delays_sleep() {
     let mut plan = sleep();
     plan.devices[0] = LinuxDevice::new("sda", "sd").on("ata1").takes(1_400, 70).beside_others();
     let played = LinuxMachine::healthy().sleeps(&plan);
     assert_eq!(played.truth.sleep_phase_us("dpm_suspend") / 100_000, 14);
     let diagnosis = diagnosed(played.files.all());
-    let finding = says(&diagnosis, "linux/sleep-device-slow", "sd", 1_400_000);
-    assert!(finding.title.contains("to go to sleep"), "{}", finding.title);
-    // As long as the sleep's own disk, but beside it: nobody waits for the network card alone.
+    let finding = finding_of(&diagnosis, "linux/sleep-device-slow", "sd", 1_400_000);
+    assert!(finding.title.contains("to suspend"), "{}", finding.title);
+    // The network card takes as long as the disk, but in parallel, so nothing waits for it alone.
     plan.devices[2] = LinuxDevice::new("eth0", "e1000e").takes(1_300, 50).beside_others();
     let played = LinuxMachine::healthy().sleeps(&plan);
     let diagnosis = diagnosed(played.files.all());
@@ -435,39 +435,39 @@ fn a_device_that_a_sleep_waits_for_is_named_with_its_seconds() {
 }
 
 #[test]
-fn a_task_that_freezes_late_is_named() {
+fn reports_task_that_freezes_late() {
     let mut plan = sleep();
     plan.tasks.push(("nfs-reader".to_owned(), 1_800));
     let played = LinuxMachine::healthy().sleeps(&plan);
     let length_us = played.truth.sleep_phase_us("freeze_processes");
-    says(&diagnosed(played.files.all()), "linux/sleep-tasks-slow", "nfs-reader", length_us);
-    // Without a trace nobody knows whom.
-    says(&diagnosed(played.files.without_trace()), "linux/sleep-tasks-slow", "freeze_processes", length_us);
+    finding_of(&diagnosed(played.files.all()), "linux/sleep-tasks-slow", "nfs-reader", length_us);
+    // Without a trace, the task is unknown.
+    finding_of(&diagnosed(played.files.without_trace()), "linux/sleep-tasks-slow", "freeze_processes", length_us);
     plan.tasks[2].1 = 300;
     silent(&diagnosed(LinuxMachine::healthy().sleeps(&plan).files.all()), "linux/sleep-tasks-slow");
 }
 
 #[test]
-fn a_sleep_that_is_given_up_names_the_device_that_refused() {
+fn aborted_sleep_names_refusing_device() {
     let mut plan = sleep();
     plan.devices.insert(1, LinuxDevice::new("usb1", "usb").takes(100, 20).refuses(-16));
     let played = LinuxMachine::healthy().sleeps(&plan);
     let diagnosis = diagnosed(played.files.all());
     let [finding] = of(&diagnosis, "linux/sleep-given-up")[..] else { panic!("{:?}", codes(&diagnosis)) };
     assert_eq!(finding.subject.name, "usb1");
-    assert!(finding.title.contains("usb1 refuses"), "{}", finding.title);
+    assert!(finding.title.contains("usb1 refused"), "{}", finding.title);
     let log = diagnosed(played.files.without_trace());
     assert_eq!(of(&log, "linux/sleep-given-up").len(), 1, "{:?}", codes(&log));
     silent(&diagnosed(LinuxMachine::healthy().sleeps(&sleep()).files.all()), "linux/sleep-given-up");
 }
 
 #[test]
-fn a_slow_resume_of_the_firmware_is_named_by_its_own_account() {
+fn reports_slow_firmware_resume() {
     let played = |firmware_ms| {
         let played = LinuxMachine::healthy().sleeps(&LinuxSleepPlan { firmware_ms, ..sleep() });
         diagnosed(played.files.all())
     };
-    says(&played(Some(2_300)), "linux/resume-firmware-long", "firmware", 2_300_000);
+    finding_of(&played(Some(2_300)), "linux/resume-firmware-long", "firmware", 2_300_000);
     silent(&played(Some(900)), "linux/resume-firmware-long");
     assert!(played(None).not_checked.iter().any(|rule| rule.code == "linux/resume-firmware-long"));
 }

@@ -1,4 +1,4 @@
-//! What is said of a long boot of which little was recorded: never that nothing is slow. And of a boot that its processors bind.
+//! Long boots with incomplete recordings, which must never be reported as healthy, and CPU-bound boots.
 
 use onoff_findings::finding::{CostBasis, FindingSubjectKind};
 use onoff_findings::{Diagnosis, diagnosis::DiagnosedTransition};
@@ -8,7 +8,7 @@ use crate::linux_machine::{codes, diagnosed, of, with};
 
 const MS: i64 = 1_000_000;
 
-/// A boot of 44 s in all: a service of 9.8 s that the target waits for, another of 9.8 s that it does not, the rest in the kernel and
+/// A boot of 44 s: one service of 9.8 s on the critical path, another of 9.8 s off it, and the rest in the kernel and
 /// before it.
 fn boot_of_44_seconds() -> Played {
     let mut machine = with(LinuxUnit::new("database.service").sleeps(9_800))
@@ -26,17 +26,17 @@ fn boot(diagnosis: &Diagnosis) -> &DiagnosedTransition {
 }
 
 #[test]
-fn without_dependencies_slow_units_are_named_and_what_could_not_be_checked_too() {
+fn reports_slow_units_and_unchecked_rules_without_dependencies() {
     let played = boot_of_44_seconds();
     for (form, files) in [("journal", played.files.journal_alone()), ("all", played.files.all())] {
         let diagnosis = diagnosed(files);
         let took_ns = boot(&diagnosis).at_least_ns;
         assert!((30_000 * MS..50_000 * MS).contains(&took_ns), "{form}: {took_ns}");
         assert!(!diagnosis.findings.is_empty(), "{form}");
-        let is_not_checked = |code: &str| diagnosis.not_checked.iter().any(|rule| rule.code == code);
-        assert_eq!(is_not_checked("linux/units-in-a-row"), form == "journal", "{form}: {:?}", diagnosis.not_checked);
+        let is_unchecked = |code: &str| diagnosis.not_checked.iter().any(|rule| rule.code == code);
+        assert_eq!(is_unchecked("linux/units-in-a-row"), form == "journal", "{form}: {:?}", diagnosis.not_checked);
         if form == "journal" {
-            // Each may have been waited for; that it is not recorded is said of each.
+            // Each may have delayed the boot; each finding says that this was not recorded.
             for unit in ["database.service", "indexer.service"] {
                 let found = of(&diagnosis, "linux/unit-slow");
                 let finding = found
@@ -53,20 +53,20 @@ fn without_dependencies_slow_units_are_named_and_what_could_not_be_checked_too()
 }
 
 #[test]
-fn a_boot_whose_parts_alone_are_known_is_not_called_healthy() {
+fn boot_without_units_is_not_reported_as_healthy() {
     let played = boot_of_44_seconds();
-    // What `systemctl show` says of the manager: the parts of the start, and no unit.
+    // The manager properties from `systemctl show`: boot times, but no units.
     let parts: Vec<_> = played.files.all().into_iter().filter(|(name, _)| name.contains("manager")).collect();
     assert_eq!(parts.len(), 1);
     let diagnosis = diagnosed(parts);
     assert!(boot(&diagnosis).at_least_ns >= 30_000 * MS);
-    let of_units = diagnosis.not_checked.iter().filter(|rule| rule.needs.contains("when each unit started"));
+    let of_units = diagnosis.not_checked.iter().filter(|rule| rule.needs.contains("unit start and end times"));
     assert!(of_units.count() >= 8, "{:?}", diagnosis.not_checked);
     assert!(diagnosis.not_checked.len() as u64 > diagnosis.checked);
 }
 
 #[test]
-fn a_device_that_everything_waits_for_is_named_without_dependencies_too() {
+fn reports_blocking_device_without_dependencies() {
     let late = |ms: i64| LinuxUnit::new("dev-sda1.device").after("systemd-udevd.service").sleeps(ms);
     let played = LinuxMachine::healthy().unit(late(9_800)).boots();
     let diagnosis = diagnosed(played.files.journal_alone());
@@ -75,10 +75,10 @@ fn a_device_that_everything_waits_for_is_named_without_dependencies_too() {
     assert_eq!((finding.subject.kind, finding.subject.name.as_str()), (FindingSubjectKind::Device, "dev-sda1.device"));
     let cost_ms = finding.cost_ns.unwrap() / MS;
     assert!((9_500..10_100).contains(&cost_ms), "{cost_ms} ms");
-    // A device that is there at once.
+    // A device that appears at once.
     let diagnosis = diagnosed(LinuxMachine::healthy().unit(late(350)).boots().files.journal_alone());
     assert_eq!(codes(&diagnosis), []);
-    // One that takes as long, while units start.
+    // A device that takes as long while units start.
     let decoy = LinuxMachine::healthy()
         .unit(LinuxUnit::new("dev-ttyS0.device").after("systemd-udevd.service").sleeps(9_800))
         .boots();
@@ -86,15 +86,15 @@ fn a_device_that_everything_waits_for_is_named_without_dependencies_too() {
     assert!(codes(&diagnosis).iter().all(|(_, name)| *name != "dev-ttyS0.device"), "{:?}", codes(&diagnosis));
 }
 
-/// The finding that the processors bind user space, with what that cost, ms.
-fn bound_by_processors(diagnosis: &Diagnosis) -> Option<i64> {
-    let mut found = diagnosis.findings.iter().filter(|one| one.title.starts_with("No processor was free for"));
+/// Cost of the CPU-bound finding about user space, ms.
+fn cpu_bound_ms(diagnosis: &Diagnosis) -> Option<i64> {
+    let mut found = diagnosis.findings.iter().filter(|one| one.title.starts_with("no CPU was free for"));
     let ms = found.next().and_then(|one| one.cost_ns).map(|ns| ns / MS);
     assert!(found.next().is_none(), "{:?}", codes(diagnosis));
     ms
 }
 
-/// Six services that the target waits for, which start together.
+/// Six parallel services that the default target waits for.
 fn six_at_once(processors: u16, unit: fn(LinuxUnit) -> LinuxUnit) -> Played {
     let mut machine = LinuxMachine::healthy().processors(processors);
     for name in ["a", "b", "c", "d", "e", "f"] {
@@ -104,23 +104,23 @@ fn six_at_once(processors: u16, unit: fn(LinuxUnit) -> LinuxUnit) -> Played {
 }
 
 #[test]
-fn a_boot_that_its_processors_bind_is_called_so() {
-    // One processor for 12 s of work: who is done last ran 2 s and had none for the rest.
+fn reports_cpu_bound_boot() {
+    // One CPU for 12 s of work: the last service ran for 2 s and waited for the CPU for the rest.
     let diagnosis = diagnosed(six_at_once(1, |unit| unit.runs(2_000)).files.all());
-    let ms = bound_by_processors(&diagnosis).unwrap_or_else(|| panic!("{:?}", codes(&diagnosis)));
+    let ms = cpu_bound_ms(&diagnosis).unwrap_or_else(|| panic!("{:?}", codes(&diagnosis)));
     assert!((9_000..10_500).contains(&ms), "{ms} ms");
-    assert!(diagnosis.findings.first().unwrap().title.starts_with("No processor was free"), "{:?}", codes(&diagnosis));
-    // Silent: as much work, and a processor for each.
-    assert_eq!(bound_by_processors(&diagnosed(six_at_once(8, |unit| unit.runs(2_000)).files.all())), None);
-    // Decoy: as many units for as long, none of which wants a processor.
-    assert_eq!(bound_by_processors(&diagnosed(six_at_once(1, |unit| unit.sleeps(12_000)).files.all())), None);
-    // Decoy: one that computes for as long keeps one processor busy, and nobody waits for the other.
+    assert!(diagnosis.findings.first().unwrap().title.starts_with("no CPU was free"), "{:?}", codes(&diagnosis));
+    // The same work with one CPU per service.
+    assert_eq!(cpu_bound_ms(&diagnosed(six_at_once(8, |unit| unit.runs(2_000)).files.all())), None);
+    // Decoy: as many units for as long, without CPU use.
+    assert_eq!(cpu_bound_ms(&diagnosed(six_at_once(1, |unit| unit.sleeps(12_000)).files.all())), None);
+    // Decoy: a CPU-heavy unit keeps one CPU busy, and the other one stays free.
     let hog = LinuxMachine::healthy().wanted(LinuxUnit::new("hog.service").after("basic.target").runs(12_000)).boots();
-    assert_eq!(bound_by_processors(&diagnosed(hog.files.all())), None);
+    assert_eq!(cpu_bound_ms(&diagnosed(hog.files.all())), None);
 }
 
 #[test]
-fn without_a_trace_nothing_is_said_of_the_processors() {
+fn reports_no_cpu_bound_boot_without_trace() {
     let diagnosis = diagnosed(six_at_once(1, |unit| unit.runs(2_000)).files.without_trace());
-    assert_eq!(bound_by_processors(&diagnosis), None);
+    assert_eq!(cpu_bound_ms(&diagnosis), None);
 }

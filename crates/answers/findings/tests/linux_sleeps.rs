@@ -1,4 +1,4 @@
-//! Rules about sleeps of Linux, on tables made by hand.
+//! Tests of the Linux sleep rules with hand-made tables.
 #![allow(clippy::unwrap_used)]
 
 use onoff_findings::diagnosis::DiagnosisOptions;
@@ -16,7 +16,7 @@ struct Sleep {
 }
 
 impl Sleep {
-    /// A suspend to memory from 1 s on that ends at `end_ms`, with `status` as its error.
+    /// A suspend to memory from 1 s to `end_ms`, with `status` as its error.
     fn until(end_ms: i64, status: Option<i32>) -> Self {
         let mut trace = Trace { wanted: Tables::all(), duration_ns: 60_000 * MS, ..Trace::default() };
         trace.system.kind = SystemKind::Linux;
@@ -99,8 +99,8 @@ impl Sleep {
         self
     }
 
-    /// A task that runs until `stops_ms` and again from `goes_on_ms` on.
-    fn task(mut self, pid: u32, name: &str, stops_ms: i64, goes_on_ms: i64) -> Self {
+    /// A task that runs until `stops_ms` and again from `continues_ms`.
+    fn task(mut self, pid: u32, name: &str, stops_ms: i64, continues_ms: i64) -> Self {
         let image = self.trace.strings.intern(name);
         self.trace.processes.push(Process { image, ..Process::unknown(pid) });
         self.trace.threads.push(Thread::unknown(pid, pid));
@@ -118,7 +118,7 @@ impl Sleep {
             old_ideal_processor: 0,
             new_wait_ticks: 0,
         };
-        let rows = [switch(stops_ms - 1, 0, pid), switch(stops_ms, pid, 0), switch(goes_on_ms, 0, pid)];
+        let rows = [switch(stops_ms - 1, 0, pid), switch(stops_ms, pid, 0), switch(continues_ms, 0, pid)];
         let rows: ContextSwitches = rows.into_iter().collect();
         self.trace.context_switches.push(rows);
         self
@@ -129,7 +129,7 @@ impl Sleep {
     }
 }
 
-/// Down from 1.0 to 2.4 s, up from 2.4 to 4.0 s.
+/// Suspends from 1.0 to 2.4 s, resumes from 2.4 to 4.0 s.
 const PHASES: [(&str, i64, i64); 6] = [
     (power_phase::FREEZE_PROCESSES, 1_000, 1_100),
     (power_phase::DEVICES_SUSPEND, 1_100, 2_350),
@@ -149,7 +149,7 @@ fn unchecked(diagnosis: &Diagnosis) -> Vec<&str> {
     rows.filter(|row| row.transition == "suspend 1").map(|row| row.code).collect()
 }
 
-fn says(finding: &RuleFinding, part: &str) -> bool {
+fn has_evidence(finding: &RuleFinding, part: &str) -> bool {
     finding.evidence.iter().any(|row| row.text.contains(part))
 }
 
@@ -158,11 +158,11 @@ fn costs<'a>(found: &[&'a RuleFinding]) -> Vec<(&'a str, Option<i64>, CostBasis)
 }
 
 #[test]
-fn a_device_on_the_path_costs_what_the_phase_waited_for_it() {
+fn device_on_path_costs_wait_of_phase() {
     use PowerRequestKind::{Resume, Suspend};
     let diagnosis = Sleep::until(4_000, None)
         .phases(&PHASES)
-        // The controller waits for the disk below it, and ends the phase.
+        // The controller waits for its disk and ends the phase.
         .callback(Suspend, ("sda", "sd", "ata1"), 20, (1_110, 2_010), 0)
         .callback(Suspend, ("ata1", "ahci", "pci0"), 10, (2_011, 2_340), 0)
         .callback(Suspend, ("kbd", "i8042", ""), 10, (1_105, 1_120), 0)
@@ -176,15 +176,15 @@ fn a_device_on_the_path_costs_what_the_phase_waited_for_it() {
         costs(&found),
         [("sd", Some(900 * MS), CostBasis::CriticalPath), ("ahci", Some(329 * MS), CostBasis::CriticalPath),]
     );
-    assert!(says(found[0], "it hangs on ata1"));
-    assert!(says(found[0], "waited 900 ms for it"));
-    assert!(found[0].title.starts_with("sda (driver sd) takes 900 ms to go to sleep"));
-    // Tasks were looked at; the firmware had no table.
+    assert!(has_evidence(found[0], "parent device: ata1"));
+    assert!(has_evidence(found[0], "waited 900 ms for it"));
+    assert!(found[0].title.starts_with("sda (driver sd) took 900 ms to suspend"));
+    // The task rule was checked; there was no firmware table.
     assert_eq!(unchecked(&diagnosis), ["linux/network-slow-after-resume", "linux/resume-firmware-long"]);
 }
 
 #[test]
-fn a_device_beside_the_path_costs_at_most_what_no_step_of_the_path_covers() {
+fn cost_of_device_off_path_is_upper_bound() {
     use PowerRequestKind::Resume;
     let diagnosis = Sleep::until(4_000, None)
         .phases(&PHASES)
@@ -192,7 +192,7 @@ fn a_device_beside_the_path_costs_at_most_what_no_step_of_the_path_covers() {
         .callback(Resume, ("sda", "sd", "ata1"), 22, (3_310, 3_890), 0)
         .diagnosed();
     let found = of(&diagnosis, "linux/sleep-device-slow");
-    // From 2510 to 3310 ms the network card is alone; from there on the path's own step runs.
+    // From 2510 to 3310 ms only the network card runs; then the step of the critical path starts.
     assert_eq!(
         costs(&found),
         [("e1000e", Some(800 * MS), CostBasis::AtMost), ("sd", Some(580 * MS), CostBasis::CriticalPath),]
@@ -200,7 +200,7 @@ fn a_device_beside_the_path_costs_at_most_what_no_step_of_the_path_covers() {
 }
 
 #[test]
-fn a_task_that_stops_late_is_named() {
+fn reports_task_that_freezes_late() {
     let phases = [
         (power_phase::FREEZE_PROCESSES, 1_000, 2_200),
         (power_phase::MACHINE, 2_400, 2_400),
@@ -214,18 +214,18 @@ fn a_task_that_stops_late_is_named() {
     let found = of(&diagnosis, "linux/sleep-tasks-slow");
     assert_eq!(costs(&found), [("nfs-reader", Some(1_200 * MS), CostBasis::CriticalPath)]);
     let title = &found[0].title;
-    assert!(title.contains("nfs-reader (301) stops after 1.19 s"), "{title}");
+    assert!(title.contains("nfs-reader (301) froze after 1.19 s"), "{title}");
     assert_eq!(
         unchecked(&diagnosis),
         ["linux/network-slow-after-resume", "linux/resume-firmware-long", "linux/sleep-device-slow"]
     );
-    // Within the limit nobody is named.
+    // Below the limit, there is no finding.
     let healthy = Sleep::until(4_000, None).phases(&PHASES).diagnosed();
     assert!(of(&healthy, "linux/sleep-tasks-slow").is_empty());
 }
 
 #[test]
-fn a_sleep_that_was_given_up_names_who_refused() {
+fn aborted_sleep_names_refusing_device() {
     let phases = [(power_phase::DEVICES_SUSPEND, 1_100, 1_200), (power_phase::DEVICES_RESUME, 1_210, 1_400)];
     let diagnosis = Sleep::until(1_500, Some(-16))
         .phases(&phases)
@@ -237,17 +237,17 @@ fn a_sleep_that_was_given_up_names_who_refused() {
             None,
         )
         .diagnosed();
-    assert_eq!(diagnosis.transitions[0].kind, "suspend to memory, given up");
+    assert_eq!(diagnosis.transitions[0].kind, "aborted suspend to memory");
     let found = of(&diagnosis, "linux/sleep-given-up");
     assert_eq!(costs(&found), [("usb1", Some(500 * MS), CostBasis::CriticalPath)]);
-    assert!(says(found[0], "usb1 (driver usb) answers -16"));
-    assert!(says(found[0], "early wake event detected"));
+    assert!(has_evidence(found[0], "usb1 (driver usb) returned -16"));
+    assert!(has_evidence(found[0], "early wake event detected"));
     let slept = Sleep::until(4_000, None).phases(&PHASES).diagnosed();
     assert!(of(&slept, "linux/sleep-given-up").is_empty());
 }
 
 #[test]
-fn the_firmware_s_own_account_of_the_way_up_is_held_to_a_second() {
+fn reports_firmware_resume_above_one_second() {
     let resumed = |ns: i64| {
         let average = Some(900 * MS);
         Sleep::until(4_000, None)
@@ -260,6 +260,6 @@ fn the_firmware_s_own_account_of_the_way_up_is_held_to_a_second() {
     let slow = resumed(1_400 * MS);
     let found = of(&slow, "linux/resume-firmware-long");
     assert_eq!(costs(&found), [("firmware", Some(1_400 * MS), CostBasis::CriticalPath)]);
-    assert!(says(found[0], "900 ms each"));
+    assert!(has_evidence(found[0], "average over all resumes of this boot: 900 ms"));
     assert_eq!(unchecked(&slow), ["linux/network-slow-after-resume", "linux/sleep-device-slow"]);
 }

@@ -1,4 +1,4 @@
-//! Whose is what: the messages and transfers of a capture by client.
+//! Groups the messages and transfers of a capture by client.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -11,17 +11,17 @@ use onoff_netboot::{Capture, MacAddress};
 
 use super::report::Client;
 
-/// What tells clients apart: the station, or the address where no station is known.
+/// Identity of a client: its station, or its address if the station is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Key {
     Station(MacAddress),
     Address(IpAddr),
 }
 
-/// Addresses of a client that are kept: one boot has one or two.
+/// Maximum number of addresses per client; one boot has one or two.
 const MAX_ADDRESSES: usize = 16;
 
-/// What one client sent and got.
+/// The traffic of one client.
 #[derive(Debug, Default)]
 pub(super) struct Traffic<'a> {
     pub(super) dhcp: Vec<&'a DhcpMessage>,
@@ -30,7 +30,7 @@ pub(super) struct Traffic<'a> {
 }
 
 impl Traffic<'_> {
-    /// Whether it is of a network boot: ordinary computers ask for addresses, too.
+    /// True if the traffic contains a network boot, not just ordinary DHCP.
     pub(super) fn is_network_boot(&self) -> bool {
         self.transfers.iter().any(|transfer| !transfer.write)
             || self.connections.iter().any(|connection| super::http::is_boot(connection))
@@ -38,7 +38,7 @@ impl Traffic<'_> {
     }
 }
 
-/// The traffic of each client.
+/// Groups the traffic by client.
 pub(super) fn clients(capture: &Capture) -> BTreeMap<Key, Traffic<'_>> {
     let mut stations: HashMap<IpAddr, MacAddress> = HashMap::new();
     for message in &capture.dhcp {
@@ -53,7 +53,7 @@ pub(super) fn clients(capture: &Capture) -> BTreeMap<Key, Traffic<'_>> {
     let known: hashbrown::HashSet<MacAddress> = capture.dhcp.iter().filter_map(|message| message.client_mac).collect();
     let mut clients: BTreeMap<Key, Traffic<'_>> = BTreeMap::new();
     for message in &capture.dhcp {
-        // Without a station address there is no telling who an answer to all is for.
+        // Without a station address, the recipient of a broadcast answer is unknown.
         if let Some(mac) = message.client_mac {
             clients.entry(Key::Station(mac)).or_default().dhcp.push(message);
         }
@@ -61,7 +61,7 @@ pub(super) fn clients(capture: &Capture) -> BTreeMap<Key, Traffic<'_>> {
     for transfer in &capture.transfers {
         let address = transfer.client.ip();
         let leased = stations.get(&address).copied();
-        // Behind a router every client has the router's station address.
+        // Behind a router, every client has the router's station address.
         let key = leased
             .or(transfer.client_mac.filter(|mac| known.contains(mac)))
             .map_or(Key::Address(address), Key::Station);
@@ -78,7 +78,6 @@ pub(super) fn clients(capture: &Capture) -> BTreeMap<Key, Traffic<'_>> {
     clients
 }
 
-/// What is known of a client.
 pub(super) fn describe(key: Key, traffic: &Traffic<'_>) -> Client {
     let mut client = Client {
         mac: match key {

@@ -1,4 +1,4 @@
-//! Dialogues with DHCP and boot servers: which messages, who waited for whom.
+//! Dialogues with DHCP and boot servers.
 
 use onoff_netboot::dhcp::{DhcpKind, DhcpMessage, PxeOptions};
 use serde::Serialize;
@@ -8,60 +8,59 @@ use super::link::LinkIndex;
 /// Port of PXE boot servers.
 const BOOT_SERVER_PORT: u16 = 4011;
 
-/// A dialogue: from a client's first question to the answer it was satisfied with.
+/// A dialogue, from the client's first request to the final answer.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DhcpExchange {
-    /// 4 or 6, of the Internet Protocol.
+    /// IP version: 4 or 6.
     pub ip_version: u8,
-    /// Who speaks.
+    /// Software that sent the requests.
     pub stack: Stack,
-    /// Whether it goes to a boot server (port 4011) rather than to DHCP servers.
+    /// True for a boot server (port 4011), false for DHCP servers.
     pub boot_server_dialogue: bool,
-    /// First question, ns.
+    /// First request, ns.
     pub start_ns: i64,
-    /// The answer that settled it; without one, when the client went on to something else; or else the last message, ns.
+    /// Final answer; otherwise when the client did something else, or the last message, ns.
     pub end_ns: i64,
-    /// From first question to the end, ns.
     pub duration_ns: i64,
-    /// Whether it came to an address, or to what was asked for.
+    /// True if the client got an address, or what it requested.
     pub complete: bool,
-    /// How often the first question was asked.
+    /// Number of times the first request was sent.
     pub attempts: u64,
-    /// How often the request for an offered address was sent.
+    /// Number of times the request for an offered address was sent.
     pub request_attempts: u64,
-    /// Waits before a question was asked again, ns each: first questions, then requests.
+    /// Waits before repeated messages, ns: first requests, then requests for the offered address.
     pub waits_ns: Vec<i64>,
-    /// Waits for an answer that did not come before the question was asked again, ns.
+    /// Total of the waits that ended without an answer, ns.
     pub unanswered_ns: i64,
-    /// From the question to the first offer for it, ns; `None` when none came. Where the server looked whether the address is
-    /// in use, the question is the one before its first look.
+    /// From the request to its first offer, ns; `None` without an offer. If the server checked whether the address is
+    /// in use, from the last request before its first check.
     pub offer_delay_ns: Option<i64>,
     /// From the first offer to the client's request, ns.
     pub choice_delay_ns: Option<i64>,
-    /// From the first request to the answer that settled it, ns.
+    /// From the client's request for the address to the final answer, ns.
     pub answer_delay_ns: Option<i64>,
-    /// Questions of others whether the offered address is in use, between question and offer.
+    /// Address-in-use checks by others between request and offer.
     pub address_probes: u64,
-    /// Address given.
+    /// Assigned address.
     pub address: Option<String>,
     /// Servers that answered.
     pub servers: Vec<String>,
-    /// Whether an offer without an address came from a proxy for boot servers.
+    /// True if a ProxyDHCP server sent an offer without an address.
     pub proxy: bool,
-    /// Server to load from.
+    /// Boot server.
     pub boot_server: Option<String>,
-    /// File or URL to load.
+    /// Boot file or URL.
     pub boot_file: Option<String>,
-    /// Vendor class that the client names; empty when it names none or it was cut off.
+    /// Vendor class of the client; empty if it sent none or it was truncated.
     pub vendor_class: String,
-    /// Options of PXE servers, of the answer that had them.
+    /// PXE options from the answer that had them.
     pub pxe: PxeOptions,
-    /// Its messages, by time.
+    /// Messages, ordered by time.
     pub messages: Vec<DhcpStep>,
 }
 
-/// Which software of the client speaks.
+/// Client software that sends DHCP messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -70,12 +69,11 @@ pub enum Stack {
     Firmware,
     /// A network boot program such as iPXE.
     BootProgram,
-    /// An operating system.
     OperatingSystem,
 }
 
 impl Stack {
-    /// The name for people.
+    /// Display name.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -90,24 +88,21 @@ impl Stack {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DhcpStep {
-    /// Time, ns.
     pub time_ns: i64,
-    /// Time since the message before, ns.
+    /// Time since the previous message, ns.
     pub delay_ns: i64,
-    /// Kind.
     pub kind: DhcpKind,
-    /// Whether the kind lies past the captured part, and follows from the order of messages.
+    /// True if the kind was truncated and is inferred from the message order.
     pub inferred: bool,
-    /// Who sent it.
+    /// Sender.
     pub from: String,
-    /// Address in it.
     pub address: Option<String>,
-    /// File or URL in it.
+    /// Boot file or URL.
     pub boot_file: Option<String>,
 }
 
-/// Dialogues that came to nothing last until the client goes on to something else, at one of `starts`.
-pub(super) fn lengthen(exchanges: &mut [DhcpExchange], starts: &[i64]) {
+/// Extends incomplete dialogues to the client's next activity, from `starts`.
+pub(super) fn extend_incomplete(exchanges: &mut [DhcpExchange], starts: &[i64]) {
     let mut starts = starts.to_vec();
     starts.sort();
     for exchange in exchanges.iter_mut().filter(|exchange| !exchange.complete) {
@@ -120,49 +115,47 @@ pub(super) fn lengthen(exchanges: &mut [DhcpExchange], starts: &[i64]) {
     }
 }
 
-/// Who asked in a dialogue, and when.
+/// The start of a dialogue.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Speaker {
-    /// First question, ns.
+pub(super) struct DialogueStart {
     pub(super) start_ns: i64,
-    /// Who speaks.
     pub(super) stack: Stack,
-    /// Whether it names itself a client of network boots.
-    pub(super) boots: bool,
+    /// True if the vendor class is that of a network boot client.
+    pub(super) is_boot_client: bool,
 }
 
-/// Who speaks in each dialogue of one client: all that finding its boots takes.
-pub(super) fn speakers<'a>(
+/// Returns the start of each dialogue of a client, which is enough to find its boots.
+pub(super) fn dialogue_starts<'a>(
     messages: &[&'a DhcpMessage],
     loading_ns: Option<i64>,
-) -> impl Iterator<Item = Speaker> + use<'a> {
+) -> impl Iterator<Item = DialogueStart> + use<'a> {
     let history = History::of(messages, loading_ns);
-    dialogues(messages).into_iter().map(move |group| Speaker {
+    dialogues(messages).into_iter().map(move |group| DialogueStart {
         start_ns: group.first().map_or(0, |message| message.time_ns),
         stack: history.stack(&group),
-        boots: vendor_class(&group).contains("Client"),
+        is_boot_client: vendor_class(&group).contains("Client"),
     })
 }
 
-/// The dialogues in the messages of one client. `loading_ns` is when the client asked for its first file.
+/// Returns the dialogues of a client. `loading_ns` is the time of its first file request.
 pub(super) fn exchanges(messages: &[&DhcpMessage], link: &LinkIndex<'_>, loading_ns: Option<i64>) -> Vec<DhcpExchange> {
     let history = History::of(messages, loading_ns);
     dialogues(messages).iter().map(|group| exchange(group, link, &history)).collect()
 }
 
-/// The messages of each dialogue.
+/// Groups messages into dialogues.
 fn dialogues<'a>(messages: &[&'a DhcpMessage]) -> Vec<Vec<&'a DhcpMessage>> {
-    /// Dialogues that a message may still belong to: clients have few at a time, and start anew without end.
-    const LATEST: usize = 16;
+    /// Number of recent dialogues a message may belong to: clients have few at a time but may start any number.
+    const MAX_OPEN: usize = 16;
     let mut open: Vec<Vec<&DhcpMessage>> = Vec::new();
     for &message in messages {
         if matches!(message.kind, DhcpKind::Release | DhcpKind::Decline) {
             continue;
         }
-        let found = open.iter_mut().rev().take(LATEST).find(|group| belongs(message, group));
+        let found = open.iter_mut().rev().take(MAX_OPEN).find(|group| belongs(message, group));
         match found {
             Some(group) => group.push(message),
-            // An answer alone tells nothing of a client's time: it is the echo of something given back.
+            // Ignore answers without a request.
             None if !message.kind.is_from_client() => {}
             None => open.push(vec![message]),
         }
@@ -170,10 +163,10 @@ fn dialogues<'a>(messages: &[&'a DhcpMessage]) -> Vec<Vec<&'a DhcpMessage>> {
     open
 }
 
-/// The first vendor class that the client names; empty when it names none.
+/// The first vendor class sent by the client; empty if there is none.
 fn vendor_class<'a>(group: &[&'a DhcpMessage]) -> &'a str {
-    let questions = group.iter().filter(|message| message.kind.is_from_client());
-    questions.map(|message| message.vendor_class.as_str()).find(|class| !class.is_empty()).unwrap_or_default()
+    let requests = group.iter().filter(|message| message.kind.is_from_client());
+    requests.map(|message| message.vendor_class.as_str()).find(|class| !class.is_empty()).unwrap_or_default()
 }
 
 fn version(message: &DhcpMessage) -> u8 {
@@ -189,25 +182,26 @@ fn belongs(message: &DhcpMessage, group: &[&DhcpMessage]) -> bool {
     if version(message) != version(first) || to_boot_server(message) != to_boot_server(first) {
         return false;
     }
-    // A client that asks anew after it has its address starts another dialogue, though some keep the number over a reset.
-    let starts_anew = matches!(message.kind, DhcpKind::Discover | DhcpKind::Solicit)
+    // A new request after the client has its address starts another dialogue, although some clients keep the
+    // transaction id across a reset.
+    let is_new = matches!(message.kind, DhcpKind::Discover | DhcpKind::Solicit)
         && group.iter().any(|earlier| matches!(earlier.kind, DhcpKind::Ack | DhcpKind::Reply));
-    if starts_anew {
+    if is_new {
         return false;
     }
     if message.transaction == last.transaction || message.transaction == first.transaction {
         return true;
     }
-    // DHCPv6 takes a new number for the second question.
+    // DHCPv6 uses a new transaction id for the second message.
     version(message) == 6 && message.kind == DhcpKind::Request6 && last.kind == DhcpKind::Advertise
 }
 
-/// Whether an offer is that of a proxy for boot servers.
+/// True for an offer from a ProxyDHCP server.
 fn is_proxy(message: &DhcpMessage, kind: DhcpKind) -> bool {
     kind == DhcpKind::Offer && message.address.is_none() && message.vendor_class.starts_with("PXEClient")
 }
 
-/// Kinds of a dialogue's messages, with those that were cut off inferred from the order.
+/// Kinds of the messages, with truncated ones inferred from their order.
 fn kinds(group: &[&DhcpMessage]) -> Vec<(DhcpKind, bool)> {
     let mut kinds: Vec<(DhcpKind, bool)> = Vec::with_capacity(group.len());
     let first_bytes = group.first().map_or(0, |message| message.bytes);
@@ -215,7 +209,7 @@ fn kinds(group: &[&DhcpMessage]) -> Vec<(DhcpKind, bool)> {
     for message in group {
         let boot_server = to_boot_server(message);
         let kind = match message.kind {
-            // A request names server and address besides: only a repeated DISCOVER is as long as the first.
+            // A REQUEST also contains server and address, so only a repeated DISCOVER is as long as the first.
             DhcpKind::SomeRequest if !boot_server && (last.is_none() || message.bytes == first_bytes) => {
                 DhcpKind::Discover
             }
@@ -237,7 +231,7 @@ fn exchange(group: &[&DhcpMessage], link: &LinkIndex<'_>, history: &History) -> 
         group.iter().zip(&kinds).filter(move |(_, (kind, _))| wanted(*kind)).map(|(message, _)| *message)
     };
     let start_ns = group.first().map_or(0, |message| message.time_ns);
-    let questions: Vec<i64> = of(|kind| {
+    let first_requests: Vec<i64> = of(|kind| {
         matches!(
             kind,
             DhcpKind::Discover
@@ -249,28 +243,28 @@ fn exchange(group: &[&DhcpMessage], link: &LinkIndex<'_>, history: &History) -> 
     })
     .map(|message| message.time_ns)
     .collect();
-    // A ProxyDHCP offers no address; a client without one waits for the address server.
+    // A ProxyDHCP server offers no address, so the client waits for the DHCP server.
     let offers = || of(|kind| matches!(kind, DhcpKind::Offer | DhcpKind::Advertise));
     let offer = offers().find(|offer| offer.address.is_some()).or_else(|| offers().next());
     let request = of(|kind| matches!(kind, DhcpKind::Request | DhcpKind::Request6)).next();
-    // An answer that was lost on its way is given again: the last one is the one that arrived.
+    // A lost answer is sent again: the last one is the one that arrived.
     let answer = of(|kind| matches!(kind, DhcpKind::Ack | DhcpKind::Reply | DhcpKind::BootReply)).next_back();
     let last_ns = group.last().map_or(start_ns, |message| message.time_ns);
     let end_ns = answer.map_or(last_ns, |answer| answer.time_ns);
     let asked_ns = offer.map(|offer| {
-        // A server that looks whether the address is in use may be asked again meanwhile, and then answers the earlier
-        // question: the one before its first look.
-        let looked_ns = offer.address.and_then(|address| link.first_probe(address, start_ns, offer.time_ns));
-        let until_ns = looked_ns.unwrap_or(offer.time_ns);
-        let before = questions.iter().rev().find(|&&asked| asked <= until_ns);
+        // While the server checks whether the address is in use, the client may repeat its request; the offer then
+        // answers the last request before the first check.
+        let checked_ns = offer.address.and_then(|address| link.first_probe(address, start_ns, offer.time_ns));
+        let until_ns = checked_ns.unwrap_or(offer.time_ns);
+        let before = first_requests.iter().rev().find(|&&asked| asked <= until_ns);
         before.copied().unwrap_or(start_ns)
     });
     let requests: Vec<i64> =
         of(|kind| matches!(kind, DhcpKind::Request | DhcpKind::Request6)).map(|message| message.time_ns).collect();
     let waits_ns: Vec<i64> =
-        questions.windows(2).chain(requests.windows(2)).map(|pair| pair[1].saturating_sub(pair[0])).collect();
+        first_requests.windows(2).chain(requests.windows(2)).map(|pair| pair[1].saturating_sub(pair[0])).collect();
     let answers = || of(|kind| !kind.is_from_client());
-    // What a proxy says answers no question for an address.
+    // A ProxyDHCP offer does not answer a request for an address.
     let answer_times: Vec<i64> = group
         .iter()
         .zip(&kinds)
@@ -281,7 +275,7 @@ fn exchange(group: &[&DhcpMessage], link: &LinkIndex<'_>, history: &History) -> 
         let next = answer_times.partition_point(|&answer| answer < pair[0]);
         answer_times.get(next).is_none_or(|&answer| answer >= pair[1])
     };
-    let unanswered_ns = questions
+    let unanswered_ns = first_requests
         .windows(2)
         .chain(requests.windows(2))
         .filter(unanswered)
@@ -311,7 +305,7 @@ fn exchange(group: &[&DhcpMessage], link: &LinkIndex<'_>, history: &History) -> 
         end_ns,
         duration_ns: end_ns.saturating_sub(start_ns),
         complete: answer.is_some(),
-        attempts: questions.len().max(1) as u64,
+        attempts: first_requests.len().max(1) as u64,
         request_attempts: requests.len() as u64,
         waits_ns,
         unanswered_ns,
@@ -330,15 +324,15 @@ fn exchange(group: &[&DhcpMessage], link: &LinkIndex<'_>, history: &History) -> 
     }
 }
 
-/// Firmware that gives up, and the system that starts from a disk instead, are farther apart than this, ns; the stacks of one
-/// firmware are not.
-const APART_NS: i64 = 5_000_000_000;
+/// Maximum time between DHCP requests of one firmware's stacks, ns. A system that starts from disk after the firmware
+/// gave up comes later.
+const MAX_STACK_GAP_NS: i64 = 5_000_000_000;
 
-/// What a client did over time, by which a dialogue that does not say who speaks is told.
+/// The history of a client, used to identify the software behind unnamed dialogues.
 struct History {
-    /// When it asked for its first file.
+    /// First file request.
     loading_ns: Option<i64>,
-    /// When its firmware asked under its name, over IPv4 and over IPv6, by time.
+    /// Named firmware requests over IPv4 and over IPv6, ordered by time.
     firmware_ns: [Vec<i64>; 2],
 }
 
@@ -354,19 +348,19 @@ impl History {
         Self { loading_ns, firmware_ns: [times(4), times(6)] }
     }
 
-    /// Which software of the client speaks in a dialogue.
+    /// Returns the software behind a dialogue.
     fn stack(&self, group: &[&DhcpMessage]) -> Stack {
-        let questions = || group.iter().filter(|message| message.kind.is_from_client());
-        if questions().any(|message| message.user_class.contains("iPXE")) {
+        let requests = || group.iter().filter(|message| message.kind.is_from_client());
+        if requests().any(|message| message.user_class.contains("iPXE")) {
             return Stack::BootProgram;
         }
-        let class = questions().map(|message| message.vendor_class.as_str()).max_by_key(|class| class.len());
+        let class = requests().map(|message| message.vendor_class.as_str()).max_by_key(|class| class.len());
         let class = class.unwrap_or_default();
-        if questions().any(|message| is_firmware(message)) {
+        if requests().any(|message| is_firmware(message)) {
             return Stack::Firmware;
         }
-        // What was cut off has no name.
-        let is_other = !class.is_empty() || questions().any(|message| !message.cut);
+        // Truncated messages have no vendor class.
+        let is_other = !class.is_empty() || requests().any(|message| !message.cut);
         if class.starts_with("MSFT") || (is_other && group.first().is_some_and(|first| self.is_later_system(first))) {
             Stack::OperatingSystem
         } else {
@@ -374,8 +368,8 @@ impl History {
         }
     }
 
-    /// Whether firmware no longer speaks where a dialogue begins under another name or none: it asks before it loads, and a
-    /// system that asks afterwards was loaded, or started from a disk when firmware had given up.
+    /// True if an unnamed dialogue comes from an operating system: it starts after the first file request, or long
+    /// enough after the last firmware request that the system started from disk.
     fn is_later_system(&self, first: &DhcpMessage) -> bool {
         let [over_ipv4, over_ipv6] = &self.firmware_ns;
         let start_ns = first.time_ns;
@@ -383,18 +377,18 @@ impl History {
         if version(first) == 4 {
             let before = over_ipv4.partition_point(|&asked| asked < start_ns).checked_sub(1);
             let gave_up = before.and_then(|before| over_ipv4.get(before));
-            let gave_up = gave_up.is_some_and(|&asked| start_ns.saturating_sub(asked) >= APART_NS);
+            let gave_up = gave_up.is_some_and(|&asked| start_ns.saturating_sub(asked) >= MAX_STACK_GAP_NS);
             return is_after_loading || gave_up;
         }
-        // The stack below PXE asks over IPv6 without a name, shortly before or after PXE does.
-        let since_ns = self.loading_ns.unwrap_or(start_ns).max(start_ns.saturating_sub(APART_NS));
+        // The stack below PXE sends IPv6 requests without a vendor class, shortly before or after PXE does.
+        let since_ns = self.loading_ns.unwrap_or(start_ns).max(start_ns.saturating_sub(MAX_STACK_GAP_NS));
         let next = over_ipv6.get(over_ipv6.partition_point(|&asked| asked <= since_ns));
-        let is_firmware = next.is_some_and(|&asked| asked <= start_ns.saturating_add(APART_NS));
+        let is_firmware = next.is_some_and(|&asked| asked <= start_ns.saturating_add(MAX_STACK_GAP_NS));
         is_after_loading && !is_firmware
     }
 }
 
-/// Whether a client's message names firmware that boots from the network.
+/// True if a message identifies network boot firmware.
 fn is_firmware(message: &DhcpMessage) -> bool {
     let class = &message.vendor_class;
     class.starts_with("PXEClient") || class.starts_with("HTTPClient") || message.architecture.is_some()

@@ -37,8 +37,8 @@ fn message(time_ns: i64, kind: DhcpKind) -> DhcpMessage {
     }
 }
 
-/// The client asks at 100 ms and, hearing nothing, at 3,100 ms; both are answered at 3,110 ms.
-fn asked_twice(probes: &[AddressProbe]) -> (Option<i64>, u64) {
+/// The client sends requests at 100 ms and at 3,100 ms; both are answered at 3,110 ms.
+fn repeated_discover(probes: &[AddressProbe]) -> (Option<i64>, u64) {
     let messages = [
         message(100 * MS, DhcpKind::Discover),
         message(3_100 * MS, DhcpKind::Discover),
@@ -54,10 +54,10 @@ fn asked_twice(probes: &[AddressProbe]) -> (Option<i64>, u64) {
 }
 
 #[test]
-fn an_offer_answers_the_question_before_the_server_looked_whether_the_address_is_in_use() {
+fn offer_delay_starts_at_last_request_before_address_check() {
     let probe = |time_ns| AddressProbe { time_ns, target: ADDRESS, by: None };
     let probes = [probe(150 * MS), probe(1_150 * MS), probe(2_150 * MS)];
-    assert_eq!(asked_twice(&probes), (Some(3_010 * MS), 3));
-    // Without a look it answers the latest question: the first may have been lost.
-    assert_eq!(asked_twice(&[]), (Some(10 * MS), 0));
+    assert_eq!(repeated_discover(&probes), (Some(3_010 * MS), 3));
+    // Without a check, the offer answers the latest request: the first may have been lost.
+    assert_eq!(repeated_discover(&[]), (Some(10 * MS), 0));
 }

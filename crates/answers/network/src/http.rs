@@ -1,26 +1,26 @@
-//! Files over HTTP and HTTPS: where the time of each went.
+//! The timing of HTTP and HTTPS downloads.
 
 use super::link::LinkIndex;
 pub use super::report::Download;
 use onoff_netboot::connection::{Connection, HttpRequest, Protocol};
 
-/// Programs that load a boot over HTTP, as they name themselves.
-const BOOTERS: [&str; 4] = ["UefiHttpBoot", "iPXE", "GRUB", "shim"];
-/// A name is looked up shortly before it is used, ns.
-const SHORTLY_NS: i64 = 10_000_000_000;
+/// User agents of programs that boot over HTTP.
+const BOOT_AGENTS: [&str; 4] = ["UefiHttpBoot", "iPXE", "GRUB", "shim"];
+/// Maximum time from a DNS lookup to the connection, ns.
+const MAX_LOOKUP_LEAD_NS: i64 = 10_000_000_000;
 
-/// Whether a connection is part of loading a boot, by who asks.
+/// True if the user agent shows that a connection is part of a boot.
 pub(super) fn is_boot(connection: &Connection) -> bool {
-    connection.requests.iter().any(|request| BOOTERS.iter().any(|booter| request.user_agent.contains(booter)))
+    connection.requests.iter().any(|request| BOOT_AGENTS.iter().any(|agent| request.user_agent.contains(agent)))
 }
 
-/// What a download is for, judged by its name.
+/// Purpose of a download, judged by its name.
 pub(super) fn role(download: &Download) -> super::report::FileRole {
     let path = download.url.split(['?', '#']).next().unwrap_or_default();
     super::transfers::role(path, None, false)
 }
 
-/// The downloads of a client, by start.
+/// The downloads of a client, ordered by start.
 pub(super) fn downloads(connections: &[&Connection], link: &LinkIndex<'_>) -> Vec<Download> {
     let mut downloads: Vec<Download> = connections
         .iter()
@@ -82,7 +82,7 @@ fn lookup(connection: &Connection, request: &HttpRequest, link: &LinkIndex<'_>) 
     let host = request.host.split(':').next().unwrap_or_default();
     let first_ns = connection.first_ns;
     let found = link
-        .lookups(connection.client.ip(), first_ns.saturating_sub(SHORTLY_NS), first_ns)
+        .lookups(connection.client.ip(), first_ns.saturating_sub(MAX_LOOKUP_LEAD_NS), first_ns)
         .find(|lookup| lookup.name.eq_ignore_ascii_case(host))?;
     Some(found.answered_ns?.saturating_sub(found.asked_ns).max(0))
 }

@@ -1,4 +1,4 @@
-//! Network boots: which stages they had, how each file came, what a better setting would bring.
+//! Analyzes network boots: their stages, the timing of each file, the outcome, and what better settings would gain.
 
 #![forbid(unsafe_code)]
 
@@ -28,19 +28,18 @@ use http::Download;
 use link::LinkIndex;
 use onoff_evidence::rule::Rule;
 use report::{CaptureFileSummary, CaptureSummary, FileTransfer, NetbootReport, NetworkBoot};
-use round_trip::ShortestAnswers;
+use round_trip::ShortestResponses;
 
-/// Port of file servers (SMB).
+/// SMB port.
 const FILE_SERVER_PORT: u16 = 445;
 
-/// What a caller can choose.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NetbootOptions {
-    /// Only this client.
+    /// Restricts the analysis to one client.
     pub client: Option<ClientFilter>,
     /// Speed of the client's link, bits per second.
     pub link_bits_per_s: u64,
-    /// Other settings that are asked about.
+    /// Settings to predict for.
     pub what_if: model::Settings,
 }
 
@@ -50,35 +49,30 @@ impl Default for NetbootOptions {
     }
 }
 
-/// A client, by one of its names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClientFilter {
-    /// By station address.
     Station(MacAddress),
-    /// By any of its addresses.
+    /// Any IP address of the client.
     Address(IpAddr),
 }
 
-/// The capture holds no network boot that was asked for.
+/// The capture has no matching network boot.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
     "no network boot found: {frames} frames with {dhcp_messages} DHCP messages and {transfers} TFTP transfers{others}"
 )]
 pub struct NoNetboot {
-    /// Frames.
     pub frames: u64,
-    /// DHCP messages.
     pub dhcp_messages: usize,
-    /// Transfers.
     pub transfers: usize,
-    /// What there is besides, as a phrase that goes on.
+    /// Other clients and uploads, as a phrase that continues the message.
     pub others: String,
 }
 
 /// Finds the network boots of a capture.
 ///
 /// # Errors
-/// When there is none, or none of the client asked for.
+/// There is none, or none of the selected client.
 pub fn analyze(capture: &Capture, options: &NetbootOptions) -> Result<NetbootReport, NoNetboot> {
     let mut boots = Vec::new();
     let mut others = Vec::new();
@@ -121,7 +115,7 @@ pub fn analyze(capture: &Capture, options: &NetbootOptions) -> Result<NetbootRep
     })
 }
 
-/// Uploads, as a phrase that goes on; nothing when there are none.
+/// Describes uploads as a phrase that continues a sentence; empty if there are none.
 fn uploads(capture: &Capture) -> String {
     match capture.transfers.iter().filter(|transfer| transfer.write).count() {
         0 => String::new(),
@@ -167,44 +161,45 @@ fn summary(capture: &Capture) -> CaptureSummary {
     }
 }
 
-/// The boots of one client: another one begins when firmware speaks again after an operating system has.
+/// Splits the traffic of one client into boots: a new boot starts when firmware sends DHCP after an operating system
+/// did.
 fn boots_of(traffic: Traffic<'_>) -> Vec<(i64, Traffic<'_>)> {
     let loading_ns = loading(&traffic);
-    let mut begins: Vec<i64> = Vec::new();
+    let mut boot_starts: Vec<i64> = Vec::new();
     let mut system = false;
-    for speaker in dhcp::speakers(&traffic.dhcp, loading_ns) {
-        match speaker.stack {
+    for start in dhcp::dialogue_starts(&traffic.dhcp, loading_ns) {
+        match start.stack {
             Stack::OperatingSystem => system = true,
-            Stack::Firmware if system && speaker.boots => {
+            Stack::Firmware if system && start.is_boot_client => {
                 system = false;
-                begins.push(speaker.start_ns);
+                boot_starts.push(start.start_ns);
             }
             _ => {}
         }
     }
     let mut boots: Vec<Traffic<'_>> = Vec::new();
-    boots.resize_with(begins.len() + 1, Traffic::default);
-    let which = |time_ns: i64| begins.partition_point(|&begin| begin <= time_ns);
+    boots.resize_with(boot_starts.len() + 1, Traffic::default);
+    let boot_at = |time_ns: i64| boot_starts.partition_point(|&start| start <= time_ns);
     for message in traffic.dhcp {
-        boots[which(message.time_ns)].dhcp.push(message);
+        boots[boot_at(message.time_ns)].dhcp.push(message);
     }
     for transfer in traffic.transfers {
-        boots[which(transfer.request_ns)].transfers.push(transfer);
+        boots[boot_at(transfer.request_ns)].transfers.push(transfer);
     }
     for connection in traffic.connections {
-        boots[which(connection.first_ns)].connections.push(connection);
+        boots[boot_at(connection.first_ns)].connections.push(connection);
     }
-    std::iter::once(i64::MIN).chain(begins).zip(boots).collect()
+    std::iter::once(i64::MIN).chain(boot_starts).zip(boots).collect()
 }
 
-/// When a client asked for its first file. What a client downloads after it asked for a boot is of the boot, whoever asks: TLS
-/// hides the name of the program, and not every program is known by name.
+/// Time of the client's first file request. Every download after a boot request counts as part of the boot, because TLS
+/// hides the user agent and not every boot program is known by name.
 fn loading(traffic: &Traffic<'_>) -> Option<i64> {
-    let asked = traffic.dhcp.iter().filter(|message| message.asks_for_a_boot());
-    let asked_ns = asked.map(|message| message.time_ns).min();
+    let boot_requests = traffic.dhcp.iter().filter(|message| message.asks_for_a_boot());
+    let boot_request_ns = boot_requests.map(|message| message.time_ns).min();
     let requests = traffic.transfers.iter().map(|transfer| transfer.request_ns);
     let booting = traffic.connections.iter().filter(|connection| {
-        let is_after = asked_ns.is_some_and(|asked_ns| connection.first_ns > asked_ns);
+        let is_after = boot_request_ns.is_some_and(|requested_ns| connection.first_ns > requested_ns);
         http::is_boot(connection) || (is_after && !connection.requests.is_empty())
     });
     requests.chain(booting.map(|connection| connection.first_ns)).min()
@@ -224,7 +219,7 @@ fn network_boot(
         .chain(traffic.transfers.iter().map(|transfer| transfer.request_ns))
         .chain(traffic.connections.iter().map(|connection| connection.first_ns))
         .collect();
-    dhcp::lengthen(&mut dhcp, &starts);
+    dhcp::extend_incomplete(&mut dhcp, &starts);
     let boot_file = dhcp
         .iter()
         .filter(|exchange| exchange.stack == Stack::Firmware)
@@ -261,7 +256,7 @@ fn network_boot(
         .unwrap_or(0);
     let start_ns = first_frame(capture, &client, first_ns);
     let (end_ns, end_rule) = end(&dhcp, &files, &downloads, (file_server_ns, first_ns));
-    let shortest = ShortestAnswers::of((capture, link), &client, &traffic.transfers, &before_system);
+    let shortest = ShortestResponses::of((capture, link), &client, &traffic.transfers, &before_system);
     let round_trip_at_most_ns = shortest.round_trip_at_most_ns();
     let fitted = transfers::join(&mut files, models, round_trip_at_most_ns);
     let outcome = outcome::outcome(&outcome::Evidence {
@@ -298,11 +293,14 @@ fn network_boot(
     boot
 }
 
-/// The first frame of the client, if it came shortly before its first question: a link that comes up, a stack that starts.
+/// Time of the client's first frame, if it is shortly before the first request, as when a link comes up or a stack
+/// starts.
 fn first_frame(capture: &Capture, client: &report::Client, first_ns: i64) -> i64 {
-    const SHORTLY_NS: i64 = 60_000_000_000;
+    const MAX_LEAD_NS: i64 = 60_000_000_000;
     let seen = client.mac.and_then(|mac| capture.stations.get(&mac));
-    seen.map(|seen| seen.first_ns).filter(|&seen| seen <= first_ns && first_ns - seen <= SHORTLY_NS).unwrap_or(first_ns)
+    seen.map(|seen| seen.first_ns)
+        .filter(|&seen| seen <= first_ns && first_ns - seen <= MAX_LEAD_NS)
+        .unwrap_or(first_ns)
 }
 
 fn end(
@@ -335,8 +333,8 @@ fn end(
     last.unwrap_or((first_ns, Rule::NothingAfterFirstFrame))
 }
 
-/// What the modeled transfers would take with the settings that are asked about; `None` when none is, or none was modeled.
-fn what_if(fitted: &[model::Fitted], settings: &model::Settings) -> Option<model::Prediction> {
-    let asked = *settings != model::Settings::default();
-    (asked && !fitted.is_empty()).then(|| model::together(fitted, settings))
+/// Predicts the modeled transfers with the given settings; `None` without settings or modeled transfers.
+fn what_if(fitted: &[model::FittedTransfer], settings: &model::Settings) -> Option<model::Prediction> {
+    let has_settings = *settings != model::Settings::default();
+    (has_settings && !fitted.is_empty()).then(|| model::predict_total(fitted, settings))
 }

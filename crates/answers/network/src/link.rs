@@ -1,4 +1,4 @@
-//! What a capture shows of the link as a whole, by address: each of thousands of boots asks only for its own.
+//! Indexes of address and name lookups on the link, because a capture may contain thousands of boots.
 
 use std::net::IpAddr;
 
@@ -7,16 +7,16 @@ use onoff_netboot::capture::AddressProbe;
 use onoff_netboot::lookup::Lookup;
 use onoff_netboot::{Capture, MacAddress};
 
-/// Questions and answers about addresses and names, found quickly.
+/// Address and name lookups by address.
 #[derive(Debug, Default)]
 pub(super) struct LinkIndex<'a> {
-    /// Questions whether an address is in use, by address, each by time.
+    /// Address-in-use checks by target address, ordered by time.
     probes: HashMap<IpAddr, Vec<(i64, Option<MacAddress>)>>,
-    /// Addresses that a station asked for, each time.
+    /// ARP targets by requesting station, with times.
     asked: HashMap<MacAddress, Vec<(i64, IpAddr)>>,
-    /// The shortest time from a question to its answer, ns, by address and the station that asked.
+    /// Shortest response time by address and requesting station, ns.
     answers: HashMap<(IpAddr, MacAddress), i64>,
-    /// Names looked up, by who asked, each by time.
+    /// DNS lookups by client, ordered by time.
     lookups: HashMap<IpAddr, Vec<&'a Lookup>>,
 }
 
@@ -43,18 +43,17 @@ impl<'a> LinkIndex<'a> {
         index
     }
 
-    /// An index of questions alone.
     #[cfg(test)]
     pub(super) fn of_probes(probes: &[AddressProbe]) -> Self {
         Self { probes: by_address(probes), ..Self::default() }
     }
 
-    /// How many questions for `address` came from `from_ns` to `to_ns`.
+    /// Number of checks of `address` from `from_ns` to `to_ns`.
     pub(super) fn probes(&self, address: IpAddr, from_ns: i64, to_ns: i64) -> usize {
         self.probes_between(address, from_ns, to_ns).len()
     }
 
-    /// The first of them, ns.
+    /// Time of the first check, ns.
     pub(super) fn first_probe(&self, address: IpAddr, from_ns: i64, to_ns: i64) -> Option<i64> {
         self.probes_between(address, from_ns, to_ns).first().map(|&(time, _)| time)
     }
@@ -66,18 +65,23 @@ impl<'a> LinkIndex<'a> {
         times.get(start..end).unwrap_or_default()
     }
 
-    /// What `station` asked for from `from_ns` to `to_ns`.
-    pub(super) fn asked_by(&self, station: MacAddress, from_ns: i64, to_ns: i64) -> impl Iterator<Item = IpAddr> + '_ {
+    /// ARP targets of `station` from `from_ns` to `to_ns`.
+    pub(super) fn requested_by(
+        &self,
+        station: MacAddress,
+        from_ns: i64,
+        to_ns: i64,
+    ) -> impl Iterator<Item = IpAddr> + '_ {
         let all = self.asked.get(&station).map_or(&[][..], Vec::as_slice);
         all.iter().filter(move |(time, _)| (from_ns..=to_ns).contains(time)).map(|&(_, target)| target)
     }
 
-    /// The shortest time from a question of `station` for an address to the answer, ns.
+    /// Shortest response time of an address to `station`, ns.
     pub(super) fn shortest_answer(&self, address: IpAddr, station: MacAddress) -> Option<i64> {
         self.answers.get(&(address, station)).copied()
     }
 
-    /// Names that `client` looked up from `from_ns` to `to_ns`, by time.
+    /// DNS lookups of `client` from `from_ns` to `to_ns`, ordered by time.
     pub(super) fn lookups(&self, client: IpAddr, from_ns: i64, to_ns: i64) -> impl Iterator<Item = &'a Lookup> + '_ {
         let all = self.lookups.get(&client).map_or(&[][..], Vec::as_slice);
         let start = all.partition_point(|lookup| lookup.asked_ns < from_ns);
@@ -91,7 +95,7 @@ fn by_address(probes: &[AddressProbe]) -> HashMap<IpAddr, Vec<(i64, Option<MacAd
     for probe in probes {
         by_address.entry(probe.target).or_default().push((probe.time_ns, probe.by));
     }
-    // The clock may have been set while the capture ran.
+    // The clock may have been set during the capture.
     for times in by_address.values_mut() {
         times.sort_by_key(|&(time, _)| time);
     }
@@ -107,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn questions_and_answers_are_found_by_address_whatever_order_they_came_in() {
+    fn finds_lookups_by_address_in_any_order() {
         let one = IpAddr::from(Ipv4Addr::new(10, 0, 0, 1));
         let other = IpAddr::from(Ipv4Addr::new(10, 0, 0, 2));
         let station = MacAddress([2, 0, 0, 0, 0, 9]);
@@ -117,7 +121,7 @@ mod tests {
             AddressAnswer { time_ns: 0, address, after_ns, asked_by }
         };
         let capture = Capture {
-            // The clock was set back after the second.
+            // The clock was set back after the second probe.
             address_probes: vec![
                 probe(50, one, None),
                 probe(90, one, Some(station)),
@@ -130,11 +134,11 @@ mod tests {
         let index = LinkIndex::of(&capture);
         assert_eq!((index.probes(one, 20, 90), index.probes(one, 21, 89), index.probes(other, 0, 59)), (3, 1, 0));
         assert_eq!((index.first_probe(one, 0, 100), index.first_probe(one, 91, 100)), (Some(20), None));
-        assert_eq!(index.asked_by(station, 0, 89).collect::<Vec<_>>(), [one]);
-        assert_eq!(index.asked_by(station, 0, 90).count(), 2);
+        assert_eq!(index.requested_by(station, 0, 89).collect::<Vec<_>>(), [one]);
+        assert_eq!(index.requested_by(station, 0, 90).count(), 2);
         let shortest = |address, station| index.shortest_answer(address, station);
         assert_eq!((shortest(one, station), shortest(other, station)), (Some(5), None));
-        assert_eq!(shortest(one, MacAddress([2, 0, 0, 0, 0, 8])), None, "another station is somewhere else");
-        assert_eq!(index.probes(one, 90, 20), 0, "a range that ends before it starts holds nothing");
+        assert_eq!(shortest(one, MacAddress([2, 0, 0, 0, 0, 8])), None, "other station");
+        assert_eq!(index.probes(one, 90, 20), 0, "an inverted range is empty");
     }
 }

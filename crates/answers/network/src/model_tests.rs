@@ -1,4 +1,4 @@
-//! The model against the paper's table and against turns that are laid down.
+//! Tests of the model with the paper's table and with synthetic turns.
 
 use super::*;
 
@@ -6,16 +6,16 @@ const BOOT_WIM: u64 = 201 << 20;
 const GIGABIT: u64 = 1_000_000_000;
 
 #[test]
-fn a_block_on_the_wire() {
+fn computes_wire_time_of_block() {
     // 1456 bytes are 1526 on the wire, 12.2 µs at 1 Gb/s.
     assert_eq!(wire_ns(1456, false, GIGABIT), 12_208);
     assert_eq!(wire_ns(1448, true, GIGABIT), 12_304);
 }
 
-/// Each reading of the paper's tuned run, 9.5382 s with windows of 50 blocks of 1456 bytes: all of a turn per acknowledgment, or
-/// all of it per block.
+/// Both interpretations of the paper's tuned run, 9.5382 s with windows of 50 blocks of 1456 bytes: the whole turn per
+/// acknowledgment, or the whole turn per block.
 #[test]
-fn table_1_of_the_uefi_pxe_paper_by_each_reading() {
+fn reproduces_table_1_of_uefi_pxe_paper() {
     let gap_ns = wire_ns(1456, false, GIGABIT) as f64;
     let blocks = blocks_of(BOOT_WIM, 1456);
     assert_eq!(blocks, 144_756);
@@ -28,18 +28,19 @@ fn table_1_of_the_uefi_pxe_paper_by_each_reading() {
     let windows = [1, 4, 8, 16, 32, 50, 64];
     assert_eq!(windows.map(|window| seconds(per_acknowledgment, window)), [390.2, 98.9, 50.3, 26.0, 13.9, 9.5, 7.8]);
     assert_eq!(windows.map(|window| seconds(per_block, window)), [7.8, 9.1, 9.4, 9.5, 9.5, 9.5, 9.5]);
-    // The default run had about 4,000 acknowledgments of 36 blocks and took 23.7053 s: neither reading explains it.
+    // The default run had about 4,000 acknowledgments of 36 blocks and took 23.7053 s: neither interpretation explains
+    // it.
     let default = |client| 23.7053 - steady(blocks, 4_000, gap_ns, 0.0, client) / 1e9;
     assert!((11.0..11.4).contains(&default(per_acknowledgment)), "{}", default(per_acknowledgment));
     assert!((14.0..14.3).contains(&default(per_block)), "{}", default(per_block));
 }
 
-fn turn(window: u32, block_size: u32, ns: f64) -> SeenTurn {
-    SeenTurn { window, block_size, count: 500, ns }
+fn turn(window: u32, block_size: u32, ns: f64) -> TurnSample {
+    TurnSample { window, block_size, count: 500, ns }
 }
 
 #[test]
-fn c0_and_k_are_told_apart_by_windows_and_only_by_them() {
+fn separates_c0_and_k_with_several_windows() {
     let seen = |window: u32| turn(window, 1468, 100_000.0 + 98_000.0 * f64::from(window));
     let found = client_turn(&[seen(1), seen(4), seen(16), seen(64)]).unwrap();
     assert!((found.turn.fixed_ns - 100_000.0).abs() < 1.0, "{found:?}");
@@ -47,7 +48,7 @@ fn c0_and_k_are_told_apart_by_windows_and_only_by_them() {
     assert_eq!((found.windows, found.block_sizes), (vec![1, 4, 16, 64], vec![]));
     assert_eq!(client_turn(&[seen(4), seen(4)]), None);
     assert_eq!(client_turn(&[]), None);
-    // Turns that shrink as the window grows are no cost per block, and none is below zero.
+    // Turns that shrink as the window grows have no cost per block, and no cost is negative.
     let found = client_turn(&[turn(1, 512, 900.0), turn(4, 512, 500.0)]).unwrap().turn;
     assert!(found.fixed_ns > 0.0 && found.per_block_ns.abs() < f64::EPSILON);
     let found = client_turn(&[turn(1, 512, 10.0), turn(4, 512, 900.0)]).unwrap().turn;
@@ -55,7 +56,7 @@ fn c0_and_k_are_told_apart_by_windows_and_only_by_them() {
 }
 
 #[test]
-fn a_blocks_bytes_are_told_from_the_block_by_sizes_and_only_by_them() {
+fn separates_cost_per_byte_with_several_block_sizes() {
     let seen = |window: u32, bytes: u32| {
         turn(window, bytes, 90_000.0 + f64::from(window) * (70_000.0 + 55.0 * f64::from(bytes)))
     };
@@ -67,7 +68,7 @@ fn a_blocks_bytes_are_told_from_the_block_by_sizes_and_only_by_them() {
     {
         assert!((found / planted - 1.0_f64).abs() < 1e-6, "{found} {planted}");
     }
-    // Sizes that are nearly one, and too few pairs, tell nothing of bytes.
+    // Similar sizes or too few pairs are not enough.
     for few in [&[seen(1, 1448), seen(4, 1456), seen(8, 1468), seen(64, 1448)][..], &[seen(1, 512), seen(4, 1468)]] {
         let found = client_turn(few).unwrap();
         assert!(found.block_sizes.is_empty() && found.turn.per_byte_ns.abs() < f64::EPSILON, "{found:?}");
@@ -75,10 +76,10 @@ fn a_blocks_bytes_are_told_from_the_block_by_sizes_and_only_by_them() {
 }
 
 #[test]
-fn other_block_sizes_are_a_range_until_sizes_were_seen() {
+fn predicts_range_for_unseen_block_sizes() {
     let half = Settings { block_size: Some(734), ..Settings::default() };
     let mut one = fitted(4, 0);
-    let turns = |sizes: &[u32]| -> Vec<SeenTurn> {
+    let turns = |sizes: &[u32]| -> Vec<TurnSample> {
         let each = |&size| [1, 4, 16].map(|window| turn(window, size, 50_000.0 + 60_000.0 * f64::from(window)));
         sizes.iter().flat_map(each).collect()
     };
@@ -86,38 +87,38 @@ fn other_block_sizes_are_a_range_until_sizes_were_seen() {
     let mut all = [one.clone()];
     fit_together(&mut all, None);
     let (shortest, longest, _) = all[0].predicted_ns(&half);
-    // Twice the blocks, each for 60 µs or for half of it.
+    // Twice the blocks, at 60 µs or half of it each.
     assert!(longest - shortest > 300_000_000, "{shortest} {longest}");
     one.turns = turns(&[734, 1468]);
     let mut all = [one];
     fit_together(&mut all, None);
     assert_eq!(all[0].model.fitted_block_sizes, [734, 1468]);
-    let (least, most, _) = all[0].predicted_ns(&half);
-    // What is left of the range is how fast blocks follow each other: 12 µs, or half of it.
-    assert!(most - least < 60_000_000 && (most - longest).abs() < 10_000_000, "{least} {most} {longest}");
+    let (min, max, _) = all[0].predicted_ns(&half);
+    // The remaining range is the interval between blocks: 12 µs, or half of it.
+    assert!(max - min < 60_000_000 && (max - longest).abs() < 10_000_000, "{min} {max} {longest}");
 }
 
 #[test]
-fn a_block_that_is_cut_into_fragments_costs_more() {
+fn fragmented_blocks_cost_more() {
     assert_eq!([1448, 1449, 2888, 8192].map(|bytes| frames_of(bytes, true)), [1, 2, 3, 6]);
     assert_eq!([1468, 1469, 8192].map(|bytes| frames_of(bytes, false)), [1, 2, 6]);
-    // The paper's IPv6 default: 1456 bytes go as two packets, where 1448 go as one.
+    // The paper's IPv6 default: 1456 bytes need two packets, 1448 bytes one.
     assert!(wire_ns(1456, true, GIGABIT) > wire_ns(1448, true, GIGABIT) + 600);
-    let one = Fitted { ipv6: true, block_size: 1448, ..fitted(16, 0) };
+    let one = FittedTransfer { ipv6: true, block_size: 1448, ..fitted(16, 0) };
     let whole = one.predicted_ns(&Settings { block_size: Some(1440), ..Settings::default() });
     let cut = one.predicted_ns(&Settings { block_size: Some(1456), ..Settings::default() });
-    // 6,000 blocks of 25 µs each, if all of the turn is the blocks'.
+    // 6,000 blocks of 25 µs each, if the whole turn is per block.
     assert!(cut.1 - whole.1 > 130_000_000, "{whole:?} {cut:?}");
 }
 
-fn fitted(window: u32, loss_events: u64) -> Fitted {
+fn fitted(window: u32, loss_events: u64) -> FittedTransfer {
     let (blocks, client) = (6_000_u64, 400_000.0);
     let turns = blocks.div_ceil(u64::from(window));
     let losses_ns = loss_events as i64 * 1_000_000_000;
     let per_acknowledgment = ClientTurn { fixed_ns: client, ..ClientTurn::default() };
     let steady_ns = steady(blocks, turns, 12_000.0, 50_000.0, per_acknowledgment) as i64;
     let measured_ns = steady_ns + losses_ns + 70_000_000;
-    Fitted {
+    FittedTransfer {
         model: LatencyModel {
             blocks,
             turns,
@@ -153,7 +154,7 @@ fn fitted(window: u32, loss_events: u64) -> Fitted {
 }
 
 #[test]
-fn the_settings_that_were_give_what_was_measured() {
+fn unchanged_settings_predict_measured_duration() {
     for (window, losses) in [(1, 0), (4, 0), (4, 9), (50, 3)] {
         let fitted = fitted(window, losses);
         let settings = Settings { window: Some(window), block_size: Some(1468), ..Settings::default() };
@@ -165,11 +166,11 @@ fn the_settings_that_were_give_what_was_measured() {
 }
 
 #[test]
-fn one_window_gives_a_range_and_several_a_number() {
+fn predicts_range_with_one_window_and_value_with_several() {
     let mut one = fitted(4, 0);
     let wider = Settings { window: Some(16), ..Settings::default() };
     let (shortest, longest, _) = one.predicted_ns(&wider);
-    // Per acknowledgment three quarters of the turns go; per block only the server's.
+    // Per acknowledgment, three quarters of the turns disappear; per block, only the server's.
     assert!(longest - shortest > 300_000_000, "{shortest} {longest}");
     one.turns = vec![turn(4, 1468, 400_000.0), turn(16, 1468, 1_600_000.0)];
     let mut all = [one];
@@ -180,15 +181,15 @@ fn one_window_gives_a_range_and_several_a_number() {
 }
 
 #[test]
-fn round_trip_and_loss_that_are_asked_about() {
+fn predicts_other_round_trip_and_loss() {
     let one = fitted(4, 0);
     let (was, ..) = one.predicted_ns(&Settings::default());
     let (shortest, longest, _) = one.predicted_ns(&Settings { round_trip_ns: Some(5_000_000), ..Settings::default() });
-    // 1,500 turns of 5 ms each; up to 0.1 ms of it may have been there.
+    // 1,500 turns of 5 ms each, of which up to 0.1 ms may already be included.
     assert!((longest - was - 7_500_000_000).abs() < 10, "{longest}");
     assert!((shortest - was - 7_350_000_000).abs() < 10, "{shortest}");
     let (_, _, lost) = one.predicted_ns(&Settings { loss: Some(0.001), ..Settings::default() });
-    // 6 blocks, one of four the last of its window, which costs a time-out of 1 s.
+    // 6 blocks, one in four is the last of its window and costs a timeout of 1 s.
     assert!((1_400_000_000..1_600_000_000).contains(&lost), "{lost}");
     let (.., more) = one.predicted_ns(&Settings { loss: Some(0.001), window: Some(1), ..Settings::default() });
     assert!(more > 3 * lost, "{more}");

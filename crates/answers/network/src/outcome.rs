@@ -1,4 +1,4 @@
-//! Did the boot succeed, and if not: at which stage, why, and what to do.
+//! Determines whether a boot succeeded, and if not, at which stage, why, and what to do.
 
 mod addresses;
 mod codes;
@@ -15,13 +15,13 @@ use super::report::Download;
 pub use super::report::{BootOutcome, ErrorCode, Reason, Verdict};
 use super::report::{Client, FileRole, FileTransfer, StageKind};
 
-/// After this much silence of the capture's rest, who was to speak has given up, ns: EDK II waits 4 s for an answer by TFTP and
-/// asks again.
-const PATIENCE_NS: i64 = 5_000_000_000;
-/// Boot programs loaded this often without anything behind them are a loop.
-const LOOP: u64 = 3;
+/// After this much silence, the boot attempt is over, ns: EDK II waits 4 s for a TFTP response before it repeats the
+/// request.
+const MAX_SILENCE_NS: i64 = 5_000_000_000;
+/// Minimum number of loads of the boot program, without anything after it, that count as a loop.
+const MIN_LOOP_LOADS: u64 = 3;
 
-/// What an outcome is judged by.
+/// Input for the verdict.
 pub(super) struct Evidence<'a> {
     pub(super) capture: &'a Capture,
     pub(super) link: &'a LinkIndex<'a>,
@@ -30,21 +30,21 @@ pub(super) struct Evidence<'a> {
     pub(super) dhcp: &'a [DhcpExchange],
     pub(super) files: &'a [FileTransfer],
     pub(super) downloads: &'a [Download],
-    /// When the operating system's own network began.
+    /// Start of the operating system's own network.
     pub(super) system_ns: Option<i64>,
-    /// When the next boot of the same client began; the capture's end without one.
+    /// Start of the client's next boot, or the end of the capture.
     pub(super) until_ns: i64,
 }
 
-/// A verdict in the making.
+/// A verdict with its reason.
 #[derive(Clone, Debug)]
-struct Finding {
+struct Conclusion {
     verdict: Verdict,
     reason: Reason,
     stage: Option<StageKind>,
     what: String,
     certain: bool,
-    cure: String,
+    advice: String,
     http_status: Option<u16>,
     tftp_code: Option<u16>,
     time_ns: i64,
@@ -52,7 +52,7 @@ struct Finding {
     ip_version: u8,
 }
 
-impl Finding {
+impl Conclusion {
     fn new(verdict: Verdict, reason: Reason, time_ns: i64, what: String) -> Self {
         Self {
             verdict,
@@ -60,7 +60,7 @@ impl Finding {
             stage: None,
             what,
             certain: true,
-            cure: String::new(),
+            advice: String::new(),
             http_status: None,
             tftp_code: None,
             time_ns,
@@ -68,12 +68,12 @@ impl Finding {
         }
     }
 
-    fn failed(reason: Reason, stage: StageKind, time_ns: i64, what: String, cure: &str) -> Self {
-        Self { stage: Some(stage), cure: cure.to_owned(), ..Self::new(Verdict::Failed, reason, time_ns, what) }
+    fn failed(reason: Reason, stage: StageKind, time_ns: i64, what: String, advice: &str) -> Self {
+        Self { stage: Some(stage), advice: advice.to_owned(), ..Self::new(Verdict::Failed, reason, time_ns, what) }
     }
 
-    fn unknown(reason: Reason, stage: Option<StageKind>, time_ns: i64, what: String, cure: &str) -> Self {
-        Self { stage, cure: cure.to_owned(), ..Self::new(Verdict::Unknown, reason, time_ns, what) }
+    fn unknown(reason: Reason, stage: Option<StageKind>, time_ns: i64, what: String, advice: &str) -> Self {
+        Self { stage, advice: advice.to_owned(), ..Self::new(Verdict::Unknown, reason, time_ns, what) }
     }
 
     fn likely(self) -> Self {
@@ -82,35 +82,36 @@ impl Finding {
 }
 
 impl Evidence<'_> {
-    /// How long the capture goes on after `ns`, ns.
+    /// Time from `ns` to the end of the capture or to the next boot, ns.
     fn rest_ns(&self, ns: i64) -> i64 {
         self.until_ns.saturating_sub(ns)
     }
 
-    /// Whether what was last heard of at `ns` has ended: it was silent for long, or the client began anew.
+    /// True if an activity last seen at `ns` is over: a long silence followed, or the client started again.
     fn is_over(&self, ns: i64) -> bool {
-        self.rest_ns(ns) >= PATIENCE_NS || self.beginnings_after(ns).next().is_some()
+        self.rest_ns(ns) >= MAX_SILENCE_NS || self.dialogues_after(ns).next().is_some()
     }
 
-    /// Whether a dialogue for an address has ended, with or without an address.
+    /// True if a DHCP dialogue has ended, with or without an address.
     fn has_ended(&self, exchange: &DhcpExchange) -> bool {
         let last = exchange.messages.last();
         let last_ns = last.map_or(exchange.start_ns, |message| message.time_ns);
         let is_refused = last.is_some_and(|message| message.kind == DhcpKind::Nak);
-        // Some clients ask over IPv4 and IPv6 side by side: there the other question ends nothing.
-        let gave_way = |next: &DhcpExchange| {
-            next.ip_version == exchange.ip_version || next.start_ns.saturating_sub(last_ns) >= PATIENCE_NS
+        // Some clients use IPv4 and IPv6 in parallel, so a request over the other version does not end this dialogue.
+        let supersedes = |next: &DhcpExchange| {
+            next.ip_version == exchange.ip_version || next.start_ns.saturating_sub(last_ns) >= MAX_SILENCE_NS
         };
-        is_refused || self.rest_ns(last_ns) >= PATIENCE_NS || self.beginnings_after(last_ns).any(gave_way)
+        is_refused || self.rest_ns(last_ns) >= MAX_SILENCE_NS || self.dialogues_after(last_ns).any(supersedes)
     }
 
-    /// Dialogues for an address that the client opened after `ns`. Over IPv6 the stack below PXE asks without a name, beside PXE.
-    fn beginnings_after(&self, ns: i64) -> impl Iterator<Item = &DhcpExchange> {
+    /// DHCP dialogues the client started after `ns`. Over IPv6, the stack below PXE sends requests without a vendor
+    /// class.
+    fn dialogues_after(&self, ns: i64) -> impl Iterator<Item = &DhcpExchange> {
         self.dhcp.iter().filter(move |exchange| {
-            let begins = exchange.ip_version == 4
+            let is_start = exchange.ip_version == 4
                 || exchange.stack != Stack::Firmware
                 || exchange.vendor_class.contains("Client");
-            exchange.start_ns > ns && !exchange.boot_server_dialogue && begins
+            exchange.start_ns > ns && !exchange.boot_server_dialogue && is_start
         })
     }
 
@@ -118,13 +119,12 @@ impl Evidence<'_> {
         self.client.architecture.map(|code| code == 0)
     }
 
-    /// Times at which firmware began to ask for an address.
-    fn beginnings(&self) -> impl Iterator<Item = &DhcpExchange> {
+    /// DHCP dialogues of the firmware.
+    fn firmware_dialogues(&self) -> impl Iterator<Item = &DhcpExchange> {
         self.dhcp.iter().filter(|exchange| exchange.stack == Stack::Firmware && !exchange.boot_server_dialogue)
     }
 }
 
-/// How the boot came out.
 pub(super) fn outcome(evidence: &Evidence<'_>) -> BootOutcome {
     let found = judge(evidence);
     let programs = evidence
@@ -139,7 +139,7 @@ pub(super) fn outcome(evidence: &Evidence<'_>) -> BootOutcome {
         codes: codes::codes(found.reason, evidence.is_bios(), found.ip_version),
         what: found.what,
         certain: found.certain,
-        cure: found.cure,
+        cure: found.advice,
         http_status: found.http_status,
         tftp_code: found.tftp_code,
         time_ns: found.time_ns,
@@ -147,13 +147,13 @@ pub(super) fn outcome(evidence: &Evidence<'_>) -> BootOutcome {
     }
 }
 
-fn judge(evidence: &Evidence<'_>) -> Finding {
+fn judge(evidence: &Evidence<'_>) -> Conclusion {
     let loaded = files::last_loaded(evidence);
     if let (Some(system_ns), Some(loaded)) = (evidence.system_ns, &loaded)
         && system_ns >= loaded.end_ns
     {
-        let what = format!("{} came whole, and the operating system's own network began", loaded.name);
-        return Finding::new(Verdict::Loaded, Reason::SystemStarted, system_ns, what);
+        let what = format!("{} was loaded, and the operating system's own network started", loaded.name);
+        return Conclusion::new(Verdict::Loaded, Reason::SystemStarted, system_ns, what);
     }
     if let Some(found) = files::wrong_architecture(evidence, loaded.as_ref()) {
         return found;
@@ -165,13 +165,12 @@ fn judge(evidence: &Evidence<'_>) -> Finding {
     if let Some(loaded) = &loaded {
         return files::loaded(evidence, loaded);
     }
-    if let Some(found) = files::under_way(evidence) {
+    if let Some(found) = files::started_before_capture(evidence) {
         return found;
     }
     addresses::judge(evidence)
 }
 
-/// `12.3 s` or `45.6 ms`, as in findings.
 fn time(ns: i64) -> String {
     super::findings::time(ns).to_string()
 }

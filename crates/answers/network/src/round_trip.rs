@@ -1,4 +1,5 @@
-//! How far client and server are apart: what the answers of each end bound, wherever between them the capture was taken.
+//! Bounds the round trip between client and server by the shortest responses of both ends, wherever the capture was
+//! taken.
 
 use std::net::IpAddr;
 
@@ -10,21 +11,21 @@ use onoff_netboot::turnaround::Turnaround;
 use super::link::LinkIndex;
 use super::report::{CaptureSide, Client};
 
-/// Fewer turns do not show the shortest.
+/// Minimum number of turns to find the shortest.
 const MIN_TURNS: u64 = 8;
-/// An end that answers this many times faster than the other is where the capture was taken.
-const NEARER: i64 = 2;
+/// The capture was taken at the end that responds at least this many times faster.
+const MIN_RATIO: i64 = 2;
 
-/// The shortest answer of each end of a boot, as the place of the capture saw it: the way there and back is in it.
+/// The shortest response of each end, seen from the capture point: it includes the round trip to that end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct ShortestAnswers {
+pub(super) struct ShortestResponses {
     client_ns: Option<i64>,
     server_ns: Option<i64>,
 }
 
-impl ShortestAnswers {
-    /// Of the client and the server that it loaded most from: turns of transfers, handshakes of TCP, and answers by ARP, neighbor
-    /// discovery and ICMP to the other end. What one of them answers a third station says nothing about the way between the two.
+impl ShortestResponses {
+    /// Uses transfer turns, TCP handshakes, and ARP, neighbor discovery and ICMP responses between the client and its
+    /// main server. Responses to other stations do not count.
     pub(super) fn of(
         (capture, link): (&Capture, &LinkIndex<'_>),
         client: &Client,
@@ -35,41 +36,39 @@ impl ShortestAnswers {
         let mut shortest = Self::default();
         for transfer in transfers.iter().filter(|transfer| transfer.server.ip() == server) {
             if transfer.server_turn.count.min(transfer.client_turn.count) >= MIN_TURNS {
-                shortest.see(turn(transfer, &transfer.client_turn), turn(transfer, &transfer.server_turn));
+                shortest.add(turn(transfer, &transfer.client_turn), turn(transfer, &transfer.server_turn));
             }
         }
         for connection in connections.iter().filter(|connection| connection.server.ip() == server) {
             let span =
                 |from: Option<i64>, to: Option<i64>| from.zip(to).map(|(from, to)| to.saturating_sub(from).max(0));
             let confirmed = span(connection.accepted_ns, connection.confirmed_ns);
-            shortest.see(confirmed, span(connection.opened_ns, connection.accepted_ns));
+            shortest.add(confirmed, span(connection.opened_ns, connection.accepted_ns));
         }
         let addresses = client.addresses.iter().filter_map(|address| address.parse::<IpAddr>().ok());
         if let Some(station) = capture.addresses.get(&server).and_then(|seen| seen.station) {
-            addresses.for_each(|address| shortest.see(link.shortest_answer(address, station), None));
+            addresses.for_each(|address| shortest.add(link.shortest_answer(address, station), None));
         }
         if let Some(station) = client.mac {
-            shortest.see(None, link.shortest_answer(server, station));
+            shortest.add(None, link.shortest_answer(server, station));
         }
         shortest
     }
 
-    fn see(&mut self, client_ns: Option<i64>, server_ns: Option<i64>) {
+    fn add(&mut self, client_ns: Option<i64>, server_ns: Option<i64>) {
         self.client_ns = self.client_ns.into_iter().chain(client_ns).min();
         self.server_ns = self.server_ns.into_iter().chain(server_ns).min();
     }
 
-    /// The round trip between the ends is at most this: the way from the place of the capture to the one end and back, and to
-    /// the other and back.
+    /// Upper bound of the round trip between the ends: the sum of the round trips from the capture point to each end.
     pub(super) fn round_trip_at_most_ns(self) -> Option<i64> {
         self.client_ns.zip(self.server_ns).map(|(client, server)| client.saturating_add(server))
     }
 
-    /// Where the capture was taken.
     pub(super) fn side(self) -> CaptureSide {
         match (self.client_ns, self.server_ns) {
-            (Some(client), Some(server)) if server.saturating_mul(NEARER) <= client => CaptureSide::Server,
-            (Some(client), Some(server)) if client.saturating_mul(NEARER) <= server => CaptureSide::Client,
+            (Some(client), Some(server)) if server.saturating_mul(MIN_RATIO) <= client => CaptureSide::Server,
+            (Some(client), Some(server)) if client.saturating_mul(MIN_RATIO) <= server => CaptureSide::Client,
             _ => CaptureSide::Unknown,
         }
     }
@@ -82,7 +81,7 @@ fn main_server(transfers: &[&Transfer], connections: &[&Connection]) -> Option<I
     longest.or_else(|| largest.map(|connection| connection.server.ip()))
 }
 
-/// The shortest turn; where packets were sent again, a block may follow the acknowledgment before, and only most turns are turns.
+/// The shortest turn, or the median with retransmissions, where a block may follow an earlier acknowledgment.
 fn turn(transfer: &Transfer, turns: &Turnaround) -> Option<i64> {
     let counts = &transfer.counts;
     let again = counts.repeated_data + counts.repeated_acknowledgments + counts.rollbacks;
@@ -96,13 +95,13 @@ mod tests {
     const US: i64 = 1_000;
 
     #[test]
-    fn the_far_end_bounds_the_round_trip_wherever_the_capture_was_taken() {
+    fn bounds_round_trip_for_any_capture_point() {
         let seen = |client_us: i64, server_us: i64| {
-            let mut shortest = ShortestAnswers::default();
-            // A slow turn, then a quick answer of the same end.
-            shortest.see(Some(20_000 * US), Some(30_000 * US));
-            shortest.see(Some(client_us * US), None);
-            shortest.see(None, Some(server_us * US));
+            let mut shortest = ShortestResponses::default();
+            // A slow turn, then a fast response of the same end.
+            shortest.add(Some(20_000 * US), Some(30_000 * US));
+            shortest.add(Some(client_us * US), None);
+            shortest.add(None, Some(server_us * US));
             (shortest.side(), shortest.round_trip_at_most_ns().map(|ns| ns / US))
         };
         // 10 ms apart: at the client, at the server, in the middle.
@@ -112,9 +111,9 @@ mod tests {
     }
 
     #[test]
-    fn one_end_alone_bounds_nothing() {
-        let mut shortest = ShortestAnswers::default();
-        shortest.see(Some(367 * US), None);
+    fn no_bound_with_one_end_only() {
+        let mut shortest = ShortestResponses::default();
+        shortest.add(Some(367 * US), None);
         assert_eq!((shortest.side(), shortest.round_trip_at_most_ns()), (CaptureSide::Unknown, None));
     }
 }

@@ -1,4 +1,4 @@
-//! The stages of a boot, one after the other without gaps.
+//! The stages of a boot, in order and without gaps.
 
 use onoff_netboot::transfer::Outcome;
 
@@ -8,12 +8,12 @@ use super::model::percent;
 use super::report::{FileRole, FileTransfer, Stage, StageKind};
 use onoff_evidence::rule::Rule;
 
-/// Shorter silences between files of one kind do not part them, ns.
+/// Files of one kind with a shorter silence between them form one stage, ns.
 const MIN_SILENCE_NS: i64 = 20_000_000;
 
-/// Something that took time, before overlaps are settled.
+/// A stage before overlaps are resolved.
 #[derive(Clone, Debug)]
-struct Piece {
+struct StageInterval {
     kind: StageKind,
     detail: String,
     start_ns: i64,
@@ -21,7 +21,7 @@ struct Piece {
     rule: Rule,
 }
 
-/// The stages from `start_ns` to `end_ns`.
+/// Returns the stages from `start_ns` to `end_ns`.
 pub(super) fn stages(
     start_ns: i64,
     end_ns: i64,
@@ -29,49 +29,49 @@ pub(super) fn stages(
     (files, downloads): (&[FileTransfer], &[Download]),
     file_server_ns: Option<i64>,
 ) -> Vec<Stage> {
-    let mut pieces: Vec<Piece> = dhcp.iter().map(dialogue).collect();
-    pieces.extend(files.iter().filter(|file| !file.write).map(file));
-    pieces.extend(downloads.iter().map(download));
-    pieces.extend(file_server_ns.map(|ns| Piece {
+    let mut intervals: Vec<StageInterval> = dhcp.iter().map(dialogue).collect();
+    intervals.extend(files.iter().filter(|file| !file.write).map(file));
+    intervals.extend(downloads.iter().map(download));
+    intervals.extend(file_server_ns.map(|ns| StageInterval {
         kind: StageKind::OperatingSystem,
         detail: "first file server".to_owned(),
         start_ns: ns,
         end_ns: ns,
         rule: Rule::FirstFileServerConnection,
     }));
-    pieces.retain(|piece| piece.start_ns <= end_ns);
-    pieces.sort_by_key(|piece| (piece.start_ns, piece.end_ns));
-    // A prompt with time-out 0 starts its first entry at once: nobody sees a menu.
+    intervals.retain(|interval| interval.start_ns <= end_ns);
+    intervals.sort_by_key(|interval| (interval.start_ns, interval.end_ns));
+    // A prompt with timeout 0 starts its first entry at once, without a menu.
     let menu = dhcp.iter().find(|exchange| {
         let pxe = &exchange.pxe;
         (!pxe.menu.is_empty() || pxe.prompt.is_some()) && pxe.prompt_timeout_s.is_some_and(|seconds| seconds > 0)
     });
-    let mut stages: Vec<Piece> = Vec::new();
+    let mut stages: Vec<StageInterval> = Vec::new();
     let mut at_ns = start_ns;
-    for mut piece in pieces {
-        if piece.start_ns > at_ns {
-            let wait = Piece {
-                kind: silence(&stages, &piece, menu, at_ns),
+    for mut interval in intervals {
+        if interval.start_ns > at_ns {
+            let wait = StageInterval {
+                kind: silence(&stages, &interval, menu, at_ns),
                 detail: String::new(),
                 start_ns: at_ns,
-                end_ns: piece.start_ns,
+                end_ns: interval.start_ns,
                 rule: Rule::FromStageBeforeToRequest,
             };
             stages.push(wait);
-            at_ns = piece.start_ns;
+            at_ns = interval.start_ns;
         }
-        // What overlaps belongs to what began first.
-        piece.start_ns = piece.start_ns.max(at_ns);
-        // What goes on behind the boot's end is no part of it; times that went back must not give a stage that ends before it begins.
-        piece.end_ns = piece.end_ns.min(end_ns).max(piece.start_ns);
-        if piece.end_ns <= piece.start_ns && piece.kind != StageKind::OperatingSystem {
+        // Overlaps belong to the stage that started first.
+        interval.start_ns = interval.start_ns.max(at_ns);
+        // Clip at the end of the boot. If the clock was set back, a stage must still not end before it starts.
+        interval.end_ns = interval.end_ns.min(end_ns).max(interval.start_ns);
+        if interval.end_ns <= interval.start_ns && interval.kind != StageKind::OperatingSystem {
             continue;
         }
-        at_ns = at_ns.max(piece.end_ns);
-        join(&mut stages, piece);
+        at_ns = at_ns.max(interval.end_ns);
+        join(&mut stages, interval);
     }
     if end_ns > at_ns {
-        stages.push(Piece {
+        stages.push(StageInterval {
             kind: StageKind::Client,
             detail: String::new(),
             start_ns: at_ns,
@@ -82,22 +82,22 @@ pub(super) fn stages(
     let total_ns = end_ns.saturating_sub(start_ns);
     stages
         .into_iter()
-        .map(|piece| {
-            let duration_ns = piece.end_ns.saturating_sub(piece.start_ns);
+        .map(|interval| {
+            let duration_ns = interval.end_ns.saturating_sub(interval.start_ns);
             Stage {
-                kind: piece.kind,
-                detail: piece.detail,
-                start_ns: piece.start_ns,
-                end_ns: piece.end_ns,
+                kind: interval.kind,
+                detail: interval.detail,
+                start_ns: interval.start_ns,
+                end_ns: interval.end_ns,
                 duration_ns,
                 share_percent: percent(duration_ns, total_ns),
-                rule: piece.rule,
+                rule: interval.rule,
             }
         })
         .collect()
 }
 
-fn silence(stages: &[Piece], next: &Piece, menu: Option<&DhcpExchange>, at_ns: i64) -> StageKind {
+fn silence(stages: &[StageInterval], next: &StageInterval, menu: Option<&DhcpExchange>, at_ns: i64) -> StageKind {
     if stages.is_empty() {
         return StageKind::Link;
     }
@@ -106,12 +106,12 @@ fn silence(stages: &[Piece], next: &Piece, menu: Option<&DhcpExchange>, at_ns: i
     if after_dialogue && next.kind != StageKind::Dhcp { StageKind::Menu } else { StageKind::Client }
 }
 
-/// Appends, or lengthens the last stage when it is of the same kind: a loader's dozen modules are one stage.
-fn join(stages: &mut Vec<Piece>, piece: Piece) {
-    let joinable = |last: &Piece| {
-        last.kind == piece.kind
+/// Appends a stage, or extends the last one if it is of the same kind: a dozen loader modules are one stage.
+fn join(stages: &mut Vec<StageInterval>, interval: StageInterval) {
+    let joinable = |last: &StageInterval| {
+        last.kind == interval.kind
             && matches!(
-                piece.kind,
+                interval.kind,
                 StageKind::Loader
                     | StageKind::Configuration
                     | StageKind::Refused
@@ -121,7 +121,7 @@ fn join(stages: &mut Vec<Piece>, piece: Piece) {
             )
     };
     let [.., before, silence] = stages.as_slice() else {
-        stages.push(piece);
+        stages.push(interval);
         return;
     };
     let short = silence.kind == StageKind::Client && silence.end_ns.saturating_sub(silence.start_ns) < MIN_SILENCE_NS;
@@ -131,7 +131,7 @@ fn join(stages: &mut Vec<Piece>, piece: Piece) {
     let same = stages.last_mut().filter(|last| joinable(last));
     match same {
         Some(last) => {
-            last.end_ns = piece.end_ns;
+            last.end_ns = interval.end_ns;
             let more = last.detail.rsplit_once(" and ").and_then(|(name, rest)| {
                 let count = rest.strip_suffix(" more")?.parse::<u64>().ok()?;
                 Some((name.to_owned(), count))
@@ -141,16 +141,16 @@ fn join(stages: &mut Vec<Piece>, piece: Piece) {
                 None => format!("{} and 1 more", last.detail),
             };
         }
-        None => stages.push(piece),
+        None => stages.push(interval),
     }
 }
 
-fn dialogue(exchange: &DhcpExchange) -> Piece {
+fn dialogue(exchange: &DhcpExchange) -> StageInterval {
     let family = if exchange.ip_version == 4 { "IPv4" } else { "IPv6" };
     let result = match (&exchange.address, exchange.complete) {
         (Some(address), true) => address.clone(),
         (_, true) => "answered".to_owned(),
-        (Some(_), false) => "offers not taken".to_owned(),
+        (Some(_), false) => "offers not accepted".to_owned(),
         (None, false) => "no answer".to_owned(),
     };
     let kind = if exchange.stack == Stack::OperatingSystem {
@@ -162,14 +162,14 @@ fn dialogue(exchange: &DhcpExchange) -> Piece {
     };
     let attempts = match exchange.attempts {
         0 | 1 => String::new(),
-        attempts => format!(", asked {attempts} times"),
+        attempts => format!(", {attempts} attempts"),
     };
     let rule = match (exchange.complete, exchange.ip_version) {
         (true, 4) => Rule::FromDiscoverToAck,
         (true, _) => Rule::FromSolicitToReply,
         (false, _) => Rule::FromQuestionToLastMessage,
     };
-    Piece {
+    StageInterval {
         kind,
         detail: format!("{family}, {result}{attempts}"),
         start_ns: exchange.start_ns,
@@ -178,7 +178,7 @@ fn dialogue(exchange: &DhcpExchange) -> Piece {
     }
 }
 
-fn file(file: &FileTransfer) -> Piece {
+fn file(file: &FileTransfer) -> StageInterval {
     let kind = match (file.outcome, file.role) {
         (Outcome::SizeProbe, _) => StageKind::SizeProbe,
         (Outcome::Refused, _) => StageKind::Refused,
@@ -193,11 +193,11 @@ fn file(file: &FileTransfer) -> Piece {
         Outcome::Complete => Rule::FromReadToAcknowledgment,
         _ => Rule::FromReadToLastPacket,
     };
-    Piece { kind, detail: file.file.clone(), start_ns: file.request_ns, end_ns: file.end_ns, rule }
+    StageInterval { kind, detail: file.file.clone(), start_ns: file.request_ns, end_ns: file.end_ns, rule }
 }
 
-fn download(download: &Download) -> Piece {
-    Piece {
+fn download(download: &Download) -> StageInterval {
+    StageInterval {
         kind: StageKind::Http,
         detail: download.url.clone(),
         start_ns: download.start_ns,

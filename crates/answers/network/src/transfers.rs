@@ -1,21 +1,21 @@
-//! Transfers with what follows from them: durations, costs, the model.
+//! TFTP transfers with derived values: durations, breakdown and model.
 
 use onoff_netboot::transfer::{Outcome, Transfer};
 
-use super::model::{self, Fitted};
+use super::model::{self, FittedTransfer};
 use super::report::{Costs, FileRole, FileTransfer, TransferTotal};
 
-/// Largest block that goes into one Ethernet frame of 1,500 bytes.
+/// Largest block that fits into an Ethernet frame of 1,500 bytes with IPv4.
 const IPV4_LIMIT: u32 = 1468;
-/// As far as IPv6 is concerned: 40 bytes of header, 8 of UDP, 4 of TFTP.
+/// The same with IPv6: headers of 40 bytes (IPv6), 8 bytes (UDP) and 4 bytes (TFTP).
 const IPV6_LIMIT: u32 = 1448;
 
-/// The transfers of one boot, with the model of those that it could be fitted to.
+/// Returns the transfers of one boot, with a model for those long enough.
 pub(super) fn transfers(
     transfers: &[&Transfer],
     boot_file: Option<&str>,
     bits_per_s: u64,
-) -> (Vec<FileTransfer>, Vec<Option<Fitted>>) {
+) -> (Vec<FileTransfer>, Vec<Option<FittedTransfer>>) {
     let mut files = Vec::with_capacity(transfers.len());
     let mut models = Vec::new();
     let mut before: Option<i64> = None;
@@ -32,19 +32,19 @@ pub(super) fn transfers(
         files.push(file);
         models.push(fitted);
     }
-    // The round trip is known only with all of them; see [`join`].
+    // The model needs the round trip, which is known only after all transfers; see [`join`].
     (files, models)
 }
 
-/// Tells c0 and k apart over all transfers, and gives each file its model.
+/// Separates c0 and k across all transfers, and stores the model of each file.
 pub(super) fn join(
     files: &mut [FileTransfer],
-    models: Vec<Option<Fitted>>,
+    models: Vec<Option<FittedTransfer>>,
     round_trip_at_most_ns: Option<i64>,
-) -> Vec<Fitted> {
+) -> Vec<FittedTransfer> {
     let places: Vec<usize> =
         models.iter().enumerate().filter(|(_, model)| model.is_some()).map(|(place, _)| place).collect();
-    let mut fitted: Vec<Fitted> = models.into_iter().flatten().collect();
+    let mut fitted: Vec<FittedTransfer> = models.into_iter().flatten().collect();
     model::fit_together(&mut fitted, round_trip_at_most_ns);
     for (place, fitted) in places.into_iter().zip(&fitted) {
         if let Some(file) = files.get_mut(place) {
@@ -113,7 +113,7 @@ fn window(transfer: &Transfer) -> u32 {
 }
 
 fn downgraded(transfer: &Transfer) -> Vec<&'static str> {
-    // Without a word from the server nothing was refused yet, and a cut answer may hold what is not seen.
+    // Without a response nothing was refused yet, and a truncated response may grant more than is visible.
     if transfer.answer_ns.is_none() || transfer.granted.as_ref().is_some_and(|granted| granted.cut) {
         return Vec::new();
     }
@@ -136,7 +136,7 @@ fn downgraded(transfer: &Transfer) -> Vec<&'static str> {
 
 fn costs(transfer: &Transfer, duration_ns: i64) -> Costs {
     let usual = |turns: &onoff_netboot::turnaround::Turnaround| turns.total_ns.saturating_sub(turns.pause_ns);
-    // Between blocks of a window it is the server that pauses when it sends, the client when it does.
+    // Pauses between blocks of a window belong to the sender.
     let (mut server_pauses_ns, mut client_pauses_ns) = (transfer.server_turn.pause_ns, transfer.client_turn.pause_ns);
     if transfer.write {
         client_pauses_ns = client_pauses_ns.saturating_add(transfer.gap.pause_ns);
@@ -167,7 +167,7 @@ fn costs(transfer: &Transfer, duration_ns: i64) -> Costs {
     costs
 }
 
-/// All complete transfers together.
+/// Sums the complete transfers.
 pub(super) fn total(files: &[FileTransfer]) -> TransferTotal {
     let mut total = TransferTotal::default();
     for file in files {
@@ -188,7 +188,7 @@ pub(super) fn total(files: &[FileTransfer]) -> TransferTotal {
     total
 }
 
-/// What a file is for.
+/// Purpose of a file.
 pub(super) fn role(path: &str, boot_file: Option<&str>, first_program: bool) -> FileRole {
     let path = path.to_ascii_lowercase().replace('\\', "/");
     let name = path.rsplit('/').next().unwrap_or_default();
@@ -230,7 +230,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn roles_by_name_and_place() {
+    fn determines_role_by_name_and_position() {
         for (path, boot_file, first, role_expected) in [
             ("grubnetx64.efi", Some("tftp://[fd77::1]/grubnetx64.efi"), true, FileRole::BootProgram),
             ("grubnetx64.efi", None, true, FileRole::BootProgram),

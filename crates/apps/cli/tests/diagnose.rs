@@ -145,7 +145,10 @@ fn evidence_names_awaited_service() {
     let diagnosis = diagnosis("service-waits-20s");
     let evidence = diagnosis["findings"][0]["evidence"].as_array().unwrap();
     let says = |row: &Value| row["text"].as_str().unwrap().to_owned();
-    assert!(evidence.iter().map(says).any(|text| text.contains("licencehelper.exe sleeps for 19")), "{evidence:?}");
+    assert!(
+        evidence.iter().map(says).any(|text| text.contains("licencehelper.exe, which slept for 19")),
+        "{evidence:?}"
+    );
 }
 
 #[test]

@@ -91,7 +91,7 @@ fn failed_ip_version_costs_its_attempts() {
     let order = found(&both, "ip_order").unwrap();
     assert!(near(cost_ms(&order), 7_000.0), "{order}");
     assert!(says(&order, "IPv4 before the one for IPv6"), "{order}");
-    assert!(says(&found(&both, "dhcp_retries").unwrap(), "no DHCPv6 server answers here"));
+    assert!(says(&found(&both, "dhcp_retries").unwrap(), "no DHCPv6 server responds here"));
     // Tried both at once; and tried IPv6 only after everything was loaded.
     let at_once = Scene::default().solicit(1).lease(&DhcpFields::default()).file("boot.efi", 40, b"");
     let afterwards = leased().file("boot.efi", 40, b"").wait_ms(3_000).system().wait_ms(500).solicit(7);
@@ -122,7 +122,7 @@ fn distinguishes_fragments_from_jumbo_frames() {
 fn attributes_small_blocks() {
     let slow = TftpTransfer { block_size: 512, window: 1, server_turn_ns: 300 * US, ..TftpTransfer::default() };
     let own = of_transfer("block_small", &slow).unwrap();
-    assert!(says(&own, "have the client ask for blksize 1468"), "{own}");
+    assert!(says(&own, "have the client request blksize 1468"), "{own}");
     // 3,907 round trips of 0.4 ms become 1,363; the client's half may be per-block processing and grow with block size.
     assert!(cost_ms(&own) > 3_907.0 * 0.4 - 1_363.0 * (0.3 + 0.1 * 1468.0 / 512.0) - 50.0, "{own}");
     assert!(of_transfer("block_small", &TftpTransfer { block_size: 1468, ..slow.clone() }).is_none());
@@ -191,7 +191,7 @@ fn cable_advice_needs_retransmissions() {
     // The server was silent for 3 s and the client repeated its acknowledgment: no block was resent.
     let scene = leased().request("boot.efi", &[]).blocks(1..30, b"").wait_ms(3_000).acknowledge(29);
     let silent = found(&boot(scene.blocks(30..60, b"").data(60, b"end").acknowledge(60)), "retransmissions").unwrap();
-    assert!(!says(&silent, "cable") && says(&silent, "the server was silent"), "{silent}");
+    assert!(!says(&silent, "cable") && says(&silent, "the server did not respond"), "{silent}");
     // A capture with every packet duplicated shows no loss.
     let twice = Scene::default().captured(2).lease(&DhcpFields::default()).file("boot.efi", 400, b"");
     assert!(found(&boot(twice), "retransmissions").is_none());
@@ -201,7 +201,7 @@ fn cable_advice_needs_retransmissions() {
 fn distinguishes_sorcerers_apprentice_from_double_capture() {
     let doubled = TftpTransfer { window: 1, doubled_from: Some(30), bytes: 200_000, ..TftpTransfer::default() };
     let finding = of_transfer("sorcerers_apprentice", &doubled).unwrap();
-    assert!(finding["what"].as_str().unwrap().contains("from block 30 on, 108 blocks"), "{finding}");
+    assert!(finding["what"].as_str().unwrap().contains("from block 30, 108 consecutive blocks"), "{finding}");
     assert!(of_transfer("sorcerers_apprentice", &TftpTransfer { doubled_from: None, ..doubled }).is_none());
     let twice = Scene::default().captured(2).lease(&DhcpFields::default()).file("boot.efi", 400, b"");
     assert!(found(&boot(twice), "sorcerers_apprentice").is_none());

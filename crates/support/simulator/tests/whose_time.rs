@@ -209,7 +209,7 @@ fn a_disk_password_before_the_kernel_is_told_and_is_in_no_length_that_begins_at_
         found.evidence.iter().map(|one| one.text.clone()).collect::<Vec<_>>().join("; ")
     };
     assert!(
-        caveat(&trace).contains("before the kernel, at a boot menu or a disk password: 4.00 s"),
+        caveat(&trace).contains("before the kernel, at a boot menu or a disk password prompt: 4.00 s"),
         "{}",
         caveat(&trace)
     );

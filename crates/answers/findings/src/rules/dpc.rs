@@ -1,15 +1,15 @@
-//! What the rules about deferred procedure calls share.
+//! Helpers for the rules about deferred procedure calls.
 
 use onoff_evidence::Scope;
 use onoff_lists::interrupts::{InterruptGroup, list};
 use onoff_trace::{InterruptKind, Trace};
 
 use super::prelude::*;
-use crate::context::needs_interrupts;
+use crate::context::require_interrupts;
 
-/// Modules with long deferred procedure calls in `window`.
-pub(super) fn long_calls(trace: &Trace, window: Stretch) -> Outcome {
-    needs_interrupts(trace)?;
+/// Returns findings for modules with long deferred procedure calls in `window`.
+pub(super) fn long_calls(trace: &Trace, window: Interval) -> Outcome {
+    require_interrupts(trace)?;
     let Some(scope) = Scope::between(trace, window.0, window.1) else { return Ok(Vec::new()) };
     let rows = list(trace, &scope, &[InterruptGroup::Module, InterruptGroup::Routine]).rows;
     let mut findings = Vec::new();
@@ -18,7 +18,7 @@ pub(super) fn long_calls(trace: &Trace, window: Stretch) -> Outcome {
             continue;
         }
         let address = u64::from_str_radix(row.routine.trim_start_matches("0x"), 16).ok();
-        let long: Vec<Stretch> = trace
+        let long: Vec<Interval> = trace
             .interrupts
             .iter()
             .filter(|call| {
@@ -35,14 +35,14 @@ pub(super) fn long_calls(trace: &Trace, window: Stretch) -> Outcome {
         findings.push(
             RuleFinding::new(
                 FindingSubject::new(FindingSubjectKind::Driver, module),
-                format!("deferred procedure calls of {module} hold a processor for up to {}", time(row.longest_ns)),
+                format!("deferred procedure calls of {module} blocked a CPU for up to {}", time(row.longest_ns)),
             )
-            .because(
+            .evidence(
                 row.longest_start_ns,
-                format!("the longest: {}; {} of at least 10 ms", time(row.longest_ns), counted(long.len(), "call")),
+                format!("longest: {}; {} of at least 10 ms", time(row.longest_ns), counted(long.len(), "call")),
             )
-            .costs(Cost::at_most(covered_ns(long, window)))
-            .advise("look for a newer driver; its author can move the work to a thread"),
+            .cost(Cost::at_most(covered_ns(long, window)))
+            .advice("look for a newer driver that moves this work to a thread"),
         );
     }
     Ok(findings)

@@ -1,4 +1,4 @@
-//! The rules, one file each, by what they are about.
+//! The rules, one file each, grouped by transition.
 
 pub(crate) mod account;
 pub(crate) mod boot;
@@ -9,14 +9,14 @@ pub(crate) mod recording;
 pub(crate) mod shutdown;
 pub(crate) mod suspend;
 
-/// What every rule's file uses.
+/// Imports shared by all rules.
 mod prelude {
     pub(crate) use onoff_evidence::Certainty;
 
     pub(crate) use crate::context::{
-        BootFacts, LinuxBootFacts, ShutdownFacts, SuspendFacts, lacks_kernel, lacks_other,
+        BootFacts, LinuxBootFacts, ShutdownFacts, SuspendFacts, missing_input, missing_kernel_flags,
     };
-    pub(crate) use crate::cost::{Cost, Stretch};
+    pub(crate) use crate::cost::{Cost, Interval};
     pub(crate) use crate::finding::{FindingSubject, FindingSubjectKind, RuleFinding};
     pub(crate) use crate::quantities::{counted, file_name, folder, listed, time};
     pub(crate) use crate::rule::{Outcome, rule};

@@ -1,8 +1,8 @@
-//! OFFER delay: a server that asks whether the address is in use before it offers it.
+//! Offer delay: a server that checks whether an address is in use before it offers it.
 
 use super::{Facts, Finding, plural, time};
 
-/// Servers that do not check answer in milliseconds.
+/// Servers that do not check respond within milliseconds.
 const SLOW_NS: i64 = 500_000_000;
 
 pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
@@ -15,19 +15,19 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
         let (what, advice) = if exchange.address_probes > 0 {
             (
                 format!(
-                    "the offer came {} after the question; meanwhile {} asked whether the address is in use",
+                    "the offer came {} after the request; meanwhile {} checked whether the address is in use",
                     time(delay),
-                    plural(exchange.address_probes, "ARP or ping"),
+                    plural(exchange.address_probes, "ARP request or ping"),
                 ),
                 format!(
-                    "turn off the address-in-use check of {server} where addresses are managed (dnsmasq: --no-ping; Windows DHCP: conflict detection attempts 0; ISC dhcpd: ping-check false)"
+                    "turn off the address-in-use check of {server} if addresses are managed (dnsmasq: --no-ping; Windows DHCP: conflict detection attempts 0; ISC dhcpd: ping-check false)"
                 ),
             )
         } else {
             (
-                format!("the offer of an address came {} after the question", time(delay)),
+                format!("the offer came {} after the request", time(delay)),
                 format!(
-                    "look at {server}: an address-in-use check by ping that this capture does not show, a relay, or a loaded server"
+                    "check {server}: it may ping addresses before offering them (not visible in this capture), be overloaded, or be behind a relay"
                 ),
             )
         };
@@ -37,7 +37,7 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
             cost_ns: Some(delay),
             stops_boot: false,
             advice,
-            source: "measured: without the check, the same server offers within milliseconds",
+            source: "measured: without the check, the same server responds within milliseconds",
         }
     })
     .collect()

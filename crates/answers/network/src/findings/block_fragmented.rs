@@ -1,4 +1,4 @@
-//! Blocks that do not fit a frame: IP sends each in pieces, and one lost piece loses the block.
+//! Blocks larger than a frame: IP fragments each one, and one lost fragment loses the block.
 
 use super::{Facts, Finding};
 
@@ -10,7 +10,7 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     vec![Finding {
         rule: "block_fragmented",
         what: format!(
-            "blocks of {} bytes do not fit a frame: {} blocks of {} came in {} fragments",
+            "blocks of {} bytes do not fit into a frame: {} blocks of {} came in {} fragments",
             file.block_size,
             file.counts.fragmented,
             file.file,

@@ -1,8 +1,8 @@
-//! A client that lets offers wait.
+//! A client that is slow to accept an offer.
 
 use super::{Facts, Finding, time};
 
-/// Firmware collects offers for a second or so; more is worth a look, ns.
+/// Firmware normally collects offers for about a second.
 const SLOW_NS: i64 = 2_000_000_000;
 
 pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
@@ -12,15 +12,15 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     });
     slow.map(|(exchange, delay)| {
         let advice = match (exchange.ip_version, exchange.proxy, exchange.boot_file.is_some()) {
-            (6, ..) => "the firmware collects offers, or brings up addresses first: a server that offers with preference 255 is taken at once (RFC 8415, 18.2.1)",
-            (_, true, _) => "the firmware waits for further offers of boot servers: name file and server in the address server's own offer, and drop the ProxyDHCP",
-            (_, false, false) => "the firmware waits for an offer that names a boot file: name file and server in the DHCP configuration",
-            (_, false, true) => "the firmware collects offers for a fixed time before it takes one: look for a firmware setting or update",
+            (6, ..) => "the firmware collects offers or configures addresses first: it accepts an offer with preference 255 at once (RFC 8415, 18.2.1)",
+            (_, true, _) => "the firmware waits for more boot server offers: name the boot file and server in the DHCP server's own offer, and remove the ProxyDHCP",
+            (_, false, false) => "the firmware waits for an offer with a boot file: name the boot file and server in the DHCP configuration",
+            (_, false, true) => "the firmware collects offers for a fixed time before it accepts one: look for a firmware setting or update",
         };
         Finding {
             rule: "choice_delay",
             what: format!(
-                "the client took {} from the first IPv{} offer to its request",
+                "the client waited {} after the first IPv{} offer before it sent its request",
                 time(delay),
                 exchange.ip_version
             ),

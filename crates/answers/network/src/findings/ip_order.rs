@@ -1,4 +1,4 @@
-//! The other IP version was tried first, in vain.
+//! The other IP version was tried first, without success.
 
 use onoff_netboot::transfer::Outcome;
 
@@ -9,12 +9,12 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     let first_file = boot.transfers.iter().find(|file| file.outcome == Outcome::Complete);
     let Some(file) = first_file else { return Vec::new() };
     let winner = if file.client.starts_with('[') { 6 } else { 4 };
-    let vain: Vec<_> = boot
+    let failed: Vec<_> = boot
         .dhcp
         .iter()
         .filter(|exchange| exchange.ip_version != winner && exchange.start_ns < file.request_ns)
         .collect();
-    let (Some(first), Some(next)) = (vain.first(), boot.dhcp.iter().find(|exchange| exchange.ip_version == winner))
+    let (Some(first), Some(next)) = (failed.first(), boot.dhcp.iter().find(|exchange| exchange.ip_version == winner))
     else {
         return Vec::new();
     };

@@ -1,12 +1,12 @@
-//! What to change, one rule per file.
+//! Findings about a network boot, one rule per file.
 
 mod address_check;
 mod block_fragmented;
 mod block_small;
 mod choice_delay;
 mod dhcp_retries;
-mod doubled;
-mod http_trouble;
+mod duplicate_blocks;
+mod http_problems;
 mod ip_order;
 mod offload;
 mod outcome;
@@ -18,20 +18,20 @@ mod wrong_file;
 
 use onoff_trace::Duration;
 
-use super::model::Fitted;
+use super::model::FittedTransfer;
 pub use super::report::Finding;
 use super::report::{FileTransfer, NetworkBoot};
 
-/// What a rule looks at.
+/// Input of the rules.
 pub(super) struct Facts<'a> {
     pub(super) boot: &'a NetworkBoot,
-    /// The transfers that have a model.
-    pub(super) fitted: &'a [Fitted],
+    /// Transfers with a fitted model.
+    pub(super) fitted: &'a [FittedTransfer],
 }
 
 impl Facts<'_> {
-    /// The files that have a model, with it.
-    fn modeled(&self) -> impl Iterator<Item = (&FileTransfer, &Fitted)> {
+    /// Files with a fitted model.
+    fn modeled(&self) -> impl Iterator<Item = (&FileTransfer, &FittedTransfer)> {
         self.boot.transfers.iter().filter(|file| file.model.is_some()).zip(self.fitted)
     }
 }
@@ -45,8 +45,8 @@ const RULES: [Rule; 15] = [
     block_small::check,
     choice_delay::check,
     dhcp_retries::check,
-    doubled::check,
-    http_trouble::check,
+    duplicate_blocks::check,
+    http_problems::check,
     ip_order::check,
     offload::check,
     retransmissions::check,
@@ -56,8 +56,8 @@ const RULES: [Rule; 15] = [
     wrong_file::check,
 ];
 
-/// What the rules find in a boot, what costs most first.
-pub(super) fn findings(boot: &NetworkBoot, fitted: &[Fitted]) -> Vec<Finding> {
+/// Returns the findings about a boot: those that stopped it first, then by cost.
+pub(super) fn findings(boot: &NetworkBoot, fitted: &[FittedTransfer]) -> Vec<Finding> {
     let facts = Facts { boot, fitted };
     let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule(&facts)).collect();
     findings.sort_by_key(|finding| std::cmp::Reverse((finding.stops_boot, finding.cost_ns.unwrap_or(0))));

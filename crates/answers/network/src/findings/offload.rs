@@ -1,4 +1,4 @@
-//! Frames larger than the wire carries: captured before the network card cut them up, or after it joined them.
+//! Frames larger than on the wire: captured before the network card segmented them, or after it merged them.
 
 use super::{Facts, Finding};
 
@@ -9,10 +9,10 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     }
     vec![Finding {
         rule: "offload_in_capture",
-        what: format!("{large} frames are longer than 1,518 bytes: jumbo frames, or segmentation offload on the machine that captured"),
+        what: format!("{large} frames are longer than 1,518 bytes: jumbo frames, or segmentation offload on the capturing computer"),
         cost_ns: None,
         stops_boot: false,
-        advice: "counts of frames and gaps between blocks are not those of the wire; without jumbo frames, switch the offload off while capturing (ethtool -K IF gro off gso off tso off lro off), or capture at a mirror port".to_owned(),
+        advice: "frame counts and gaps between blocks differ from those on the wire; if you do not use jumbo frames, turn offload off while capturing (ethtool -K IF gro off gso off tso off lro off), or capture at a mirror port".to_owned(),
         source: "measured",
     }]
 }

@@ -1,4 +1,4 @@
-//! Why the boot failed, and the cure.
+//! The reason of a failed boot.
 
 use super::super::report::Verdict;
 use super::{Facts, Finding};

@@ -1,9 +1,9 @@
-//! Packets that had to be sent again, and the time-outs before.
+//! Retransmitted packets, and the timeouts before them.
 
 use super::{Facts, Finding, plural, time};
 
-/// From this share on, retransmissions are worth looking into, percent.
-const NOTABLE_PERCENT: f64 = 0.1;
+/// Minimum share of retransmissions, percent.
+const MIN_PERCENT: f64 = 0.1;
 
 pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     let files = &facts.boot.transfers;
@@ -12,18 +12,18 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     let repeated: u64 = files.iter().map(|file| file.counts.repeated_data).sum();
     let packets: u64 = files.iter().map(|file| file.counts.data_packets).sum();
     let percent = repeated as f64 * 100.0 / packets.max(1) as f64;
-    if timeouts == 0 && percent < NOTABLE_PERCENT {
+    if timeouts == 0 && percent < MIN_PERCENT {
         return Vec::new();
     }
     let advice = if repeated > 0 {
-        "look for loss: cable, switch port, duplex, a server that overruns the client; with loss that cannot be cured, choose a smaller window, which loses fewer last blocks"
+        "look for packet loss: cable, switch port, duplex, or a server that overruns the client; if you cannot avoid the loss, choose a smaller window, which repeats fewer blocks"
     } else {
-        // Nothing was sent again but questions and acknowledgments: who was asked took long, or did not hear.
-        "the server was silent, and blocks did not come again: look at the server's log and load at this time"
+        // Only requests and acknowledgments were repeated: the server was slow, or did not receive them.
+        "the server did not respond, and no block was retransmitted: check the server's log and load at this time"
     };
-    let mut what = format!("{repeated} of {packets} DATA packets were sent again ({percent:.2} %)");
+    let mut what = format!("{repeated} of {packets} DATA packets were retransmitted ({percent:.2} %)");
     if timeouts > 0 {
-        what += &format!("; {} of half a second or more took {}", plural(timeouts, "time-out"), time(lost_ns));
+        what += &format!("; {} of half a second or more took {}", plural(timeouts, "timeout"), time(lost_ns));
     }
     vec![Finding {
         rule: "retransmissions",

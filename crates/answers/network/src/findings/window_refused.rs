@@ -1,4 +1,4 @@
-//! The client asked for a window and the server did not grant it.
+//! The client requested a window that the server did not grant.
 
 use onoff_netboot::transfer::Outcome;
 
@@ -25,7 +25,7 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
         cost_ns: None,
         stops_boot: false,
         advice:
-            "use a TFTP server that knows windowsize (RFC 7440): atftpd 0.8 does; dnsmasq 2.90 and tftpd-hpa 5.2 do not"
+            "use a TFTP server that supports windowsize (RFC 7440): atftpd 0.8 does; dnsmasq 2.90 and tftpd-hpa 5.2 do not"
                 .to_owned(),
         source: "RFC 7440; measured with those servers",
     }]

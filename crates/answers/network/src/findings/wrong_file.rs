@@ -1,16 +1,16 @@
-//! Files that were asked for and are not there, where the asking took time.
+//! Requests for missing files that took time.
 
 use onoff_netboot::transfer::Outcome;
 
 use super::super::report::{Reason, Verdict};
 use super::{Facts, Finding, plural, time};
 
-/// Loaders look for files that need not be there; less than this is not worth a change, ns.
-const WORTH_NS: i64 = 100_000_000;
+/// Minimum total time of the requests, ns. Loaders also look for optional files.
+const MIN_COST_NS: i64 = 100_000_000;
 
 pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     let outcome = &facts.boot.outcome;
-    // What the boot failed of has its own finding.
+    // The request that stopped the boot has a separate finding.
     let stopped = outcome.verdict == Verdict::Failed && outcome.reason == Reason::FileRefused;
     let refused: Vec<_> = facts
         .boot
@@ -20,21 +20,21 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
         .collect();
     let Some(first) = refused.first() else { return Vec::new() };
     let cost = refused.iter().fold(0_i64, |sum, file| sum.saturating_add(file.end_ns.saturating_sub(file.request_ns)));
-    if cost < WORTH_NS {
+    if cost < MIN_COST_NS {
         return Vec::new();
     }
     let error = first.error.as_ref();
     let text = error.map_or_else(String::new, |error| format!(" (code {}: {})", error.code, error.text));
     let more = match refused.len() as u64 - 1 {
         0 => String::new(),
-        more => format!(" and {} like it", plural(more, "request")),
+        more => format!(" and {} more like it", plural(more, "request")),
     };
     vec![Finding {
         rule: "wrong_file",
-        what: format!("the server refused {}{text}{more}, {} in all", first.file, time(cost)),
+        what: format!("the server refused {}{text}{more}, {} in total", first.file, time(cost)),
         cost_ns: Some(cost),
         stops_boot: false,
-        advice: "put the file where the client looks, correct the name in the DHCP or loader configuration, or stop the loader from looking".to_owned(),
+        advice: "put the file where the client expects it, correct the name in the DHCP or loader configuration, or stop the loader from looking for it".to_owned(),
         source: "RFC 1350",
     }]
 }

@@ -1,9 +1,9 @@
-//! Error codes that people see on the screen.
+//! Error codes shown on the client's screen.
 
 use super::{ErrorCode, Reason};
 
-/// The codes for a reason. UEFI: what OVMF showed on its serial line in boots recorded for each (E05 and E09: EDK II's
-/// UefiPxeBcDxe). BIOS: the list of Intel's PXE option ROMs, from which most others come.
+/// The error codes for a reason. UEFI: as shown by OVMF on its serial console in a recorded boot for each reason (E05
+/// and E09: from EDK II's UefiPxeBcDxe). BIOS: the list of Intel's PXE option ROMs, from which most others are derived.
 pub(super) fn codes(reason: Reason, bios: Option<bool>, ip_version: u8) -> Vec<ErrorCode> {
     let (uefi, rom): (&[&'static str], &[&'static str]) = match (reason, ip_version) {
         (Reason::NoDhcpAnswer, 6) => (&["PXE-E16"], &[]),

@@ -1,53 +1,52 @@
-//! A file over HTTP or HTTPS, and where its time went.
+//! The timing of a download over HTTP or HTTPS.
 
 use serde::Serialize;
 
-/// A request over HTTP, or all that one HTTPS connection carried.
+/// An HTTP request, or everything on one HTTPS connection.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Download {
-    /// What was requested, e.g. `http://10.0.0.1/boot.efi`; for HTTPS, the server's name.
+    /// URL, e.g. `http://10.0.0.1/boot.efi`; for HTTPS, the host with an ellipsis.
     pub url: String,
     /// Method, e.g. `GET`; empty for HTTPS.
     pub method: String,
-    /// Program that asked, as it names itself; empty when it does not.
+    /// User agent; empty if none was sent.
     pub user_agent: String,
     /// Address and port of the server.
     pub server: String,
-    /// Whether the connection had carried a request before.
+    /// True if the connection carried an earlier request.
     pub reused: bool,
-    /// Begin: of the connection for its first request, else of the request, ns.
+    /// Start of the connection for its first request, otherwise of the request, ns.
     pub start_ns: i64,
-    /// Last byte of the answer; without one, last packet, ns.
+    /// Last byte of the response, or last packet without a response, ns.
     pub end_ns: i64,
-    /// From begin to end, ns.
     pub duration_ns: i64,
-    /// Looking up the server's name before, ns; `None` when it was not seen.
+    /// Preceding DNS lookup, ns; `None` if it was not captured.
     pub lookup_ns: Option<i64>,
-    /// From the first SYN to the server's, ns; `None` for reused connections.
+    /// From the first SYN to the SYN-ACK, ns; `None` for reused connections.
     pub connect_ns: Option<i64>,
-    /// From TLS's first message to the first encrypted data, ns.
+    /// From the first TLS message to the first encrypted data, ns.
     pub tls_ns: Option<i64>,
-    /// From the request to the answer's first byte, ns.
+    /// From the request to the first byte of the response, ns.
     pub first_byte_ns: Option<i64>,
-    /// From the answer's first byte to its last, ns.
+    /// From the first to the last byte of the response, ns.
     pub body_ns: Option<i64>,
-    /// Status; for HTTPS never known.
+    /// HTTP status; never known for HTTPS.
     pub status: Option<u16>,
-    /// Bytes of the body that came; for HTTPS, of everything encrypted.
+    /// Received bytes of the body; for HTTPS, of all encrypted data.
     pub bytes: u64,
-    /// Bytes of the body, as announced.
+    /// Bytes of the body according to its headers.
     pub announced_bytes: Option<u64>,
-    /// Bytes per second, first byte to last.
+    /// Bytes per second between the first and the last byte.
     pub bytes_per_s: Option<f64>,
-    /// Whether all of it came; for HTTPS never known.
+    /// True if the whole body was received; never known for HTTPS.
     pub complete: bool,
-    /// How often the client's receive window closed on this connection.
+    /// Number of times the client closed its receive window on this connection.
     pub zero_windows: u64,
-    /// How long it was closed, ns.
+    /// Total time with a closed receive window, ns.
     pub zero_window_ns: i64,
-    /// Segments of the server on this connection that had come before.
+    /// Retransmitted segments from the server on this connection.
     pub repeated_segments: u64,
-    /// Segments of the server with data on this connection.
+    /// Data segments from the server on this connection.
     pub data_segments: u64,
 }

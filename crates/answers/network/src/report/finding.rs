@@ -1,21 +1,21 @@
-//! Something that costs time and can be changed.
+//! Findings about a network boot.
 
 use serde::Serialize;
 
-/// Something that costs time and can be changed.
+/// Something that costs time, or stops the boot, and can be changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
     /// Stable name of the rule, e.g. `window_small`.
     pub rule: &'static str,
-    /// What was found, with the numbers it rests on.
+    /// The finding with its numbers, as a sentence without a period.
     pub what: String,
-    /// What it costs, ns; `None` when that is not known.
+    /// Cost, ns; `None` if unknown.
     pub cost_ns: Option<i64>,
-    /// Whether nothing could be loaded because of it.
+    /// True if the boot failed because of it.
     pub stops_boot: bool,
-    /// What to change.
+    /// What to do, as a sentence without a period.
     pub advice: String,
-    /// Where the rule comes from.
+    /// Source of the rule.
     pub source: &'static str,
 }

@@ -1,52 +1,48 @@
-//! How a network boot came out.
+//! The outcome of a network boot.
 
 use serde::Serialize;
 
 use super::StageKind;
 
-/// How a network boot came out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BootOutcome {
-    /// Loaded, failed, or not known.
     pub verdict: Verdict,
-    /// Why: a stable name.
     pub reason: Reason,
-    /// The stage that failed, or that the capture ends in; `None` when the boot loaded.
+    /// The stage that failed, or in which the capture ends; `None` if the boot loaded.
     pub stage: Option<StageKind>,
-    /// The reason as a sentence without its full stop, with the numbers it rests on.
+    /// The reason with its numbers, as a sentence without a period.
     pub what: String,
-    /// Whether what follows from the capture is certain, or only likely.
+    /// True if the verdict is certain, false if it is only likely.
     pub certain: bool,
-    /// Error codes that people see on the client's screen for this, by whose firmware shows them.
+    /// Error codes shown on the client's screen.
     pub codes: Vec<ErrorCode>,
-    /// What to do; empty when the boot loaded.
+    /// What to do; empty if the boot loaded.
     pub cure: String,
-    /// Status of HTTP, when that is the reason.
+    /// HTTP status, if it is the reason.
     pub http_status: Option<u16>,
-    /// Code of the TFTP error, when that is the reason.
+    /// TFTP error code, if it is the reason.
     pub tftp_code: Option<u16>,
-    /// When the deciding packet was captured, ns.
+    /// Time of the deciding packet, ns.
     pub time_ns: i64,
-    /// How often the client began anew, the first time included.
+    /// Number of times the boot program was loaded, at least 1.
     pub attempts: u64,
 }
 
-/// Whether the boot loaded what it was to load.
+/// Whether the boot loaded its files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "LoadVerdict"))]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Files came whole, and control went on to them.
+    /// Files were received completely, and nothing indicates that they did not run.
     Loaded,
-    /// It failed.
     Failed,
-    /// The capture begins too late, ends too early, or lacks what would tell.
+    /// The capture starts too late, ends too early, or lacks the deciding packets.
     Unknown,
 }
 
 impl Verdict {
-    /// The name, as in JSON.
+    /// JSON name.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -57,73 +53,71 @@ impl Verdict {
     }
 }
 
-/// Why a boot came out as it did.
+/// The reason of an outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
-    /// The operating system's own network began.
+    /// The operating system's own network started.
     SystemStarted,
-    /// The last file came whole, and nothing contradicts it.
+    /// The last file was received completely, and nothing contradicts a success.
     FilesLoaded,
-    /// The capture ends while something was still to come.
+    /// The capture ends before the boot was finished.
     CaptureEnds,
-    /// The boot was under way when the capture began.
+    /// The boot had started before the capture.
     CaptureBegins,
-    /// The client has its address, and the capture holds no request for a file.
+    /// The client has an address, but no file request was captured.
     NoRequest,
-    /// No server answered the question for an address.
+    /// No server answered the DHCP requests.
     NoDhcpAnswer,
-    /// The server took its offer back (DHCPNAK).
+    /// The server refused the address (DHCPNAK).
     DhcpRefused,
     /// The client found the address in use (DHCPDECLINE).
     AddressInUse,
-    /// The answers lack what the client needs to boot.
+    /// No answer names a usable boot file.
     NoBootFile,
-    /// The boot server did not answer on port 4011.
+    /// The boot server did not respond on port 4011.
     BootServerSilent,
-    /// Nobody answers for the server's address on the link (ARP).
+    /// The server's address was not resolved on the link (ARP).
     ServerNotOnLink,
-    /// A router or host said that the server cannot be reached (ICMP).
+    /// A router or host reported the server as unreachable (ICMP).
     ServerUnreachable,
-    /// The server did not answer the request for a file.
+    /// The server did not respond to the file request.
     RequestUnanswered,
-    /// The client did not answer the server's acknowledgment of options.
+    /// The client did not respond to the server's option acknowledgment.
     OptionsUnanswered,
-    /// The client refused the options that the server granted.
+    /// The client refused the granted options.
     OptionsRefused,
-    /// The server knows no options: it answered the question for a file's size with the file.
+    /// The server does not support options: it answered a size request with the file.
     OptionsIgnored,
-    /// The server fell silent within a file.
+    /// The server stopped sending within a file.
     ServerSilent,
-    /// The client fell silent within a file.
+    /// The client stopped responding within a file.
     ClientSilent,
-    /// The server refused the file.
     FileRefused,
     /// The transfer stopped at block 65,535.
     BlockNumberLimit,
-    /// The file is larger than the client takes.
+    /// The file is too large for the client.
     FileTooLarge,
-    /// The client broke the transfer off.
+    /// The client aborted the transfer.
     ClientAborted,
-    /// The boot program is for another processor or firmware.
+    /// The boot program is for another architecture or firmware.
     WrongArchitecture,
-    /// The HTTP server answered with an error.
+    /// The HTTP server responded with an error.
     HttpError,
-    /// The HTTP server does not accept connections, or does not answer.
+    /// The HTTP server does not accept connections or does not respond.
     HttpUnanswered,
-    /// The name of the server could not be looked up (DNS).
+    /// The server name could not be resolved (DNS).
     NameNotResolved,
-    /// The TLS handshake failed.
     TlsFailed,
-    /// The boot program gave control back to the firmware, or the machine started anew.
+    /// The boot program returned to the firmware, or the computer was reset.
     BackToFirmware,
-    /// The same boot program was loaded again and again.
+    /// The same boot program was loaded repeatedly.
     Loop,
 }
 
 impl Reason {
-    /// The name, as in JSON.
+    /// JSON name.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -160,12 +154,12 @@ impl Reason {
     }
 }
 
-/// An error code that people see.
+/// An error code on the client's screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ErrorCode {
     /// The code, e.g. `PXE-E18`.
     pub code: &'static str,
-    /// Whose firmware shows it: `UEFI` (EDK II and what is made of it) or `BIOS` (PXE option ROMs).
+    /// Kind of firmware that shows it: `UEFI` (EDK II and derivatives) or `BIOS` (PXE option ROMs).
     pub shown_by: &'static str,
 }

@@ -1,3 +1,3 @@
-//! Any transition, by its account.
+//! Rules for any transition, based on the account of its phases.
 
 pub(crate) mod time_on_path;

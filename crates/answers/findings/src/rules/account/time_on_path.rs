@@ -1,4 +1,4 @@
-//! Whoever took long on the path, and is named by no other rule.
+//! Long time on the critical path that no other rule explains.
 
 use onoff_blame::account::{Culprit, has_no_path};
 
@@ -6,30 +6,32 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A program, service, driver, script or unit that was on the path of a phase for a second or more, and that no other rule names; several
-    /// programs or services that each were there for 300 ms or more, one after the other, as one. A file that a part of the system waited for
-    /// 2 s or more, and a disk that such parts waited for as long and a third of the phase, with who waited.
-    /// Parts of the system that every transition consists of are named only where their phase took longer than it usually does.
+    /// A program, service, driver, script or unit that was on the critical path of a phase for 1 s or more and that no
+    /// other rule reports; several programs or services of 300 ms or more each in sequence, reported as one; a file
+    /// that a system component waited for 2 s or more; and a disk that such components waited for as long and for a
+    /// third of the phase, with the components that waited. System components that are part of every transition are
+    /// reported only if their phase took longer than normal.
     ///
     /// # Why it costs time
-    /// Whoever is on the path is waited for: the phase cannot end before.
+    /// A phase cannot end before everything on its critical path is done.
     ///
     /// # Evidence needed
-    /// Context switches and readied threads (CSWITCH, DISPATCHER); without them the work that the providers of the transition record.
+    /// Context switches and ready threads (CSWITCH, DISPATCHER); without them, the work recorded by the transition's
+    /// providers.
     ///
     /// # What to do
-    /// See what it did there. What is not needed can be removed, what is not needed now can start later, and what holds a processor can run at
-    /// a lower priority.
+    /// Find out what it did. Remove what is not needed, start later what is not needed yet, and lower the priority of
+    /// what holds a CPU.
     ///
     /// # When it is wrong
-    /// Somebody else may take its place when it is gone: the time saved may be less than its cost.
+    /// Without it, something else may become critical, so the time saved may be less than the cost.
     ///
     /// # Source
-    /// The account of the phase; the limits are onoff's.
-    "account/time-on-path", "whoever was on the path for long and is named by no other rule", Account(check)
+    /// The account of the phase; the thresholds are onoff's.
+    "account/time-on-path", "long time on the critical path that no other rule explains", Account(check)
 }
 
 fn check(culprits: &[Culprit]) -> Outcome {
-    // While a computer settles nobody waits for anybody; other rules are about that.
-    Ok(culprits.iter().filter(|it| !has_no_path(&it.phase)).map(crate::by_account::general).collect())
+    // Phases in which the computer becomes idle have no critical path; other rules cover them.
+    Ok(culprits.iter().filter(|it| !has_no_path(&it.phase)).map(crate::attribution::time_on_path).collect())
 }

@@ -1,4 +1,4 @@
-//! Malware protection that competes with the shell.
+//! Antimalware software that competes with the shell.
 
 use onoff_blame::waits::StepKind;
 use onoff_transitions::PhaseName;
@@ -7,26 +7,28 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A malware protection's process that uses 1 s or more of processors and disk while the shell starts.
+    /// An antimalware process that uses 1 s or more of CPU and disk time while the shell starts.
     ///
     /// # Why it costs time
-    /// The shell's start is bound by processors and disk; each file that it opens is looked at first, and what the protection itself reads
-    /// stands in line before it.
+    /// Shell startup is bound by CPU and disk. Every file the shell opens is scanned first, and the scanner's own reads
+    /// queue ahead of the shell's.
     ///
     /// # Evidence needed
-    /// Processor times or disk requests by process: the kernel's flags CSWITCH and DISK_IO.
+    /// CPU time or disk requests per process: kernel flags CSWITCH and DISK_IO.
     ///
     /// # What to do
-    /// Do not turn protection off. Update it, have it scan when the computer is idle, load definitions later, and exclude only what its
-    /// maker names.
+    /// Keep the protection on. Update it, schedule scans for idle time, load definitions later, and add only the
+    /// exclusions its vendor recommends.
     ///
     /// # When it is wrong
-    /// Programs are known by their image's name. Time it uses on a processor that nobody else needs costs nothing: the cost is an upper bound.
+    /// Programs are recognized by image name. CPU time on an otherwise idle CPU costs nothing, so the cost is an upper
+    /// bound.
     ///
     /// # Source
-    /// Windows On/Off Transition Performance Analysis, "ExplorerInit Performance Analysis": antivirus programs can consume CPU; Improving
-    /// Performance in Windows Embedded Standard 7, figure 3 (MsMpEng.exe). The other names are those of the makers' services.
-    "boot/antivirus", "malware protection that competes with the shell's start", Session(check)
+    /// Windows On/Off Transition Performance Analysis, "ExplorerInit Performance Analysis": antivirus programs can
+    /// consume CPU; Improving Performance in Windows Embedded Standard 7, figure 3 (MsMpEng.exe). The other names are
+    /// the vendors' service images.
+    "boot/antivirus", "antimalware software that competes with shell startup", Session(check)
 }
 
 /// Image names in lower case.
@@ -63,8 +65,8 @@ pub(super) fn is_antivirus(image: &str) -> bool {
 fn check(facts: &BootFacts<'_>) -> Outcome {
     let Some((phase, (start, end))) = facts.phase(PhaseName::ExplorerInit) else { return Ok(Vec::new()) };
     if phase.cpu.is_none() && phase.disk.is_none() {
-        facts.needs_kernel("CSWITCH")?;
-        facts.needs_kernel("DISK_IO")?;
+        facts.require_kernel_flag("CSWITCH")?;
+        facts.require_kernel_flag("DISK_IO")?;
     }
     let mut found: Vec<(String, Option<u32>, i64, i64)> = Vec::new();
     let mut add = |image: &str, pid: Option<u32>, cpu: i64, disk: i64| {
@@ -93,21 +95,21 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
             RuleFinding::new(
                 FindingSubject::new(FindingSubjectKind::Process, image.clone()).with_pid(pid),
                 format!(
-                    "{image} uses {} of processors and {} of disk while the shell starts",
+                    "{image} used {} of CPU and {} of disk while the shell started",
                     time(cpu),
                     time(disk)
                 ),
             )
-            .costs(facts.processes_cost(
+            .cost(facts.processes_cost(
                 pid.as_slice(),
                 (start, end),
                 &[StepKind::Ready, StepKind::Disk],
                 cpu.saturating_add(disk).min(length),
             ))
-            .because(start, format!("in ExplorerInit, which takes {}", time(length)))
-            .advise(
-                "leave protection on; update it, have it scan when the computer is idle and load definitions later, and exclude \
-                 only what its maker names",
+            .evidence(start, format!("ExplorerInit took {}", time(length)))
+            .advice(
+                "keep the protection on; update it, schedule scans for idle time, load definitions later, and add only the \
+                 exclusions its vendor recommends",
             )
         })
         .collect())

@@ -11,24 +11,26 @@ rule! {
     /// A program that keeps the disk busier than the shell does while the shell starts, for 500 ms or more.
     ///
     /// # Why it costs time
-    /// A disk serves one request after the other: the shell's requests wait behind those of the other program.
+    /// A disk serves its requests in turn, so the shell's requests queue behind the other program's.
     ///
     /// # Evidence needed
-    /// Disk requests with their processes: the kernel's flags DISK_IO and FILENAME.
+    /// Disk requests with process and file: kernel flags DISK_IO and FILENAME.
     ///
     /// # What to do
-    /// Have the program start later, read less, or ask with low priority. Remove it if nobody needs it.
+    /// Start the program later, reduce its reads, or lower its I/O priority. Remove it if it is not needed.
     ///
     /// # When it is wrong
-    /// What was read ahead for the shell is not counted as the shell's. On a disk that serves many requests at once the cost is less.
+    /// Data read ahead for the shell is not counted as the shell's. On a disk that serves many requests in parallel,
+    /// the cost is lower.
     ///
     /// # Source
-    /// Improving Performance in Windows Embedded Standard 7, figures 3 and 5: processes with more disk time than the scenario's own.
-    "boot/background-disk", "programs that use the disk more than the shell while it starts", Session(check)
+    /// Improving Performance in Windows Embedded Standard 7, figures 3 and 5: processes with more disk time than the
+    /// scenario's own.
+    "boot/background-disk", "programs that use the disk more than the shell during shell startup", Session(check)
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
-    facts.needs_kernel("DISK_IO")?;
+    facts.require_kernel_flag("DISK_IO")?;
     let Some((phase, (start, end))) = facts.phase(PhaseName::ExplorerInit) else { return Ok(Vec::new()) };
     let Some(disk) = &phase.disk else { return Ok(Vec::new()) };
     let own: i64 = disk
@@ -55,29 +57,29 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
             RuleFinding::new(
                 FindingSubject::new(FindingSubjectKind::Process, row.image.clone()).with_pid(row.pid),
                 format!(
-                    "{} keeps the disk busy for {} while the shell starts",
+                    "{} kept the disk busy for {} while the shell started",
                     row.image,
                     time(row.service_ns)
                 ),
             )
-            .costs(facts.processes_cost(
+            .cost(facts.processes_cost(
                 row.pid.as_slice(),
                 (start, end),
                 &[StepKind::Disk],
                 row.service_ns.min(length),
             ))
-            .because(
+            .evidence(
                 start,
                 format!(
-                    "in ExplorerInit ({}): {} of disk time, {} itself {}",
+                    "during ExplorerInit ({}): {} of disk time; {} used {}",
                     time(length),
                     time(row.service_ns),
                     facts.shell,
                     time(own)
                 ),
             )
-            .advise(format!(
-                "have {} start later, read less or ask with low priority; 'onoff disk FILE --by path' shows what it reads",
+            .advice(format!(
+                "start {} later, reduce its reads or lower its I/O priority; 'onoff disk FILE --by path' shows what it reads",
                 row.image
             ))
         })

@@ -1,4 +1,4 @@
-//! Boot-start drivers whose entry routine takes long.
+//! Boot-start drivers with a slow entry routine.
 
 use onoff_trace::{DeviceOperationKind, DevicePhase};
 
@@ -10,52 +10,44 @@ rule! {
     /// A boot-start driver whose initialization (`DriverEntry`) takes 500 ms or more.
     ///
     /// # Why it costs time
-    /// Boot-start drivers are initialized one after the other, before anything else of the system runs.
+    /// Boot-start drivers are initialized one at a time, before any other part of the system runs.
     ///
     /// # Evidence needed
-    /// Initialization of boot drivers: provider Microsoft-Windows-Kernel-PnP, or the kernel's own records of it.
+    /// Boot driver initialization: provider Microsoft-Windows-Kernel-PnP, or the kernel's own records.
     ///
     /// # What to do
-    /// Do in `DriverEntry` only what must be done there. Mark drivers as boot-start only when the boot needs them, as storage
-    /// drivers are; a driver whose ErrorControl is 3 stays as it is.
+    /// Keep `DriverEntry` to the work that must happen there. Make a driver boot-start only if the boot needs it, as
+    /// storage drivers are. Do not change a driver whose ErrorControl is 3.
     ///
     /// # When it is wrong
-    /// A driver that waits for the boot disk to spin up is held by the hardware, not by its code.
+    /// A driver that waits for the boot disk to spin up is slow because of the hardware, not its code.
     ///
     /// # Source
-    /// Windows On/Off Transition Performance Analysis, "Boot Transition: Summary": mark drivers as BOOT_START only when required.
-    "boot/boot-driver-slow", "boot-start drivers that take long to initialize", Boot(check)
+    /// Windows On/Off Transition Performance Analysis, "Boot Transition: Summary": mark drivers as BOOT_START only when
+    /// required.
+    "boot/boot-driver-slow", "boot-start drivers that are slow to initialize", Boot(check)
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
-    facts.needs("Microsoft-Windows-Kernel-PnP")?;
+    facts.require_provider("Microsoft-Windows-Kernel-PnP")?;
     let drivers = by_driver(facts, |device| {
         device.details.phase == DevicePhase::BootStart
             && matches!(device.details.kind, DeviceOperationKind::BootInit | DeviceOperationKind::DriverInit)
     });
     Ok(drivers
         .into_iter()
-        .filter(|work| {
-            covered_ns(work.whole(), (i64::MIN, i64::MAX)) >= thresholds::BOOT_DRIVER_NS
-        })
+        .filter(|work| covered_ns(work.whole(), (i64::MIN, i64::MAX)) >= thresholds::BOOT_DRIVER_NS)
         .map(|work| {
             let first = work.operations.first().map(|device| device.start_ns);
             RuleFinding::new(
                 FindingSubject::new(FindingSubjectKind::Driver, work.driver.clone()),
-                format!(
-                    "boot-start driver {} takes {} to initialize",
-                    work.driver,
-                    time(work.longest_ns())
-                ),
+                format!("boot-start driver {} took {} to initialize", work.driver, time(work.longest_ns())),
             )
-            .costs(facts.device_cost(work.whole(), &work.tids(facts)))
-            .because(
-                first,
-                format!("{}: initialization, {}", work.driver, time(work.longest_ns())),
-            )
-            .advise(
-                "look for a newer driver; its author moves work out of DriverEntry. Change its start type only if 'sc qc' shows \
-                 that its ERROR_CONTROL is not 3 and the boot disk does not hang on it",
+            .cost(facts.device_cost(work.whole(), &work.tids(facts)))
+            .evidence(first, format!("{}: initialization {}", work.driver, time(work.longest_ns())))
+            .advice(
+                "look for a newer driver that does less in DriverEntry. Change its start type only if 'sc qc' shows an \
+                 ERROR_CONTROL other than 3 and the boot disk does not depend on it",
             )
         })
         .collect())

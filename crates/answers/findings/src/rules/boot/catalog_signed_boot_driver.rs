@@ -1,4 +1,4 @@
-//! Boot-start drivers whose signature is in a catalog.
+//! Boot-start drivers signed by a catalog.
 
 use onoff_trace::DevicePhase;
 
@@ -6,33 +6,35 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A boot-start driver that is signed by a catalog instead of in its own file.
+    /// A boot-start driver that is signed through a catalog instead of in its own file.
     ///
     /// # Why it costs time
-    /// The loader must find and read the catalog files to check it: 1 to 3 s once, by the speed of the disk, where the whole loader
-    /// usually takes less than 3 s.
+    /// The loader has to find and read the catalog files to verify the signature: 1 to 3 s in total, depending on disk
+    /// speed. The whole loader usually takes less than 3 s.
     ///
     /// # Evidence needed
-    /// The drivers' files, given with `--drivers`: a copy of `Windows\\System32\\drivers`, or that folder of a disk's image. No event of
-    /// a recording says how a driver is signed.
+    /// The driver files, passed with `--drivers`: a copy of `Windows\\System32\\drivers`, or that folder on a mounted
+    /// disk image. Signatures are not in any recording.
     ///
     /// # What to do
-    /// Sign the driver's file itself ("embedded"); `signtool verify /v driver.sys` shows how it is signed.
+    /// Embed the signature in the driver file. `signtool verify /v driver.sys` shows how a file is signed.
     ///
     /// # When it is wrong
-    /// A file without an embedded signature may not be signed at all. A driver whose file has another name than the driver is not found.
+    /// A file without an embedded signature may be unsigned. A driver whose file name differs from its service name is
+    /// not found.
     ///
     /// # Source
     /// Windows On/Off Transition Performance Analysis, "OSLoader Performance Vulnerabilities".
     "boot/catalog-signed-boot-driver", "boot-start drivers signed by a catalog", Boot(check)
 }
 
-/// Names that are listed.
-const LISTED: usize = 8;
+const MAX_LISTED: usize = 8;
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
     let Some(files) = &facts.trace.driver_files else {
-        return Err(lacks_other("how boot-start drivers are signed: give their files with --drivers, no event tells"));
+        return Err(missing_input(
+            "boot-driver signatures are not in any recording. Pass the driver files with --drivers",
+        ));
     };
     let boot_start: Vec<String> = facts
         .trace
@@ -42,7 +44,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         .map(|row| file_of(facts.trace.text(row.driver)))
         .collect();
     if boot_start.is_empty() {
-        return Err(lacks_other("which drivers start with the boot"));
+        return Err(missing_input("which drivers are boot-start"));
     }
     let mut names: Vec<&str> = files
         .iter()
@@ -57,19 +59,19 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         RuleFinding::new(
             FindingSubject::new(FindingSubjectKind::Driver, names.join(", ")),
             format!(
-                "{} without an embedded signature: the loader reads the catalogs for it",
+                "{} without an embedded signature, so the loader reads the catalogs",
                 match names.as_slice() {
                     [one] => format!("the boot-start driver {one} is"),
                     _ => format!("{} are", counted(names.len(), "boot-start driver")),
                 }
             ),
         )
-        .because(None, listed(&names, LISTED))
-        .advise("sign the driver's file itself: 'signtool verify /v' shows how it is signed"),
+        .evidence(None, listed(&names, MAX_LISTED))
+        .advice("embed the signature in the driver file ('signtool verify /v' shows how it is signed)"),
     ])
 }
 
-/// `\Driver\Storahci` or `storahci` as the name of its file, in lower case.
+/// Converts `\Driver\Storahci` or `storahci` to a lower-case file name.
 fn file_of(driver: &str) -> String {
     let name = file_name(driver).to_lowercase();
     if name.ends_with(".sys") { name } else { format!("{name}.sys") }
@@ -80,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn drivers_are_known_by_their_files() {
+    fn maps_driver_names_to_file_names() {
         assert_eq!(file_of(r"\Driver\iaStorAC"), "iastorac.sys");
         assert_eq!(file_of("Disk"), "disk.sys");
         assert_eq!(file_of(r"\SystemRoot\System32\drivers\NTFS.sys"), "ntfs.sys");

@@ -1,4 +1,4 @@
-//! Processes that compute through a whole phase.
+//! Processes that use the CPU throughout a phase.
 
 use super::antivirus::is_antivirus;
 use crate::rules::prelude::*;
@@ -7,27 +7,30 @@ use onoff_transitions::PhaseName;
 
 rule! {
     /// # What it finds
-    /// A process that keeps at least 60 % of one processor busy throughout a phase before the desktop, for 2 s or more.
+    /// A process that keeps one CPU at least 60 % busy throughout a phase before the desktop, for 2 s or more.
     ///
     /// # Why it costs time
-    /// Either the boot waits for what it computes, or it takes a processor from those that the boot waits for.
+    /// Either the boot waits for its result, or it takes CPU time from the threads the boot waits for.
     ///
     /// # Evidence needed
-    /// Processor times by process: the kernel's flag CSWITCH, or samples for an estimate.
+    /// CPU time per process: kernel flag CSWITCH, or samples for an estimate.
     ///
     /// # What to do
-    /// See what it computes (`onoff cpu FILE --by module`, stacks of samples). Have it start later, do less, or run at a lower priority.
+    /// Find out what it computes (`onoff cpu FILE --by module`, sampled stacks). Start it later, reduce its work, or
+    /// lower its priority.
     ///
     /// # When it is wrong
-    /// A shell that computes while it starts, within the usual length of its phase, is not named. With idle processors and nobody who waits for it, it costs nothing: without the chain of waits the cost is an upper bound.
+    /// A shell that is busy during a start of normal length is not reported. If CPUs were idle and nothing waited for
+    /// the process, it costs nothing; without a critical path, the cost is an upper bound.
     ///
     /// # Source
-    /// Windows On/Off Transition Performance Analysis, "Identifying Applications That Consume Significant CPU Time"; the limits are onoff's.
-    "boot/cpu-hog", "processes that compute through a whole phase", Session(check)
+    /// Windows On/Off Transition Performance Analysis, "Identifying Applications That Consume Significant CPU Time";
+    /// the thresholds are onoff's.
+    "boot/cpu-hog", "processes that use the CPU throughout a phase", Session(check)
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
-    facts.needs_processors()?;
+    facts.require_cpu_times()?;
     let mut findings: Vec<RuleFinding> = Vec::new();
     for name in PhaseName::WINDOWS_BOOT {
         if name >= PhaseName::PostBoot {
@@ -37,8 +40,8 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         let Some(cpu) = &phase.cpu else { continue };
         let length = end.saturating_sub(start);
         for row in &cpu.by_process {
-            let much = row.cpu_ns as f64 * 100.0 >= thresholds::HOG_PERCENT * length as f64;
-            if !much
+            let is_busy = row.cpu_ns as f64 * 100.0 >= thresholds::HOG_PERCENT * length as f64;
+            if !is_busy
                 || row.cpu_ns < thresholds::HOG_NS
                 || row.image.is_empty()
                 || (name == PhaseName::ExplorerInit && is_antivirus(&row.image))
@@ -50,27 +53,27 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
                 RuleFinding::new(
                     FindingSubject::new(FindingSubjectKind::Process, row.image.clone()).with_pid(row.pid),
                     format!(
-                        "{} computes for {} of the {} that {} takes",
+                        "{} used {} of CPU during the {} of {}",
                         row.image,
                         time(row.cpu_ns),
                         time(length),
                         name.as_str()
                     ),
                 )
-                .costs(facts.process_cost(row.pid, (start, end), row.cpu_ns.min(length)))
-                .certain(cpu.certainty)
-                .because(
+                .cost(facts.process_cost(row.pid, (start, end), row.cpu_ns.min(length)))
+                .certainty(cpu.certainty)
+                .evidence(
                     start,
                     format!(
-                        "{} of processor time in {}; all processors together were {} idle",
+                        "{} of CPU time during {}; all CPUs together were idle for {}",
                         time(row.cpu_ns),
                         name.as_str(),
                         time(cpu.idle_ns)
                     ),
                 )
-                .advise(format!(
-                    "see which of its threads computes ('onoff cpu FILE --process {} --by thread'), and have it start later, do less \
-                     or run at a lower priority",
+                .advice(format!(
+                    "find the busy thread ('onoff cpu FILE --process {} --by thread'), then start the program later, reduce its work \
+                     or lower its priority",
                     argument(&row.image)
                 )),
             );
@@ -79,7 +82,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     Ok(findings)
 }
 
-/// Whether it is the shell in a start of its own that is no longer than usual: that is bound by the processor everywhere.
+/// True for the shell during a start of normal length: shell startup is CPU-bound on every computer.
 fn is_usual_shell(facts: &BootFacts<'_>, image: &str, length_ns: i64) -> bool {
     let usual = thresholds::PHASE_LIMITS_NS
         .iter()

@@ -13,28 +13,29 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A disk, each judged alone, whose requests took at least twice as long as a healthy hard disk needs (18 ms each and 50 MiB/s), by 2 s
-    /// or more before the desktop.
+    /// A disk whose requests took at least twice as long as on a healthy hard disk (18 ms per request plus 50 MiB/s),
+    /// by 2 s or more in total before the desktop. Each disk is judged separately.
     ///
     /// # Why it costs time
-    /// All phases read, and everything waits for reads: a slow disk makes the whole boot slow, and every other finding with it.
+    /// Every phase reads from the disk, so a slow disk slows down the whole boot and inflates every other finding.
     ///
     /// # Evidence needed
-    /// Disk requests: the kernel's flag DISK_IO.
+    /// Disk requests: kernel flag DISK_IO.
     ///
     /// # What to do
-    /// Look at the disk's health (SMART), its cable and its driver; then at a faster one. A solid-state disk needs less than a hundredth of the
-    /// time for small reads.
+    /// Check the disk's health (SMART), cable and driver, then consider a faster disk. A solid-state disk serves small
+    /// reads more than a hundred times faster.
     ///
     /// # When it is wrong
-    /// A virtual disk or one on a network is as slow as what is behind it.
+    /// A virtual or network disk is only as fast as its backing store.
     ///
     /// # Source
-    /// onoff's own: the paper says that the loader and most phases are bound by the disk; the limits are from hard disks' data sheets.
-    "boot/disk-slow", "a disk that is slower than a healthy hard disk", Session(check)
+    /// onoff's own rule: the paper says that the loader and most phases are disk-bound; the limits come from hard disk
+    /// data sheets.
+    "boot/disk-slow", "a disk slower than a healthy hard disk", Session(check)
 }
 
-/// What one disk did in one phase.
+/// The requests of one disk in one phase.
 struct PhaseWork {
     name: &'static str,
     start_ns: i64,
@@ -44,8 +45,8 @@ struct PhaseWork {
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
-    facts.needs_kernel("DISK_IO")?;
-    // Each disk alone: a fast one that has much to do would hide a slow one.
+    facts.require_kernel_flag("DISK_IO")?;
+    // Judge each disk separately: a busy fast disk would hide a slow one.
     let mut disks: BTreeMap<u32, Vec<PhaseWork>> = BTreeMap::new();
     for phase in facts.report.phases.iter().filter(|phase| phase.name < PhaseName::PostBoot) {
         let Some((start_ns, end_ns)) = phase.start_ns.zip(phase.end_ns) else { continue };
@@ -66,8 +67,8 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     Ok(disks.iter().filter_map(|(&disk, phases)| of_disk(facts, disk, phases)).collect())
 }
 
-/// Reads and writes that completed in a stretch, by disk.
-fn works(facts: &BootFacts<'_>, (start_ns, end_ns): Stretch) -> BTreeMap<u32, DiskWork> {
+/// Reads and writes that completed in the interval, by disk.
+fn works(facts: &BootFacts<'_>, (start_ns, end_ns): Interval) -> BTreeMap<u32, DiskWork> {
     let mut works: BTreeMap<u32, DiskWork> = BTreeMap::new();
     let completed = facts.trace.disk_ios.iter().filter(|row| row.complete_ns >= start_ns && row.complete_ns < end_ns);
     for row in completed.filter(|row| row.operation != DiskOperation::Flush) {
@@ -76,7 +77,7 @@ fn works(facts: &BootFacts<'_>, (start_ns, end_ns): Stretch) -> BTreeMap<u32, Di
     works
 }
 
-/// The finding about one disk, if it is slow.
+/// Returns a finding if the disk is slow.
 fn of_disk(facts: &BootFacts<'_>, disk: u32, phases: &[PhaseWork]) -> Option<RuleFinding> {
     let sum = |of: fn(&PhaseWork) -> i64| phases.iter().map(of).fold(0_i64, i64::saturating_add);
     let (actual, expected) = (sum(|phase| phase.took_ns), sum(|phase| phase.usual_ns));
@@ -92,15 +93,15 @@ fn of_disk(facts: &BootFacts<'_>, disk: u32, phases: &[PhaseWork]) -> Option<Rul
     let mut finding = RuleFinding::new(
         FindingSubject::new(FindingSubjectKind::Disk, name.clone()),
         format!(
-            "disk {name} took {} per request, {} times a healthy hard disk's time",
+            "disk {name} took {} per request, {} times as long as a healthy hard disk",
             time(mean),
             actual.saturating_add(expected / 2) / expected.max(1)
         ),
     )
-    .costs(match &facts.path {
-        // What the path itself waited for this disk is all that a faster one could give.
+    .cost(match &facts.path {
+        // A faster disk can save at most the time the critical path waited for this one.
         Some(path) => {
-            // A wait is for the disk of the request of its thread that completed last in it.
+            // A wait belongs to the disk of the thread's request that completed last during the wait.
             let requests = &facts.trace.disk_ios;
             let is_for_disk = |step: &Step| {
                 let after = requests.complete_ns.partition_point(|&complete| complete <= step.when.1);
@@ -119,14 +120,14 @@ fn of_disk(facts: &BootFacts<'_>, disk: u32, phases: &[PhaseWork]) -> Option<Rul
         }
         None => Cost::at_most(lost),
     })
-    .advise(
-        "look at the disk's health, cable and driver first, then for a faster one; other findings may follow from it",
+    .advice(
+        "check the disk's health, cable and driver first, then consider a faster disk; other findings may be consequences",
     );
     for phase in phases.iter().filter(|phase| phase.took_ns > phase.usual_ns) {
-        finding = finding.because(
+        finding = finding.evidence(
             phase.start_ns,
             format!(
-                "{}: {} requests in {}; a healthy hard disk needs {}",
+                "{}: {} requests took {}; a healthy hard disk needs {}",
                 phase.name,
                 phase.requests,
                 time(phase.took_ns),

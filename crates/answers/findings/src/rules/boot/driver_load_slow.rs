@@ -1,4 +1,4 @@
-//! Drivers that take long to load.
+//! Drivers that are slow to load.
 
 use onoff_trace::DeviceOperationKind;
 
@@ -8,27 +8,29 @@ use crate::shell_argument::argument;
 
 rule! {
     /// # What it finds
-    /// A driver that is not boot-start and takes 1 s or more to be loaded and initialized, before any device is started with it.
+    /// A driver other than a boot-start driver that takes 1 s or more to load and initialize, before it starts any
+    /// device.
     ///
     /// # Why it costs time
-    /// Reading the image, checking its signature and its `DriverEntry` run in the place where the boot goes on afterwards.
+    /// The image is read, its signature is checked and `DriverEntry` runs, all before the boot continues.
     ///
     /// # Evidence needed
-    /// Driver loads: provider Microsoft-Windows-Kernel-PnP, or the kernel's own records of it.
+    /// Driver loads: provider Microsoft-Windows-Kernel-PnP, or the kernel's own records.
     ///
     /// # What to do
-    /// Look whether the time is reading (disk), signature checks or the driver's own code (stacks tell); look for a newer driver.
+    /// Find out whether the time goes to disk reads, signature checks or driver code (use stacks), and look for a newer
+    /// driver.
     ///
     /// # When it is wrong
-    /// Loads that wait for a disk that others keep busy are the disk's: see `boot/disk-slow` and `boot/background-disk`.
+    /// A load that waits for a busy disk is the disk's fault: see `boot/disk-slow` and `boot/background-disk`.
     ///
     /// # Source
-    /// Windows On/Off Transition Performance Analysis, "PreSMSS Subphase", steps 2 and 3; the limit is onoff's.
-    "boot/driver-load-slow", "drivers that take long to load", Boot(check)
+    /// Windows On/Off Transition Performance Analysis, "PreSMSS Subphase", steps 2 and 3; the threshold is onoff's.
+    "boot/driver-load-slow", "drivers that are slow to load", Boot(check)
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
-    facts.needs("Microsoft-Windows-Kernel-PnP")?;
+    facts.require_provider("Microsoft-Windows-Kernel-PnP")?;
     let drivers = by_driver(facts, |device| device.details.kind == DeviceOperationKind::DriverLoad);
     Ok(drivers
         .into_iter()
@@ -40,23 +42,23 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
             RuleFinding::new(
                 FindingSubject::new(FindingSubjectKind::Driver, work.driver.clone()),
                 format!(
-                    "driver {} takes {} to load",
+                    "driver {} took {} to load",
                     work.driver,
                     time(work.longest_ns())
                 ),
             )
-            .costs(facts.device_cost(work.whole(), &work.tids(facts)))
-            .because(
+            .cost(facts.device_cost(work.whole(), &work.tids(facts)))
+            .evidence(
                 first,
                 format!(
-                    "{}: load and entry routine, {}",
+                    "{}: load and entry routine {}",
                     work.driver,
                     time(work.longest_ns())
                 ),
             )
-            .advise(format!(
-                "see what it does meanwhile ('onoff why FILE --device {}', with stacks), look for a newer driver, and do work \
-                 that can wait after the device was started",
+            .advice(format!(
+                "find out what it does while loading ('onoff why FILE --device {}', with stacks), look for a newer driver, and \
+                 move work that can wait until after the device start",
                 argument(&work.driver)
             ))
         })

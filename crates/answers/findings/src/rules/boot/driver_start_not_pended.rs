@@ -1,29 +1,30 @@
-//! Drivers that do the work of a start request before they return.
+//! Drivers that handle a start request synchronously.
 
 use onoff_trace::DeviceOperationKind;
 
-use super::pending::holding;
+use super::pending::blocking_drivers;
 use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A driver that holds start requests (`IRP_MN_START_DEVICE`) for 700 ms or more in all before it returns from its
-    /// dispatch routine. USB devices have the rule `boot/usb-device-slow`.
+    /// A driver that blocks for 700 ms or more in total in its dispatch routine while starting devices
+    /// (`IRP_MN_START_DEVICE`). USB devices have a separate rule, `boot/usb-device-slow`.
     ///
     /// # Why it costs time
-    /// While a driver works in its dispatch routine, the Plug and Play manager starts no other device. A driver that
-    /// returns "pending" lets the others start meanwhile: in Microsoft's test two pended requests of 3 s made a boot 9.5 s shorter.
+    /// The Plug and Play manager starts no other device while a driver is in its dispatch routine. If the driver pends
+    /// the request, the others start in parallel: in Microsoft's test, pending two requests of 3 s shortened a boot by
+    /// 9.5 s.
     ///
     /// # Evidence needed
-    /// Begin, pending and end of device starts: provider Microsoft-Windows-Kernel-PnP, or the kernel's own records of it.
+    /// Start, pend and completion of device starts: provider Microsoft-Windows-Kernel-PnP, or the kernel's own records.
     ///
     /// # What to do
-    /// The driver's author returns `STATUS_PENDING` and completes the request later; drivers made with the Windows Driver
-    /// Framework can do the work in a queue. Everybody else looks for a newer driver, or takes the device out if nobody needs it.
+    /// In the driver, return `STATUS_PENDING` and complete the request later; Windows Driver Framework drivers can do
+    /// the work in a queue. Otherwise, look for a newer driver, or remove the device if it is not needed.
     ///
     /// # When it is wrong
-    /// When the driver's own children are all that waits for it, little is gained. The time until it returns is measured;
-    /// that others would have had something to do is not.
+    /// If only the driver's own child devices wait for it, pending gains little. The blocking time is measured; whether
+    /// other devices could have started meanwhile is not.
     ///
     /// # Source
     /// Windows On/Off Transition Performance Analysis, "PreSMSS Performance Vulnerabilities", tables 6 and A-1.
@@ -31,6 +32,6 @@ rule! {
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
-    facts.needs("Microsoft-Windows-Kernel-PnP")?;
-    Ok(holding(facts, DeviceOperationKind::DeviceStart, "start request", "IRP_MN_START_DEVICE"))
+    facts.require_provider("Microsoft-Windows-Kernel-PnP")?;
+    Ok(blocking_drivers(facts, DeviceOperationKind::DeviceStart, "in its start request", "IRP_MN_START_DEVICE"))
 }

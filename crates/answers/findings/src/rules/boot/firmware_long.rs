@@ -1,4 +1,4 @@
-//! Firmware that takes long before the loader.
+//! Firmware that takes long before the loader starts.
 
 use crate::rules::prelude::*;
 
@@ -7,28 +7,29 @@ rule! {
     /// Firmware that takes more than 10 s from power-on to the boot manager.
     ///
     /// # Why it costs time
-    /// Nothing else runs meanwhile: the whole of it is added to what a person waits for.
+    /// Nothing else runs meanwhile, so all of it adds to the time the user waits.
     ///
     /// # Evidence needed
-    /// The firmware's time: provider Microsoft-Windows-Kernel-Boot, or the firmware's own table with the recording.
+    /// The firmware time: provider Microsoft-Windows-Kernel-Boot, or the firmware's own table next to the recording.
     ///
     /// # What to do
-    /// Turn on fast POST or fast boot in the firmware's setup, turn off memory tests, network boot and devices that the boot does not need.
-    /// `onoff firmware` shows which driver of the firmware takes the time.
+    /// In the firmware setup, enable fast POST or fast boot, and disable memory tests, network boot and devices the
+    /// boot does not need. `onoff firmware` shows which firmware driver takes the time.
     ///
     /// # When it is wrong
-    /// After new memory or a firmware update, one start is long: memory is trained again.
+    /// The first start after a memory change or a firmware update is long because memory is retrained.
     ///
     /// # Source
-    /// Windows On/Off Transition Performance Analysis, "BIOSInitialization Performance Vulnerabilities"; the limit is onoff's.
+    /// Windows On/Off Transition Performance Analysis, "BIOSInitialization Performance Vulnerabilities"; the threshold
+    /// is onoff's.
     "boot/firmware-long", "firmware that takes more than 10 s", Session(check)
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
     let firmware = &facts.report.details.before_kernel.firmware;
     let Some(length) = firmware.duration_ns else {
-        facts.needs("Microsoft-Windows-Kernel-Boot")?;
-        return Err(lacks_other("how long the firmware took"));
+        facts.require_provider("Microsoft-Windows-Kernel-Boot")?;
+        return Err(missing_input("the firmware time"));
     };
     if length <= thresholds::FIRMWARE_NS {
         return Ok(Vec::new());
@@ -36,14 +37,14 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     Ok(vec![
         RuleFinding::new(
             FindingSubject::new(FindingSubjectKind::Work, "firmware"),
-            format!("the firmware takes {} before the boot manager", time(length)),
+            format!("the firmware took {} before the boot manager", time(length)),
         )
-        .costs(Cost::on_path(length.saturating_sub(thresholds::FIRMWARE_NS)))
-        .certain(firmware.certainty)
-        .because(None, format!("{}: {}", firmware.rule, time(length)))
-        .advise(
-            "turn on fast boot in the firmware's setup, turn off memory tests and devices that the boot does not need; onoff \
-             firmware on the firmware's own tables shows where it goes",
+        .cost(Cost::on_path(length.saturating_sub(thresholds::FIRMWARE_NS)))
+        .certainty(firmware.certainty)
+        .evidence(None, format!("{}: {}", firmware.rule, time(length)))
+        .advice(
+            "in the firmware setup, enable fast boot and disable memory tests and devices the boot does not need; onoff \
+             firmware on the firmware's tables shows where the time goes",
         ),
     ])
 }

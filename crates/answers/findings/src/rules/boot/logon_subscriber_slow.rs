@@ -1,30 +1,31 @@
-//! Subscribers of the logon's notifications that take long.
+//! Slow subscribers of Winlogon notifications.
 
 use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A subscriber of the logon process's notifications, such as the profile service, that takes 1 s or more.
+    /// A subscriber of Winlogon notifications, such as the profile service, that takes 1 s or more.
     ///
     /// # Why it costs time
-    /// The logon process calls its subscribers one after the other and waits for each.
+    /// Winlogon calls its subscribers one at a time and waits for each of them.
     ///
     /// # Evidence needed
-    /// Events of the logon process: provider Microsoft-Windows-Winlogon.
+    /// Winlogon events: provider Microsoft-Windows-Winlogon.
     ///
     /// # What to do
-    /// For `Profiles`, look at the size of the profile and where it is stored; for others, at the service of that name and what it waits for.
+    /// For `Profiles`, check the size and the location of the profile. For others, look at the service of that name and
+    /// what it waits for.
     ///
     /// # When it is wrong
-    /// A subscriber that waits for the network or a server is held by those.
+    /// A subscriber that waits for the network or a server is not the cause itself.
     ///
     /// # Source
-    /// Events 805 and 806 of Microsoft-Windows-Winlogon; the limit is onoff's.
-    "boot/logon-subscriber-slow", "subscribers of the logon that take long", Session(check)
+    /// Events 805 and 806 of Microsoft-Windows-Winlogon; the threshold is onoff's.
+    "boot/logon-subscriber-slow", "slow logon subscribers", Session(check)
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
-    facts.needs("Microsoft-Windows-Winlogon")?;
+    facts.require_provider("Microsoft-Windows-Winlogon")?;
     let (_, main_path_end) = facts.main_path();
     Ok(facts
         .report
@@ -38,13 +39,13 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
             (length >= thresholds::SUBSCRIBER_NS).then(|| {
                 RuleFinding::new(
                     FindingSubject::new(FindingSubjectKind::Work, work.name.clone()),
-                    format!("the logon waits {} for its subscriber {}", time(length), work.name),
+                    format!("the logon waited {} for its subscriber {}", time(length), work.name),
                 )
-                .costs(facts.program_cost("winlogon.exe", (work.start_ns, end)))
-                .because(work.start_ns, format!("{}: {}", work.name, time(length)))
-                .advise(format!(
-                    "see what {} does meanwhile ('onoff why FILE --process winlogon.exe' shows what the logon waited for): profile size, \
-                     network, servers",
+                .cost(facts.program_cost("winlogon.exe", (work.start_ns, end)))
+                .evidence(work.start_ns, format!("{}: {}", work.name, time(length)))
+                .advice(format!(
+                    "find out what {} waits for, such as a large profile, the network or a server ('onoff why FILE --process \
+                     winlogon.exe' shows what the logon waited for)",
                     work.name
                 ))
             })

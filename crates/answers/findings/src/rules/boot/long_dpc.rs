@@ -5,22 +5,23 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// Deferred procedure calls (DPCs) of a driver of 10 ms or more before the desktop is ready.
+    /// Deferred procedure calls (DPCs) of a driver that run for 10 ms or more before the desktop is ready.
     ///
     /// # Why it costs time
-    /// While one runs, its processor runs no thread at all, whatever waits, and other deferred calls stand behind it.
+    /// While a DPC runs, its CPU runs no thread at all, and other DPCs queue behind it.
     ///
     /// # Evidence needed
-    /// Deferred procedure calls: the kernel's flag DPC; loaded modules for the driver's name.
+    /// Deferred procedure calls: kernel flag DPC; loaded modules for the driver name.
     ///
     /// # What to do
-    /// Look for a newer driver. Its author can move the work to a thread.
+    /// Look for a newer driver. The driver can move the work to a thread.
     ///
     /// # When it is wrong
-    /// Under a hypervisor a call looks long when the virtual processor itself was not run.
+    /// Under a hypervisor, a call looks long when the virtual CPU was not scheduled.
     ///
     /// # Source
-    /// Windows On/Off Transition Performance Analysis, "ResumeDevices Performance Vulnerabilities", which names no limit; 10 ms is onoff's.
+    /// Windows On/Off Transition Performance Analysis, "ResumeDevices Performance Vulnerabilities", which names no
+    /// limit; the 10 ms are onoff's.
     "boot/long-dpc", "long deferred procedure calls", Session(check)
 }
 

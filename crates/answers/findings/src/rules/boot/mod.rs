@@ -1,4 +1,4 @@
-//! A boot.
+//! Rules for a Windows boot.
 
 pub(crate) mod antivirus;
 pub(crate) mod background_disk;

@@ -1,4 +1,4 @@
-//! What the rules about drivers share: operations of one kind by driver, and how long each held the caller.
+//! Helpers for the driver rules: operations grouped by driver, and how long each of them blocked its caller.
 
 use std::collections::BTreeMap;
 
@@ -7,29 +7,28 @@ use onoff_usage::devices::Device;
 
 use crate::rules::prelude::*;
 
-/// The operations of one driver, longest first.
+/// The operations of one driver.
 pub(super) struct DriverWork<'a> {
     pub(super) driver: String,
     pub(super) operations: Vec<&'a Device>,
 }
 
 impl DriverWork<'_> {
-    /// The stretches in which the driver held the caller, before it returned.
-    pub(super) fn held(&self) -> Vec<Stretch> {
-        let held = |device: &&Device| {
+    /// Intervals in which the driver blocked its caller, before it returned.
+    pub(super) fn blocking(&self) -> Vec<Interval> {
+        let blocking = |device: &&Device| {
             let length = device.details.pre_pend_ns?;
             Some((device.start_ns, device.start_ns.saturating_add(length)))
         };
-        self.operations.iter().filter_map(held).collect()
+        self.operations.iter().filter_map(blocking).collect()
     }
 
-    /// The stretches from begin to end.
-    pub(super) fn whole(&self) -> Vec<Stretch> {
+    /// Intervals from request to completion.
+    pub(super) fn whole(&self) -> Vec<Interval> {
         let whole = |device: &&Device| Some((device.start_ns, device.end_ns?));
         self.operations.iter().filter_map(whole).collect()
     }
 
-    /// The threads that did the operations.
     pub(super) fn tids(&self, facts: &BootFacts<'_>) -> Vec<u32> {
         tids(facts, &self.operations)
     }
@@ -40,13 +39,13 @@ impl DriverWork<'_> {
     }
 }
 
-/// What a driver is called where its object (`\Driver\disk`) and its service (`disk`) are the same.
+/// Strips the object folder, so that the driver object (`\Driver\disk`) and its service (`disk`) compare equal.
 pub(super) fn driver_name(driver: &str) -> &str {
     let name = driver.strip_prefix(r"\Driver\");
     name.or_else(|| driver.strip_prefix(r"\FileSystem\")).unwrap_or(driver)
 }
 
-/// The operations of a boot that are `wanted`, by driver; those without a driver by device.
+/// Groups the `wanted` operations of a boot by driver, or by device if the driver is unknown.
 pub(super) fn by_driver<'a>(facts: &BootFacts<'a>, wanted: impl Fn(&Device) -> bool) -> Vec<DriverWork<'a>> {
     let mut drivers: Vec<DriverWork<'a>> = Vec::new();
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
@@ -55,7 +54,7 @@ pub(super) fn by_driver<'a>(facts: &BootFacts<'a>, wanted: impl Fn(&Device) -> b
             "" => device.device.as_str(),
             name => name,
         };
-        // Windows' names of drivers differ in case from record to record.
+        // The case of driver names varies between Windows events.
         let place = *places.entry(name.to_ascii_lowercase()).or_insert(drivers.len());
         match drivers.get_mut(place) {
             Some(known) => known.operations.push(device),
@@ -65,7 +64,7 @@ pub(super) fn by_driver<'a>(facts: &BootFacts<'a>, wanted: impl Fn(&Device) -> b
     drivers
 }
 
-/// The threads that did these operations, as far as recorded.
+/// The recorded threads of these operations.
 pub(super) fn tids(facts: &BootFacts<'_>, operations: &[&Device]) -> Vec<u32> {
     let mut tids: Vec<u32> = facts
         .trace
@@ -79,48 +78,48 @@ pub(super) fn tids(facts: &BootFacts<'_>, operations: &[&Device]) -> Vec<u32> {
     tids
 }
 
-/// Whether an operation is about a device on USB; those have a rule of their own. Host controllers are not on USB.
+/// True for devices on a USB bus, which have a separate rule. Host controllers are not on a USB bus.
 pub(super) fn is_usb(device: &Device) -> bool {
     let instance = device.device.to_ascii_uppercase();
     instance.starts_with(r"USB\") || instance.starts_with(r"USBSTOR\")
 }
 
-/// Whether the driver did the work before it returned, or most of it.
+/// True if the driver did at least half of the work before it returned.
 pub(super) fn not_pended(device: &Device) -> bool {
     match (device.duration_ns, device.details.pre_pend_ns) {
-        (Some(duration), Some(held)) => duration > 0 && held >= duration / 2,
+        (Some(duration), Some(blocking)) => duration > 0 && blocking >= duration / 2,
         _ => false,
     }
 }
 
-/// Drivers that hold requests of `kind` for long before they return.
-pub(super) fn holding(
+/// Reports drivers that block for long in requests of `kind`.
+pub(super) fn blocking_drivers(
     facts: &BootFacts<'_>,
     kind: DeviceOperationKind,
-    request: &str,
-    code_of_request: &str,
+    activity: &str,
+    irp: &str,
 ) -> Vec<RuleFinding> {
     let wanted = |device: &Device| device.details.kind == kind && not_pended(device) && !is_usb(device);
     by_driver(facts, wanted)
         .into_iter()
         .filter_map(|work| {
-            let held = work.held();
-            let held_ns = covered_ns(held.clone(), (i64::MIN, i64::MAX));
-            if held_ns < thresholds::NOT_PENDED_NS {
+            let blocking = work.blocking();
+            let blocked_ns = covered_ns(blocking.clone(), (i64::MIN, i64::MAX));
+            if blocked_ns < thresholds::NOT_PENDED_NS {
                 return None;
             }
             let mut finding = RuleFinding::new(
                 FindingSubject::new(FindingSubjectKind::Driver, work.driver.clone()),
                 format!(
-                    "driver {} holds the {request} for {} before it returns",
+                    "driver {} blocked for {} {activity}",
                     work.driver,
-                    time(held_ns)
+                    time(blocked_ns)
                 ),
             )
-            .costs(facts.device_cost(held, &work.tids(facts)))
-            .advise(format!(
-                "have the driver return STATUS_PENDING for {code_of_request} and complete it later; look for a newer driver; \
-                 take the device out if nobody needs it"
+            .cost(facts.device_cost(blocking, &work.tids(facts)))
+            .advice(format!(
+                "have the driver return STATUS_PENDING for {irp} and complete it later; look for a newer driver; remove the \
+                 device if it is not needed"
             ));
             for device in work.operations.iter().take(3) {
                 let what = match device.description.as_str() {
@@ -132,10 +131,10 @@ pub(super) fn holding(
                 } else {
                     "not pended"
                 };
-                finding = finding.because(
+                finding = finding.evidence(
                     device.start_ns,
                     format!(
-                        "{what}: {} in the {request}, {returned}",
+                        "{what}: {} {activity}, {returned}",
                         time(device.duration_ns.unwrap_or(0))
                     ),
                 );

@@ -1,28 +1,30 @@
-//! Phases longer than usual.
+//! Phases longer than normal.
 
 use crate::rules::prelude::*;
 use onoff_transitions::PhaseName;
 
 rule! {
     /// # What it finds
-    /// A phase that is longer than on usual computers: Pre-Session (PreSMSS) more than 9 s, Session (SMSSInit) more than 12 s,
-    /// Winlogon (WinLogonInit) more than 60 s, Explorer (ExplorerInit) more than 6 s.
+    /// A phase longer than on a typical computer: Pre-Session (PreSMSS) above 9 s, Session (SMSSInit) above 12 s,
+    /// Winlogon (WinLogonInit) above 60 s, Explorer (ExplorerInit) above 6 s.
     ///
     /// # Why it costs time
-    /// It does not: it says where to look. So it has no cost, and the findings with a cost in that phase are the reasons.
+    /// The finding only says where to look and has no cost of its own; the findings with a cost in that phase are the
+    /// reasons.
     ///
     /// # Evidence needed
-    /// Both ends of the phase.
+    /// The start and the end of the phase.
     ///
     /// # What to do
-    /// Look at the findings that lie in the phase; if there is none, at `onoff why FILE --phase NAME`.
+    /// Look at the findings within the phase. If there are none, run `onoff why FILE --phase NAME`.
     ///
     /// # When it is wrong
-    /// The ranges are wide and made for computers with hard disks: a computer with a solid-state disk can be slow within them.
+    /// The ranges are wide and made for computers with hard disks: a computer with a solid-state disk can be slow
+    /// within them.
     ///
     /// # Source
     /// Ranges that field engineers use with the boot regions of Windows Performance Analyzer.
-    "boot/phase-beyond-normal", "phases longer than usual", Boot(check)
+    "boot/phase-beyond-normal", "phases longer than normal", Boot(check)
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
@@ -37,13 +39,13 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         findings.push(
             RuleFinding::new(
                 FindingSubject::new(FindingSubjectKind::Phase, name.as_str()),
-                format!("{} takes {}, usual is at most {}", name.as_str(), time(length), time(limit_ns)),
+                format!("{} took {}; it normally takes at most {}", name.as_str(), time(length), time(limit_ns)),
             )
-            .certain(phase.certainty)
-            .because(start, format!("begins: {}", phase.starts.rule))
-            .because(end, format!("ends: {}", phase.ends.rule))
-            .advise(format!(
-                "look at the findings with a cost that lie in it, then at 'onoff why FILE --phase {}'",
+            .certainty(phase.certainty)
+            .evidence(start, format!("start: {}", phase.starts.rule))
+            .evidence(end, format!("end: {}", phase.ends.rule))
+            .advice(format!(
+                "look at the findings with a cost in this phase, then run 'onoff why FILE --phase {}'",
                 name.as_str()
             )),
         );

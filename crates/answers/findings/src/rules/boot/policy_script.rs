@@ -1,31 +1,32 @@
-//! Scripts that policy runs.
+//! Group Policy scripts.
 
 use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A start-up or logon script of group policy that takes 500 ms or more.
+    /// A Group Policy startup or logon script that takes 500 ms or more.
     ///
     /// # Why it costs time
-    /// Unless policy says otherwise, the logon waits until its scripts are done.
+    /// Unless policy says otherwise, the logon waits for its scripts.
     ///
     /// # Evidence needed
     /// Policy events: provider Microsoft-Windows-GroupPolicy.
     ///
     /// # What to do
-    /// Drop what is no longer needed, have the rest run asynchronously or as scheduled tasks, and keep what scripts wait for
-    /// (drives, printers, servers) near.
+    /// Remove scripts that are no longer needed, run the rest asynchronously or as scheduled tasks, and keep the
+    /// drives, printers and servers they wait for close by.
     ///
     /// # When it is wrong
-    /// A script that runs asynchronously costs only what it uses.
+    /// An asynchronous script costs only the resources it uses.
     ///
     /// # Source
-    /// Windows On/Off Transition Performance Analysis, "WinLogonInit Performance Vulnerabilities"; the limit is onoff's.
-    "boot/policy-script", "policy scripts", Session(check)
+    /// Windows On/Off Transition Performance Analysis, "WinLogonInit Performance Vulnerabilities"; the threshold is
+    /// onoff's.
+    "boot/policy-script", "slow Group Policy scripts", Session(check)
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
-    facts.needs("Microsoft-Windows-GroupPolicy")?;
+    facts.require_provider("Microsoft-Windows-GroupPolicy")?;
     Ok(facts
         .report
         .details
@@ -37,12 +38,14 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
             (length >= thresholds::SCRIPT_NS).then(|| {
                 RuleFinding::new(
                     FindingSubject::new(FindingSubjectKind::Work, script.name.clone()),
-                    format!("policy script {} takes {}", script.name, time(length)),
+                    format!("policy script {} took {}", script.name, time(length)),
                 )
-                .costs(facts.cost(vec![(script.start_ns, end)]))
-                .within((script.start_ns, end))
-                .because(script.start_ns, format!("{}: {}", script.name, time(length)))
-                .advise("drop the script, have it run asynchronously or as a scheduled task, or see what it waits for")
+                .cost(facts.cost(vec![(script.start_ns, end)]))
+                .active_during((script.start_ns, end))
+                .evidence(script.start_ns, format!("{}: {}", script.name, time(length)))
+                .advice(
+                    "remove the script, run it asynchronously or as a scheduled task, or find out what it waits for",
+                )
             })
         })
         .collect())

@@ -1,4 +1,4 @@
-//! A desktop that does not come to rest.
+//! A computer that stays busy after the desktop is ready.
 
 use onoff_evidence::Scope;
 use onoff_lists::cpu::{CpuGroup, list};
@@ -7,29 +7,32 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A computer that is busy for more than 6 s after its desktop is ready, or does not come to rest while it is recorded, and who keeps it
-    /// busy.
+    /// A computer that is busy for more than 6 s after the desktop is ready, or does not become idle before the
+    /// recording ends, and the programs that keep it busy.
     ///
     /// # Why it costs time
-    /// The boot is over when the computer has been idle for 10 s in all; every busy moment until then counts.
+    /// The boot ends once the computer has been idle for 10 s in total; all busy time until then counts.
     ///
     /// # Evidence needed
-    /// Processor times by process (CSWITCH, or samples for an estimate) and disk requests (DISK_IO) after the desktop is ready.
+    /// CPU time per process (CSWITCH, or samples for an estimate) and disk requests (DISK_IO) after the desktop is
+    /// ready.
     ///
     /// # What to do
-    /// Have the programs named start later, do less, or run with low priority for processors and disk: low-priority work does not count.
+    /// Start the named programs later, reduce their work, or run them at low CPU and disk priority: low-priority work
+    /// does not count.
     ///
     /// # When it is wrong
-    /// A person who works with the computer keeps it busy as well. Who is named used most; the rest may be many small ones.
+    /// A person using the computer also keeps it busy. The named program used the most; many small ones may account for
+    /// the rest.
     ///
     /// # Source
-    /// Windows On/Off Transition Performance Analysis, "PostBoot Performance Analysis"; the limit is onoff's.
-    "boot/post-boot-busy", "a computer that stays busy after the desktop, and who keeps it so", Session(check)
+    /// Windows On/Off Transition Performance Analysis, "PostBoot Performance Analysis"; the threshold is onoff's.
+    "boot/post-boot-busy", "a computer that stays busy after the desktop, and what keeps it busy", Session(check)
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
     let Some((phase, (start, end))) = facts.post_boot() else { return Ok(Vec::new()) };
-    facts.needs_processors()?;
+    facts.require_cpu_times()?;
     let busy = facts.report.work_after_ns().unwrap_or(0);
     if busy < thresholds::POST_BOOT_NS {
         return Ok(Vec::new());
@@ -39,14 +42,14 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     let share = |ns: i64| ns as f64 * 100.0 / all.max(1) as f64;
     let subject = users.first().filter(|it| share(it.2) >= thresholds::POST_BOOT_SHARE_PERCENT);
     let who = match subject {
-        Some((image, _, _)) => format!("; {image} keeps it so most"),
+        Some((image, _, _)) => format!("; mostly with {image}"),
         None => String::new(),
     };
     let length = if facts.report.settled().is_some() {
-        format!("the computer is busy for {} after its desktop is ready", time(busy))
+        format!("the computer was busy for {} after the desktop was ready", time(busy))
     } else {
         format!(
-            "the computer does not come to rest: busy for {} of the {} recorded after its desktop was ready",
+            "the computer did not become idle: it was busy for {} of the {} recorded after the desktop was ready",
             time(busy),
             time(end.saturating_sub(start))
         )
@@ -60,23 +63,23 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         },
         length + &who,
     )
-    .costs(Cost::at_most(busy))
-    .certain(facts.report.settling.as_ref().map_or(Certainty::Missing, |it| it.certainty))
-    .advise("have these programs start later, do less, or run with low priority for processors and disk, which does not count");
+    .cost(Cost::at_most(busy))
+    .certainty(facts.report.settling.as_ref().map_or(Certainty::Missing, |it| it.certainty))
+    .advice("start these programs later, reduce their work, or run them at low CPU and disk priority, which does not count as busy");
     for (image, _, used) in users.iter().take(4) {
         finding = finding
-            .because(None, format!("{image}: {} of processors and disk, {:.0} % of all", time(*used), share(*used)));
+            .evidence(None, format!("{image}: {} of CPU and disk, {:.0} % of the total", time(*used), share(*used)));
     }
     Ok(vec![finding])
 }
 
-/// Who used processors (at normal priority and above) and disk, most first.
+/// Processes by CPU time (at normal priority and above) plus disk time, largest first.
 fn users(
     facts: &BootFacts<'_>,
     phase: &onoff_transitions::Phase,
-    (start, end): Stretch,
+    (start, end): Interval,
 ) -> Vec<(String, Option<u32>, i64)> {
-    /// Threads below this priority do not count for the metric.
+    /// Threads below this priority do not count as busy.
     const NORMAL_PRIORITY: u8 = 8;
     let mut users: Vec<(String, Option<u32>, i64)> = Vec::new();
     let mut add = |image: &str, pid: Option<u32>, ns: i64| {

@@ -1,4 +1,4 @@
-//! A boot whose reads nobody read ahead.
+//! A boot without read-ahead.
 
 use onoff_blame::waits::StepKind;
 use onoff_transitions::PhaseName;
@@ -7,30 +7,32 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A boot that waits for its disk for 20 % of the time to the desktop or more, while the boot's read-ahead (ReadyBoot, the prefetcher)
-    /// reads nothing.
+    /// A boot that waits for its disk for at least 20 % of the time to the desktop, while boot read-ahead (ReadyBoot,
+    /// the prefetcher) reads nothing.
     ///
     /// # Why it costs time
-    /// Without it, every part of the boot waits for its own reads, one after the other: in Microsoft's table 4 an untrained computer takes
-    /// 47.5 s, a trained one 17 s.
+    /// Without read-ahead, every part of the boot waits for its own reads, one at a time: in Microsoft's table 4, an
+    /// untrained computer takes 47.5 s and a trained one 17 s.
     ///
     /// # Evidence needed
-    /// Disk requests with their files: the kernel's flags DISK_IO and FILENAME.
+    /// Disk requests with their files: kernel flags DISK_IO and FILENAME.
     ///
     /// # What to do
-    /// See that the service SysMain runs and `EnablePrefetcher` is 3; with a write filter, train it before the filter is turned on.
+    /// Check that the SysMain service is running and `EnablePrefetcher` is 3. With a write filter, train read-ahead
+    /// before the filter is turned on.
     ///
     /// # When it is wrong
-    /// Windows turns it off by itself on fast solid-state disks, where it would gain little. Reads of a file whose name was not recorded
-    /// look like read-ahead, so a boot can have it without this rule's knowing better.
+    /// Windows turns read-ahead off on fast solid-state disks, where it would gain little. Reads of a file whose name
+    /// was not recorded look like read-ahead, so the rule can miss a boot without read-ahead.
     ///
     /// # Source
-    /// Windows On/Off Transition Performance Analysis, table 4; Improving Performance in Windows Embedded Standard 7, "Superfetch".
-    "boot/read-ahead-unused", "a boot whose reads nobody read ahead", Boot(check)
+    /// Windows On/Off Transition Performance Analysis, table 4; Improving Performance in Windows Embedded Standard 7,
+    /// "Superfetch".
+    "boot/read-ahead-unused", "a boot without read-ahead", Boot(check)
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
-    facts.needs_kernel("DISK_IO")?;
+    facts.require_kernel_flag("DISK_IO")?;
     let (start, end) = facts.main_path();
     let phases = || {
         facts
@@ -51,20 +53,20 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         RuleFinding::new(
             FindingSubject::new(FindingSubjectKind::Transition, "read-ahead"),
             format!(
-                "nothing was read ahead, though the disk worked {} on reads before the desktop",
+                "nothing was read ahead, although reads took {} of disk time before the desktop",
                 time(read_ns)
             ),
         )
-        .costs(match &facts.path {
-            // What the path waited for the disk is all that reading ahead could give.
+        .cost(match &facts.path {
+            // Read-ahead can save at most the time the critical path waited for the disk.
             Some(path) => Cost::at_most(path.time((start, end), |step| step.kind == StepKind::Disk)),
             None => Cost::at_most(read_ns.min(length)),
         })
-        .certain(Certainty::Inferred)
-        .because(None, format!("{reads} reads to the desktop, none of them by the read-ahead"))
-        .advise(
-            "see that the service SysMain runs and that EnablePrefetcher is 3; with a write filter, train it before the filter is \
-             turned on",
+        .certainty(Certainty::Inferred)
+        .evidence(None, format!("{reads} reads before the desktop, none of them by read-ahead"))
+        .advice(
+            "check that the SysMain service is running and EnablePrefetcher is 3; with a write filter, train read-ahead before \
+             the filter is turned on",
         ),
     ])
 }

@@ -1,4 +1,4 @@
-//! Services that wait for one another.
+//! Services that start sequentially.
 
 use onoff_usage::units::Unit;
 
@@ -8,31 +8,33 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// Three or more services that started one after the other, each when the one before was done, and took 3 s or more in all,
-    /// without one of them being most of it.
+    /// Three or more services that started sequentially, each when the previous one was done, and took 3 s or more in
+    /// total, without one of them taking most of it.
     ///
     /// # Why it costs time
-    /// Each start may be short; but what waits in a row adds up, and processors and disks stay idle meanwhile.
+    /// Each start may be short, but sequential waits add up while CPUs and disks stay idle.
     ///
     /// # Evidence needed
-    /// Starts of services: provider Microsoft-Windows-Services. Dependencies are not recorded; the order of starts stands in for them.
+    /// Service starts: provider Microsoft-Windows-Services. Dependencies are not recorded; the order of starts is used
+    /// instead.
     ///
     /// # What to do
-    /// Give up dependencies that are not needed, and do not use load-order groups to express them; have services report that they run
-    /// before their long work.
+    /// Remove unneeded dependencies, and do not express them through load-order groups. Have services report
+    /// SERVICE_RUNNING before their slow work.
     ///
     /// # When it is wrong
-    /// Starts that follow one another within 50 ms by chance look like a chain: always inferred.
+    /// Starts that follow one another within 50 ms by chance look like a chain, so the finding is always inferred.
     ///
     /// # Source
-    /// Windows On/Off Transition Performance Analysis, "Boot Transition: Summary": avoid load-order groups to express dependencies.
-    "boot/service-chain", "services that start one after the other", Boot(check)
+    /// Windows On/Off Transition Performance Analysis, "Boot Transition: Summary": avoid load-order groups to express
+    /// dependencies.
+    "boot/service-chain", "services that start sequentially", Boot(check)
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
-    facts.needs("Microsoft-Windows-Services")?;
+    facts.require_provider("Microsoft-Windows-Services")?;
     let services: Vec<&Unit> = starts(facts).filter(|service| service.automatic).collect();
-    // The longest chain that ends with each service: services are by start, and each waits for an earlier one.
+    // The longest chain ending at each service. Services are ordered by start, and each waits for an earlier one.
     let mut best: Vec<(i64, Option<usize>)> = Vec::with_capacity(services.len());
     for (at, service) in services.iter().enumerate() {
         let own = link_ns(service);
@@ -69,33 +71,33 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     let mut finding = RuleFinding::new(
         FindingSubject::new(FindingSubjectKind::Service, names.join(" → ")),
         format!(
-            "{} start one after the other and take {} in all: {}",
+            "{} started sequentially and took {} in total: {}",
             counted(chain.len(), "service"),
             time(total),
             listed(&names, 5)
         ),
     )
-    .costs(if exact {
+    .cost(if exact {
         Cost::on_path(sum)
     } else {
         Cost::at_most(sum)
     })
-    .certain(Certainty::Inferred)
-    .advise(
-        "give up dependencies and load-order groups that are not needed, and have these services report that they run before \
-         their long work; check each with 'sc qc NAME' and 'sc enumdepend NAME' first",
+    .certainty(Certainty::Inferred)
+    .advice(
+        "remove unneeded dependencies and load-order groups, and have these services report SERVICE_RUNNING before their \
+         slow work; check each with 'sc qc NAME' and 'sc enumdepend NAME' first",
     );
     for service in chain.iter().take(6) {
         let evidence = match &service.waited_for {
             Some(wait) => format!("{}: {}; {}", service.name, time(link_ns(service)), wait.phrase(&service.name)),
             None => format!("{}: {}", service.name, time(link_ns(service))),
         };
-        finding = finding.because(service.start_ns, evidence);
+        finding = finding.evidence(service.start_ns, evidence);
     }
     Ok(vec![finding])
 }
 
-/// What a service adds to a chain, ns.
+/// Time the service adds to a chain, ns.
 fn link_ns(service: &Unit) -> i64 {
     service.duration_ns.unwrap_or(0)
 }

@@ -1,4 +1,4 @@
-//! Services that nothing waited for but that used processors and disks while the boot needed them.
+//! Services that nothing waited for but that used CPU and disk time the boot needed.
 
 use onoff_blame::waits::StepKind;
 use onoff_usage::units::{Unit, WaitKind};
@@ -10,41 +10,43 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// Services with a process of their own that start by themselves while the boot goes on, that nothing waited for, and that
-    /// used 1 s or more of processors and disks in all before the desktop was there.
+    /// Automatic services with a dedicated process that nothing waited for and that used 1 s or more of CPU and disk
+    /// time in total before the desktop.
     ///
     /// # Why it costs time
-    /// What they use, the boot does not get. Started on demand, by a trigger or delayed, they run when nobody waits.
+    /// They take resources from the boot. As demand-start, trigger-start or delayed services, they run when nothing is
+    /// waiting.
     ///
     /// # Evidence needed
-    /// Starts of services (provider Microsoft-Windows-Services), and processor or disk times by process.
+    /// Service starts (provider Microsoft-Windows-Services), and CPU or disk time per process.
     ///
     /// # What to do
-    /// Change the start type of those that nothing needs early: `sc config NAME start= demand` or `delayed-auto`, after a look at their
-    /// ERROR_CONTROL and at what depends on them. Services that belong to Windows and to its protection are never named here.
+    /// Change the start type of services that nothing needs early: `sc config NAME start= demand` or `delayed-auto`,
+    /// after checking their ERROR_CONTROL and their dependents. Services that are part of Windows or its protection are
+    /// never listed here.
     ///
     /// # When it is wrong
-    /// That nobody waited for a service in this boot does not prove that nobody needs it. Processors that were idle cost nothing: the
+    /// Even if nothing waited for a service in this boot, something may need it. Use of idle CPUs costs nothing, so the
     /// cost is an upper bound.
     ///
     /// # Source
-    /// Windows On/Off Transition Performance Analysis, "Boot Transition: Summary"; Improving Performance in Windows Embedded Standard 7,
-    /// "Services".
-    "boot/service-could-start-later", "services that could start on demand, by a trigger or delayed", Boot(check)
+    /// Windows On/Off Transition Performance Analysis, "Boot Transition: Summary"; Improving Performance in Windows
+    /// Embedded Standard 7, "Services".
+    "boot/service-could-start-later", "services that could be demand-start, trigger-start or delayed", Boot(check)
 }
 
-/// Whether the path to the desktop waited for the service itself: a program may wait for one that no other service needs.
-fn is_waited_for_by_the_boot(facts: &BootFacts<'_>, service: &Unit) -> bool {
+/// True if the critical path waited for the service: a program may wait for a service that no other service needs.
+fn is_on_critical_path(facts: &BootFacts<'_>, service: &Unit) -> bool {
     let (Some(path), Some(pid)) = (&facts.path, service.pid) else { return false };
     let is_waited_for = |step: &Step| step.pid == Some(pid) && step.pids.iter().any(|&it| it != pid);
     path.time(facts.main_path(), is_waited_for) >= thresholds::NOISE_NS
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
-    facts.needs("Microsoft-Windows-Services")?;
-    facts.needs_processors()?;
+    facts.require_provider("Microsoft-Windows-Services")?;
+    facts.require_cpu_times()?;
     let (_, main_path_end) = facts.main_path();
-    // Who waits only until the container of another is there does not wait for that service.
+    // Waiting for the host process of another service is not waiting for that service.
     let waited_for: Vec<&str> = starts(facts)
         .filter_map(|service| service.waited_for.as_ref())
         .filter(|wait| wait.kind != WaitKind::Container)
@@ -58,7 +60,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
                 && service.start_ns < main_path_end
                 && !is_protected(&service.name)
                 && !service.image.eq_ignore_ascii_case("svchost.exe")
-                && !is_waited_for_by_the_boot(facts, service)
+                && !is_on_critical_path(facts, service)
         })
         .filter_map(|service| {
             let pid = service.pid?;
@@ -78,25 +80,25 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         FindingSubject::new(FindingSubjectKind::Service, names.join(", "))
             .with_pid(candidates.first().filter(|_| one).and_then(|it| it.1)),
         format!(
-            "{} nothing waited for used {} of processors and disks before the desktop: {}",
+            "{} that nothing waited for used {} of CPU and disk before the desktop: {}",
             counted(candidates.len(), "service"),
             time(total),
             listed(&names, 4)
         ),
     )
-    .costs(facts.processes_cost(
+    .cost(facts.processes_cost(
         &pids,
         facts.main_path(),
         &[StepKind::Ready, StepKind::Disk],
         total,
     ))
-    .certain(Certainty::Inferred)
-    .advise(
-        "start those that nothing needs early on demand, by a trigger or delayed ('sc config NAME start= delayed-auto'); check \
-         first with 'sc qc NAME' that ERROR_CONTROL is not 3 and with 'sc enumdepend NAME' that nothing needs it",
+    .certainty(Certainty::Inferred)
+    .advice(
+        "make those that nothing needs early demand-start, trigger-start or delayed ('sc config NAME start= delayed-auto'); \
+         check first with 'sc qc NAME' that ERROR_CONTROL is not 3 and with 'sc enumdepend NAME' that nothing needs it",
     );
     for (name, _, start, used) in candidates.iter().take(5) {
-        finding = finding.because(*start, format!("{name}: {} of processors and disks", time(*used)));
+        finding = finding.evidence(*start, format!("{name}: {} of CPU and disk", time(*used)));
     }
     Ok(vec![finding])
 }

@@ -1,4 +1,4 @@
-//! A shell that reads for long in one folder before it is ready.
+//! A shell that spends a long time reading one folder before it is ready.
 
 use onoff_blame::waits::StepKind;
 use onoff_transitions::PhaseName;
@@ -8,30 +8,31 @@ use onoff_usage::storage::DrivePaths;
 
 rule! {
     /// # What it finds
-    /// Reads of the shell's process in one folder that take 2 s or more, and 30 % or more of its start.
+    /// Shell reads from one folder that take 2 s or more, and at least 30 % of the shell's start.
     ///
     /// # Why it costs time
-    /// The desktop is not ready before the shell has read what it wants: icons, thumbnails, a desktop with thousands of files, a shell
-    /// extension's data.
+    /// The desktop is not ready until the shell has read what it needs: icons, thumbnails, a desktop with thousands of
+    /// files, or a shell extension's data.
     ///
     /// # Evidence needed
-    /// Disk requests with their files and processes: the kernel's flags DISK_IO and FILENAME.
+    /// Disk requests with file and process: kernel flags DISK_IO and FILENAME.
     ///
     /// # What to do
-    /// Look whose folder it is: move files off the desktop, rebuild the icon cache, remove the shell extension that reads there.
+    /// Find out what uses the folder: move files off the desktop, rebuild the icon cache, or remove the shell extension
+    /// that reads there.
     ///
     /// # When it is wrong
-    /// Reads of other threads of the shell count as well, though the desktop may not wait for them.
+    /// Reads by other shell threads count too, although the desktop may not wait for them.
     ///
     /// # Source
-    /// A user's complaint of a shell that read 17 s in one folder; the limits are onoff's.
-    "boot/shell-reads-folder", "a shell that reads for long in one folder", Session(check)
+    /// A user report of a shell that read from one folder for 17 s; the thresholds are onoff's.
+    "boot/shell-reads-folder", "a shell that spends a long time reading one folder", Session(check)
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
-    facts.needs_kernel("DISK_IO")?;
+    facts.require_kernel_flag("DISK_IO")?;
     let Some((_, (start, end))) = facts.phase(PhaseName::ExplorerInit) else { return Ok(Vec::new()) };
-    // By file first: there are fewer distinct files than requests, and their folders are worked out once.
+    // Group by file first: there are fewer files than requests, so each folder is computed only once per file.
     let mut files: Vec<(onoff_trace::StringId, i64, u64)> = facts
         .trace
         .disk_ios
@@ -53,7 +54,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         }
         same
     });
-    // Its own image is read in every start.
+    // Every start reads the shell's own image.
     files.retain(|row| !file_name(facts.trace.text(row.0)).eq_ignore_ascii_case(facts.shell));
     let mut folders: Vec<(&str, i64, u64, usize)> =
         files.iter().map(|&(file, ns, requests)| (folder(facts.trace.text(file)), ns, requests, 1)).collect();
@@ -69,35 +70,35 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     });
     let length = end.saturating_sub(start);
     let paths = DrivePaths::of(facts.trace);
-    let enough = |ns: i64| {
+    let is_long = |ns: i64| {
         ns >= thresholds::FOLDER_READS_NS && ns as f64 * 100.0 >= thresholds::FOLDER_READS_PERCENT * length as f64
     };
     Ok(folders
         .into_iter()
-        .filter(|&(_, ns, _, _)| enough(ns))
+        .filter(|&(_, ns, _, _)| is_long(ns))
         .map(|(name, ns, requests, files)| {
             let readable = paths.readable(name);
             let name = readable.as_ref();
             RuleFinding::new(
                 FindingSubject::new(FindingSubjectKind::File, name),
                 format!(
-                    "{} reads for {} in {name} before the desktop is ready",
+                    "{} read from {name} for {} before the desktop was ready",
                     facts.shell,
                     time(ns)
                 ),
             )
-            .costs(match &facts.path {
+            .cost(match &facts.path {
                 Some(path) => path.cost(&[(start, end)], |step| {
                     step.kind == StepKind::Disk && folder(&step.detail) == name
                 }),
                 None => Cost::at_most(ns.min(length)),
             })
-            .because(
+            .evidence(
                 start,
-                format!("{requests} requests to {} there, of the {} that its start takes", counted(files, "file"), time(length)),
+                format!("{requests} requests to {} in this folder; the shell took {} to start", counted(files, "file"), time(length)),
             )
-            .advise(
-                "see whose folder it is: clear it out, rebuild the cache in it, or remove the shell extension that reads it",
+            .advice(
+                "find out what uses the folder, then clean it up, rebuild the cache in it, or remove the shell extension that reads it",
             )
         })
         .collect())

@@ -1,42 +1,42 @@
-//! What the rules about services share.
+//! Helpers for the service rules.
 
 use onoff_trace::ServiceChange;
 use onoff_usage::units::Unit;
 
 use crate::rules::prelude::*;
 
-/// The starts of services, in their order.
+/// Service starts, ordered by time.
 pub(super) fn starts<'a>(facts: &BootFacts<'a>) -> impl Iterator<Item = &'a Unit> {
     facts.report.units.iter().filter(|service| service.kind == ServiceChange::Start)
 }
 
-/// A finding about a service that takes long, with its parts as evidence.
+/// Builds a finding about a slow service, with the parts of its start as evidence.
 pub(super) fn slow(facts: &BootFacts<'_>, service: &Unit, title: String) -> RuleFinding {
     let mut finding = RuleFinding::new(
         FindingSubject::new(FindingSubjectKind::Service, service.name.clone()).with_pid(service.pid),
         title,
     )
-    .costs(facts.service_cost(service))
-    .within((service.start_ns, service.end_ns.unwrap_or(facts.trace.duration_ns)))
-    .because(
+    .cost(facts.service_cost(service))
+    .active_during((service.start_ns, service.end_ns.unwrap_or(facts.trace.duration_ns)))
+    .evidence(
         service.start_ns,
         match service.end_ns {
-            Some(end) => format!("start requested; runs {} later", time(end.saturating_sub(service.start_ns))),
-            None => "start requested; does not run when the recording ends".to_owned(),
+            Some(end) => format!("start requested; running {} later", time(end.saturating_sub(service.start_ns))),
+            None => "start requested; not running when the recording ended".to_owned(),
         },
     )
-    .advise(crate::protected::advice_for_service(&service.name));
-    for doing in facts.doings_of_service(service) {
-        finding = finding.because(None, doing);
+    .advice(crate::protected::advice_for_service(&service.name));
+    for text in facts.service_activity(service) {
+        finding = finding.evidence(None, text);
     }
     let parts = [
-        ("its container is there after", service.container_ns),
-        ("its image is loaded in", service.image_load_ns),
-        ("its own initialization takes", service.initialization_ns),
+        ("host process started after", service.container_ns),
+        ("image loaded in", service.image_load_ns),
+        ("initialization took", service.initialization_ns),
     ];
     for (what, length) in parts {
         if let Some(length) = length.filter(|&ns| ns >= thresholds::NOISE_NS) {
-            finding = finding.because(None, format!("{what} {}", time(length)));
+            finding = finding.evidence(None, format!("{what} {}", time(length)));
         }
     }
     finding

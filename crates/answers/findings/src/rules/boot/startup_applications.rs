@@ -1,30 +1,32 @@
-//! Many programs that start with the session.
+//! Too many startup programs.
 
 use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// Ten or more programs that start with the session, or fewer that use 3 s or more of processors and disk in all.
+    /// Ten or more startup programs, or fewer that use 3 s or more of CPU and disk time in total.
     ///
     /// # Why it costs time
-    /// They start when the desktop is there and a person wants to work; until they are done, the computer is not idle.
+    /// They start when the desktop appears and the user wants to work. The computer is not idle until they are done.
     ///
     /// # Evidence needed
-    /// Starts from the Run keys: provider Microsoft-Windows-Shell-Core. Costs need processor times or disk requests by process.
+    /// Starts from the Run keys: provider Microsoft-Windows-Shell-Core. Costs also need CPU time or disk requests per
+    /// process.
     ///
     /// # What to do
-    /// Remove what nobody needs from the Run keys and the Startup folder; have others start by a task with a delay.
+    /// Remove entries you do not need from the Run keys and the Startup folder; start the rest from a delayed task.
     ///
     /// # When it is wrong
-    /// Programs that start and sleep cost little however many there are.
+    /// Programs that start and then sleep cost little, however many there are.
     ///
     /// # Source
-    /// Windows On/Off Transition Performance Analysis, "PostBoot Performance Vulnerabilities"; the limits are onoff's.
-    "boot/startup-applications", "many programs that start with the session", Session(check)
+    /// Windows On/Off Transition Performance Analysis, "PostBoot Performance Vulnerabilities"; the thresholds are
+    /// onoff's.
+    "boot/startup-applications", "many or expensive startup programs", Session(check)
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
-    facts.needs("Microsoft-Windows-Shell-Core")?;
+    facts.require_provider("Microsoft-Windows-Shell-Core")?;
     let programs = &facts.report.details.startup_applications.programs;
     let cost = |program: &onoff_transitions::boot::StartupApplication| {
         program.cpu_ns.unwrap_or(0).saturating_add(program.disk_service_ns.unwrap_or(0))
@@ -45,23 +47,21 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     let mut finding = RuleFinding::new(
         FindingSubject::new(FindingSubjectKind::Process, listed(&names, 3)),
         format!(
-            "{}, started with the session, used {} of processors and disk: {}",
-            counted(programs.len(), "program"),
+            "{} used {} of CPU and disk: {}",
+            counted(programs.len(), "startup program"),
             time(total),
             listed(&names, 3)
         ),
     )
-    .costs(if known {
-        Cost::at_most(total.min(busy))
-    } else {
-        Cost::UNKNOWN
-    })
-    .advise("remove what nobody needs from the Run keys and the Startup folder, and have others start by a task with a delay");
+    .cost(if known { Cost::at_most(total.min(busy)) } else { Cost::UNKNOWN })
+    .advice(
+        "remove entries you do not need from the Run keys and the Startup folder; start the rest from a delayed task",
+    );
     for program in programs.iter().take(5) {
-        finding = finding.because(
+        finding = finding.evidence(
             program.start_ns,
             format!(
-                "{}: {} of processors, {} of disk",
+                "{}: {} of CPU, {} of disk",
                 program.name,
                 time(program.cpu_ns.unwrap_or(0)),
                 time(program.disk_service_ns.unwrap_or(0))

@@ -1,4 +1,4 @@
-//! USB devices that take long to come up.
+//! USB devices that are slow to start.
 
 use onoff_trace::DeviceOperationKind;
 use onoff_usage::devices::Device;
@@ -8,29 +8,30 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A USB device whose start and enumeration take 1 s or more in all while the boot goes on.
+    /// A USB device whose start and enumeration take 1 s or more in total during the boot.
     ///
     /// # Why it costs time
-    /// Devices on USB are often slow to answer after power-on, and what starts a device waits for it: a stick or a disk on USB can
-    /// hold all that comes before the first session.
+    /// USB devices are often slow to respond after power-on, and a USB stick or disk can delay everything that comes
+    /// before the first session.
     ///
     /// # Evidence needed
-    /// Device starts and enumerations: provider Microsoft-Windows-Kernel-PnP, or the kernel's own records of it.
+    /// Device starts and enumerations: provider Microsoft-Windows-Kernel-PnP, or the kernel's own records.
     ///
     /// # What to do
-    /// Boot once with the device unplugged and compare. If it is needed, look for a newer firmware of the device and of the host
-    /// controller, or connect it after the boot.
+    /// Boot once with the device unplugged and compare. If it is needed, look for newer firmware for the device and the
+    /// host controller, or connect it after the boot.
     ///
     /// # When it is wrong
-    /// When the computer boots from that device.
+    /// The computer boots from that device.
     ///
     /// # Source
-    /// Improving Performance in Windows Embedded Standard 7, "Services": "USB devices can have a big effect on your boot time".
-    "boot/usb-device-slow", "USB devices that take long to start", Boot(check)
+    /// Improving Performance in Windows Embedded Standard 7, "Services": "USB devices can have a big effect on your
+    /// boot time".
+    "boot/usb-device-slow", "USB devices that are slow to start", Boot(check)
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
-    facts.needs("Microsoft-Windows-Kernel-PnP")?;
+    facts.require_provider("Microsoft-Windows-Kernel-PnP")?;
     let operations: Vec<&Device> = facts
         .report
         .details
@@ -48,9 +49,9 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     let mut findings = Vec::new();
     for name in names {
         let own: Vec<&Device> = operations.iter().copied().filter(|it| it.device == name).collect();
-        let whole: Vec<Stretch> = own.iter().filter_map(|it| Some((it.start_ns, it.end_ns?))).collect();
-        // What it held others with: a pended request held nobody but its children.
-        let held: Vec<Stretch> = own
+        let whole: Vec<Interval> = own.iter().filter_map(|it| Some((it.start_ns, it.end_ns?))).collect();
+        // Time it blocked others: a pended request blocks only its child devices.
+        let blocking: Vec<Interval> = own
             .iter()
             .filter_map(|it| Some((it.start_ns, it.start_ns.saturating_add(it.details.pre_pend_ns?))))
             .collect();
@@ -63,12 +64,12 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         };
         let mut finding = RuleFinding::new(
             FindingSubject::new(FindingSubjectKind::Device, name),
-            format!("{what} on USB takes {} to start", time(total_ns)),
+            format!("USB device {what} took {} to start", time(total_ns)),
         )
-        .costs(facts.device_cost(if pends { held.clone() } else { whole.clone() }, &tids(facts, &own)))
-        .within((first.start_ns, whole.iter().map(|it| it.1).max().unwrap_or(first.start_ns)))
-        .advise(
-            "boot once with the device unplugged and compare; if it is needed, look for newer firmware of the device and the \
+        .cost(facts.device_cost(if pends { blocking.clone() } else { whole.clone() }, &tids(facts, &own)))
+        .active_during((first.start_ns, whole.iter().map(|it| it.1).max().unwrap_or(first.start_ns)))
+        .advice(
+            "boot once with the device unplugged and compare; if it is needed, look for newer firmware for the device and the \
              host controller, or plug it in after the boot",
         );
         for it in own.iter().take(3) {
@@ -76,7 +77,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
                 Some(_) => "pended",
                 None => "not pended",
             };
-            finding = finding.because(
+            finding = finding.evidence(
                 it.start_ns,
                 format!(
                     "{} by {}: {}, {pended}",

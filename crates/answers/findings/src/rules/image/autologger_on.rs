@@ -1,30 +1,31 @@
-//! A recording runs in every boot.
+//! A trace session runs in every boot.
 
 use super::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A recording starts with each boot that Windows does not bring, or EnableBootTrace is set.
+    /// A trace session that is not part of Windows starts with each boot, or EnableBootTrace is set.
     ///
     /// # Why it costs time
-    /// What records every boot takes part in it: buffers, processor time and writes.
+    /// A trace session that runs in every boot uses buffers, CPU time and disk writes.
     ///
     /// # Evidence needed
     /// The registry hive SYSTEM.
     ///
     /// # What to do
-    /// Turn it off when nothing is measured: set its Start to 0, or end it with the program that began it (xbootmgr -remove).
+    /// Turn it off when nothing is being measured: set its Start value to 0, or stop it with the program that started
+    /// it (xbootmgr -remove).
     ///
     /// # When it is wrong
-    /// A maker's own diagnosis can need it. Names that Windows brings are known from four installations.
+    /// A vendor's diagnostics may need it. The list of Windows sessions comes from four installations.
     ///
     /// # Source
     /// Windows On/Off Transition Performance Analysis, "Timing Traces and Analysis Traces".
-    "image/autologger-on", "a recording runs in every boot", Image(check)
+    "image/autologger-on", "a trace session runs in every boot", Image(check)
 }
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
-    facts.needs_system()?;
+    facts.require_system_hive()?;
     let mut findings: Vec<RuleFinding> = facts
         .report
         .autologgers
@@ -34,23 +35,23 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
             let file = if logger.file.is_empty() { "no file".to_owned() } else { logger.file.clone() };
             RuleFinding::new(
                 FindingSubject::new(FindingSubjectKind::Work, logger.name.clone()),
-                format!("the recording {} runs in every boot", logger.name),
+                format!("trace session {} runs in every boot", logger.name),
             )
-            .because(None, format!("{}\\Start = 1; {file}", logger.key))
-            .advise("set its Start to 0 when nothing is measured")
+            .evidence(None, format!("{}\\Start = 1; {file}", logger.key))
+            .advice("set its Start value to 0 when nothing is being measured")
         })
         .collect();
     if let Some(setting) = facts.system(PREFETCH, "EnableBootTrace").filter(|setting| setting.number() == Some(1)) {
         let subject = FindingSubject::new(FindingSubjectKind::Setting, "EnableBootTrace");
         findings.push(
-            facts.finding(&setting, subject, "the prefetcher traces every boot").advise("set EnableBootTrace to 0"),
+            facts.finding(&setting, subject, "the prefetcher traces every boot").advice("set EnableBootTrace to 0"),
         );
     }
     Ok(findings)
 }
 
-/// Whether Windows brings the recording. Names of Windows 7 to 10 as four installations have them; those of other languages and versions begin
-/// alike.
+/// True for the trace sessions of Windows itself. The names come from four installations of Windows 7 to 10; other
+/// languages and versions use the same prefixes.
 fn is_of_windows(name: &str) -> bool {
     const KNOWN: &[&str] = &[
         "aiteventlog",

@@ -1,59 +1,55 @@
-//! Boot-start drivers without a signature in their files.
+//! Boot-start drivers without an embedded signature.
 
 use super::prelude::*;
 
 rule! {
     /// # What it finds
-    /// Drivers that the loader reads whose files hold no signature: they are signed by a catalog, or not at all.
+    /// Drivers read by the loader whose files have no embedded signature: they are signed by a catalog, or not at all.
     ///
     /// # Why it costs time
-    /// The loader then looks through all catalogs: 1 to 3 s once, however many drivers there are.
+    /// The loader then searches all catalogs: 1 to 3 s in total, however many drivers there are.
     ///
     /// # Evidence needed
-    /// The hive SYSTEM and the drivers' files.
+    /// The hive SYSTEM and the driver files.
     ///
     /// # What to do
-    /// Ask the maker to sign the file itself (embedded signature).
+    /// Ask the vendor to embed the signature in the driver file.
     ///
     /// # When it is wrong
-    /// Whether a catalog signs the file is not looked at.
+    /// Whether a catalog signs the file is not checked.
     ///
     /// # Source
     /// Windows On/Off Transition Performance Analysis, "OSLoader".
-    "image/boot-driver-catalog", "boot-start drivers without a signature in their files", Image(check)
+    "image/boot-driver-catalog", "boot-start drivers without an embedded signature", Image(check)
 }
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
-    facts.needs_system()?;
+    facts.require_system_hive()?;
     let drivers = &facts.report.boot_drivers;
     if drivers.is_empty() {
-        return Err(lacks_other("how boot-start drivers are signed: their files are not there"));
+        return Err(missing_input("boot-driver signatures: the driver files are missing"));
     }
     let unsigned: Vec<_> = drivers.iter().filter(|driver| driver.is_present && !driver.embedded_signature).collect();
     let names: Vec<&str> = unsigned.iter().map(|driver| driver.file.as_str()).collect();
     let Some(first) = unsigned.first() else { return Ok(Vec::new()) };
     let finding = RuleFinding::new(
         FindingSubject::new(FindingSubjectKind::Driver, first.service.clone()),
-        format!(
-            "{} without a signature in the file: {}",
-            counted(names.len(), "boot-start driver"),
-            listed(&names, 12)
-        ),
+        format!("{} without an embedded signature: {}", counted(names.len(), "boot-start driver"), listed(&names, 12)),
     )
-    .graded(FindingSeverity::Moderate)
-    .because(
+    .severity(FindingSeverity::Moderate)
+    .evidence(
         None,
         format!(
-            "{} of {} files of boot-start drivers hold no signature",
+            "{} of {} boot-start driver files have no embedded signature",
             names.len(),
             drivers.iter().filter(|one| one.is_present).count()
         ),
     )
-    .advise("have the files signed themselves; the loader then needs no catalog (1 to 3 s)");
+    .advice("embed the signatures in the driver files, so that the loader does not search the catalogs (1 to 3 s)");
     Ok(vec![
         unsigned
             .iter()
             .filter_map(|driver| facts.service(&driver.service))
-            .fold(finding, |finding, service| finding.because(None, service.evidence())),
+            .fold(finding, |finding, service| finding.evidence(None, service.evidence())),
     ])
 }

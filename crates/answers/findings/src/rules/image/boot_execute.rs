@@ -1,30 +1,30 @@
-//! Programs run before Windows has a session.
+//! Programs that run before the first session.
 
 use super::prelude::*;
 
 rule! {
     /// # What it finds
-    /// BootExecute holds more than the check of the disk, or SetupExecute holds something.
+    /// BootExecute contains more than the disk check, or SetupExecute is not empty.
     ///
     /// # Why it costs time
-    /// These programs run in SMSSInit, one after the other, before any session exists: nothing else goes on.
+    /// These programs run one at a time in SMSSInit, before any session exists; everything else waits.
     ///
     /// # Evidence needed
     /// The registry hive SYSTEM.
     ///
     /// # What to do
-    /// Remove what is left over; a pending check of the disk ends with the next boot.
+    /// Remove leftover entries; a pending disk check is gone after the next boot.
     ///
     /// # When it is wrong
-    /// An encryption or partition tool can need it.
+    /// An encryption or partitioning tool may need it.
     ///
     /// # Source
     /// Windows On/Off Transition Performance Analysis, "SMSSInit".
-    "image/boot-execute", "programs run before Windows has a session", Image(check)
+    "image/boot-execute", "programs that run before the first session", Image(check)
 }
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
-    facts.needs_system()?;
+    facts.require_system_hive()?;
     let manager = r"CS\Control\Session Manager";
     let mut findings = Vec::new();
     for name in ["BootExecute", "SetupExecute"] {
@@ -39,8 +39,8 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
         findings.push(
             facts
                 .finding(&setting, FindingSubject::new(FindingSubjectKind::Setting, name), &what)
-                .graded(FindingSeverity::Moderate)
-                .advise("remove it, unless a tool that is in use needs it"),
+                .severity(FindingSeverity::Moderate)
+                .advice("remove it unless a tool in use needs it"),
         );
     }
     Ok(findings)

@@ -1,42 +1,44 @@
-//! The boot loader waits for a person or a debugger.
+//! A boot loader that waits for a user or a debugger.
 
 use super::prelude::*;
 
 rule! {
     /// # What it finds
-    /// The boot menu has more than one entry and waits, or the entry that starts has debugging or the emergency console on.
+    /// The boot menu has several entries and a timeout, or the default entry has debugging or Emergency Management
+    /// Services on.
     ///
     /// # Why it costs time
-    /// The menu waits its whole time when nobody chooses. A debugger's connection is waited for, and its output slows the kernel.
+    /// If nobody chooses, the menu waits for its whole timeout. The kernel waits for a debugger to connect, and debug
+    /// output slows it down.
     ///
     /// # Evidence needed
-    /// The registry hive BCD, the boot loader's store.
+    /// The registry hive BCD (the boot configuration store).
     ///
     /// # What to do
-    /// bcdedit /timeout 0; bcdedit /debug off; bcdedit /ems off.
+    /// Run bcdedit /timeout 0, bcdedit /debug off, and bcdedit /ems off.
     ///
     /// # When it is wrong
-    /// Where people choose between systems, the menu is wanted.
+    /// The menu is needed where users choose between systems.
     ///
     /// # Source
     /// Windows On/Off Transition Performance Analysis, "OSLoader".
-    "image/boot-menu-waits", "the boot loader waits for a person or a debugger", Image(check)
+    "image/boot-menu-waits", "the boot loader waits for a user or a debugger", Image(check)
 }
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
     let Some(menu) = &facts.report.boot_menu else {
-        return Err(lacks_other("how the boot loader is set: the hive BCD is not there"));
+        return Err(missing_input("boot loader settings: the hive BCD is missing"));
     };
     let mut findings = Vec::new();
     if let (Some(setting), Some(seconds)) =
         (&menu.timeout, menu.timeout_s.filter(|&seconds| seconds > 0 && menu.shown() > 1))
     {
-        let what = format!("the boot menu waits {seconds} s for a choice among {} entries", menu.shown());
+        let what = format!("the boot menu waits {seconds} s for a choice between {} entries", menu.shown());
         findings.push(
             facts
                 .finding(setting, FindingSubject::new(FindingSubjectKind::Setting, "timeout"), &what)
-                .graded(FindingSeverity::High)
-                .advise("bcdedit /timeout 0, or remove entries that nobody uses"),
+                .severity(FindingSeverity::High)
+                .advice("run bcdedit /timeout 0, or remove unused entries"),
         );
     }
     for entry in menu.entries.iter().filter(|entry| entry.is_default) {
@@ -51,8 +53,8 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
                     FindingSubject::new(FindingSubjectKind::Setting, setting.name.clone()),
                     &format!("{} is on", setting.name),
                 )
-                .graded(FindingSeverity::Moderate)
-                .advise(format!("bcdedit /{} off", setting.name))
+                .severity(FindingSeverity::Moderate)
+                .advice(format!("run bcdedit /{} off", setting.name))
         }));
     }
     Ok(findings)

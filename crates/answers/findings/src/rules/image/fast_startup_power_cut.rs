@@ -4,32 +4,32 @@ use super::prelude::*;
 
 rule! {
     /// # What it finds
-    /// Fast startup is on, and --power-cut says that the computer loses power without a shutdown.
+    /// Fast startup is on, and --power-cut states that the computer loses power without a shutdown.
     ///
     /// # Why it costs time
-    /// Fast startup needs a clean shutdown, which writes the hibernation file. After a power cut the next boot is a full one with a
-    /// check of the disk.
+    /// Fast startup needs a clean shutdown, which writes the hibernation file. After a power cut, the next boot is a
+    /// full boot with a disk check.
     ///
     /// # Evidence needed
-    /// The hive SYSTEM, and the word of who asks.
+    /// The hive SYSTEM, and the option --power-cut.
     ///
     /// # What to do
-    /// Turn fast startup off and consider a write filter, or shut the computer down.
+    /// Turn fast startup off and consider a write filter, or shut the computer down properly.
     ///
     /// # When it is wrong
-    /// A battery that bridges the shutdown makes it right again.
+    /// A battery lasts long enough for a shutdown.
     ///
     /// # Source
-    /// Windows 10 IoT Enterprise: Unified Write Filter and Boot Time Architecture Trade-Offs, "UWF versus Fast Startup": "Fast startup
-    /// will not work if Windows is not safely shut down".
+    /// Windows 10 IoT Enterprise: Unified Write Filter and Boot Time Architecture Trade-Offs, "UWF versus Fast
+    /// Startup": "Fast startup will not work if Windows is not safely shut down".
     "image/fast-startup-power-cut", "fast startup is on although power is cut without a shutdown", Image(check)
 }
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
-    facts.needs_system()?;
+    facts.require_system_hive()?;
     if !facts.is_power_cut {
-        return Err(lacks_other(
-            "whether the computer loses power without a shutdown: '--power-cut' says that it does",
+        return Err(missing_input(
+            "power cuts are not in the registry: pass --power-cut if the computer loses power without a shutdown",
         ));
     }
     let hibernates = facts.system(r"CS\Control\Power", "HibernateEnabled").is_none_or(|one| one.number() != Some(0));
@@ -41,7 +41,7 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
     Ok(vec![
         facts
             .finding(&setting, subject, "fast startup is on although power is cut without a shutdown")
-            .graded(FindingSeverity::Moderate)
-            .advise("set HiberbootEnabled to 0; a write filter keeps the volume whole"),
+            .severity(FindingSeverity::Moderate)
+            .advice("set HiberbootEnabled to 0; a write filter protects the volume"),
     ])
 }

@@ -7,24 +7,27 @@ rule! {
     /// HiberbootEnabled is 1, but hibernation is off or there is no hibernation file.
     ///
     /// # Why it costs time
-    /// Fast startup resumes from the hibernation file. Without it each boot is a full one, and nothing says so.
+    /// Fast startup resumes from the hibernation file. Without the file, every boot is a full boot, and Windows does
+    /// not report it.
     ///
     /// # Evidence needed
     /// The registry hive SYSTEM.
     ///
     /// # What to do
-    /// Turn hibernation on: powercfg /hibernate on. Or turn fast startup off, so that the setting says what happens.
+    /// Turn hibernation on (powercfg /hibernate on), or turn fast startup off so that the setting matches what Windows
+    /// does.
     ///
     /// # When it is wrong
-    /// A policy can turn fast startup off as well; then turning hibernation on changes nothing.
+    /// A policy may turn fast startup off too; then turning hibernation on changes nothing.
     ///
     /// # Source
-    /// Windows 10 IoT Enterprise: Unified Write Filter and Boot Time Architecture Trade-Offs, "UWF versus Fast Startup".
+    /// Windows 10 IoT Enterprise: Unified Write Filter and Boot Time Architecture Trade-Offs, "UWF versus Fast
+    /// Startup".
     "image/fast-startup-without-hibernation", "fast startup is on but cannot work", Image(check)
 }
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
-    facts.needs_system()?;
+    facts.require_system_hive()?;
     let Some(setting) = facts.system(POWER, "HiberbootEnabled") else { return Ok(Vec::new()) };
     if setting.number() != Some(1) {
         return Ok(Vec::new());
@@ -39,10 +42,12 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
     let subject = FindingSubject::new(FindingSubjectKind::Setting, "HiberbootEnabled");
     let finding = facts
         .finding(&setting, subject, &format!("fast startup is on but cannot work: {what}"))
-        .graded(FindingSeverity::High)
-        .advise("powercfg /hibernate on; or set HiberbootEnabled to 0, so that the setting says what happens");
+        .severity(FindingSeverity::High)
+        .advice(
+            "run powercfg /hibernate on, or set HiberbootEnabled to 0 so that the setting matches what Windows does",
+        );
     Ok(vec![match off {
-        Some(off) => finding.because(None, off.evidence()),
-        None => finding.because(None, "no file \\hiberfil.sys on the volume"),
+        Some(off) => finding.evidence(None, off.evidence()),
+        None => finding.evidence(None, "\\hiberfil.sys is not on the volume"),
     }])
 }

@@ -1,30 +1,30 @@
-//! Work that a write filter should have turned off still runs.
+//! Maintenance that should be off while a write filter is on.
 
 use super::prelude::*;
 
 rule! {
     /// # What it finds
-    /// UWF is on and indexing, defragmentation, updates or automatic maintenance are not off.
+    /// UWF is on, but indexing, defragmentation, updates or automatic maintenance are not off.
     ///
     /// # Why it costs time
-    /// What they write fills the overlay, and is lost with the next restart: it is done again each time.
+    /// Their writes fill the overlay and are lost at the next restart, so the work is repeated every time.
     ///
     /// # Evidence needed
     /// The hives SYSTEM and SOFTWARE.
     ///
     /// # What to do
-    /// Turn them off as UWF_Filter.Enable does, and do the maintenance while the filter is off (servicing mode).
+    /// Turn them off as UWF_Filter.Enable does, and run maintenance while the filter is off (servicing mode).
     ///
     /// # When it is wrong
-    /// UWF turns most of them off when it is enabled; after an update of Windows they can be on again.
+    /// UWF turns most of them off when it is enabled; a Windows update can turn them on again.
     ///
     /// # Source
     /// The documentation of UWF_Filter.Enable and of automatic maintenance with UWF.
-    "image/filter-maintenance-on", "work that a write filter should have turned off still runs", Image(check)
+    "image/filter-maintenance-on", "maintenance still runs while a write filter is on", Image(check)
 }
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
-    facts.needs_system()?;
+    facts.require_system_hive()?;
     let Some(filter) = facts.filter().filter(|filter| filter.kind == WriteFilterKind::Uwf) else {
         return Ok(Vec::new());
     };
@@ -49,10 +49,10 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
     let names: Vec<&str> = on.iter().map(|one| one.0).collect();
     let finding = RuleFinding::new(
         FindingSubject::new(FindingSubjectKind::Setting, filter.kind.as_str()),
-        format!("UWF is on, and still on are: {}", names.join(", ")),
+        format!("UWF is on, but maintenance still runs: {}", names.join(", ")),
     )
-    .graded(FindingSeverity::Moderate)
-    .because(None, filter.evidence())
-    .advise("turn them off, and do such work in servicing mode");
-    Ok(vec![on.into_iter().fold(finding, |finding, (_, evidence)| finding.because(None, evidence))])
+    .severity(FindingSeverity::Moderate)
+    .evidence(None, filter.evidence())
+    .advice("turn them off, and run this maintenance in servicing mode");
+    Ok(vec![on.into_iter().fold(finding, |finding, (_, evidence)| finding.evidence(None, evidence))])
 }

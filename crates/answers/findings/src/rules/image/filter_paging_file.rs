@@ -1,4 +1,4 @@
-//! A paging file lies on a volume that a write filter protects.
+//! A paging file on a volume protected by a write filter.
 
 use super::prelude::*;
 
@@ -7,25 +7,25 @@ rule! {
     /// UWF is on and PagingFiles names a file.
     ///
     /// # Why it costs time
-    /// Each page that is written out takes room in the overlay, which may be in the memory that was to be freed.
+    /// Each page written out uses overlay space, possibly in the memory that paging was supposed to free.
     ///
     /// # Evidence needed
     /// The registry hive SYSTEM.
     ///
     /// # What to do
-    /// Turn the paging file off, or put it onto a volume that is not protected.
+    /// Turn the paging file off, or move it to an unprotected volume.
     ///
     /// # When it is wrong
     /// A paging file on an unprotected volume looks the same.
     ///
     /// # Source
-    /// Windows 10 IoT Enterprise: Unified Write Filter and Boot Time Architecture Trade-Offs, "UWF versus Fast Startup": "features like
-    /// a page file … are disabled"; the documentation of UWF_Filter.Enable.
-    "image/filter-paging-file", "a paging file is on a volume that a write filter protects", Image(check)
+    /// Windows 10 IoT Enterprise: Unified Write Filter and Boot Time Architecture Trade-Offs, "UWF versus Fast
+    /// Startup": "features like a page file … are disabled"; the documentation of UWF_Filter.Enable.
+    "image/filter-paging-file", "a paging file is on a volume protected by a write filter", Image(check)
 }
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
-    facts.needs_system()?;
+    facts.require_system_hive()?;
     let Some(filter) = facts.filter().filter(|filter| filter.kind == WriteFilterKind::Uwf) else {
         return Ok(Vec::new());
     };
@@ -36,9 +36,9 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
     let subject = FindingSubject::new(FindingSubjectKind::Setting, "PagingFiles");
     Ok(vec![
         facts
-            .finding(&setting, subject, "a paging file is set while UWF is on")
-            .graded(FindingSeverity::Moderate)
-            .because(None, filter.evidence())
-            .advise("remove it, or move it to a volume that is not protected"),
+            .finding(&setting, subject, "a paging file is configured while UWF is on")
+            .severity(FindingSeverity::Moderate)
+            .evidence(None, filter.evidence())
+            .advice("remove it, or move it to an unprotected volume"),
     ])
 }

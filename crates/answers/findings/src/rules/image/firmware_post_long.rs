@@ -1,4 +1,4 @@
-//! The firmware took long before Windows.
+//! Slow firmware before Windows starts.
 
 use super::prelude::*;
 
@@ -7,28 +7,28 @@ rule! {
     /// The last boot or resume spent 10 s or more in the firmware.
     ///
     /// # Why it costs time
-    /// Nothing of Windows runs before the firmware has handed over.
+    /// Windows does not start until the firmware is done.
     ///
     /// # Evidence needed
     /// The hive SYSTEM: FwPOSTTime or POSTTime.
     ///
     /// # What to do
-    /// Turn on the fast boot of the firmware, take away boot devices that are not used, update the firmware.
+    /// Turn on fast boot in the firmware setup, remove unused boot devices, and update the firmware.
     ///
     /// # When it is wrong
-    /// It is the value of one start; a start after an update of the firmware takes longer.
+    /// The value is from a single start; the first start after a firmware update takes longer.
     ///
     /// # Source
     /// Windows On/Off Transition Performance Analysis, "BIOSInit".
-    "image/firmware-post-long", "the firmware took long before Windows", Image(check)
+    "image/firmware-post-long", "slow firmware before Windows starts", Image(check)
 }
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
-    facts.needs_system()?;
+    facts.require_system_hive()?;
     let settings: Vec<Setting> =
         ["FwPOSTTime", "POSTTime"].iter().filter_map(|name| facts.system(POWER, name)).collect();
     if settings.iter().all(|setting| setting.number() == Some(0)) {
-        return Err(lacks_other("how long the firmware took: neither FwPOSTTime nor POSTTime is in the registry"));
+        return Err(missing_input("firmware time: neither FwPOSTTime nor POSTTime is in the registry"));
     }
     let limit = thresholds::FIRMWARE_POST_MS;
     let Some(setting) = settings.iter().find(|one| one.number().is_some_and(|ms| ms >= limit)) else {
@@ -38,9 +38,9 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
     let subject = FindingSubject::new(FindingSubjectKind::Setting, setting.name.clone());
     Ok(vec![
         facts
-            .finding(setting, subject, &format!("the firmware took {} of the last start", time(ns)))
-            .graded(FindingSeverity::High)
-            .certain(Certainty::Inferred)
-            .advise("use the firmware's fast boot; 'onoff firmware' shows where its time goes"),
+            .finding(setting, subject, &format!("the firmware took {} in the last start", time(ns)))
+            .severity(FindingSeverity::High)
+            .certainty(Certainty::Inferred)
+            .advice("turn on fast boot in the firmware setup; 'onoff firmware' shows where the time goes"),
     ])
 }

@@ -1,32 +1,32 @@
-//! Files can be lost on a volume that is not protected while HORM is on.
+//! Data loss on an unprotected volume while HORM is on.
 
 use super::prelude::*;
 
 rule! {
     /// # What it finds
-    /// HORM is on and a volume is not protected.
+    /// HORM is on and a volume is unprotected.
     ///
     /// # Why it costs time
-    /// The list of files of that volume is in the hibernation file: each resume brings back the old one, and files written since are
-    /// lost.
+    /// The hibernation file contains the file table of that volume: each resume restores the old one, and files written
+    /// since are lost.
     ///
     /// # Evidence needed
-    /// The hive SYSTEM with the settings of UWF.
+    /// The hive SYSTEM with the UWF settings.
     ///
     /// # What to do
-    /// Attach the volume after the resume, or take it offline before the image is made.
+    /// Attach the volume after the resume, or take it offline before the hibernation file is created.
     ///
     /// # When it is wrong
-    /// A volume that nobody writes to loses nothing.
+    /// Nothing writes to the volume.
     ///
     /// # Source
-    /// Windows 10 IoT Enterprise: Unified Write Filter and Boot Time Architecture Trade-Offs, "What about UWF / Hibernate Once Resume
-    /// Many?": the example of the USB flash disk.
-    "image/horm-data-volume", "files can be lost on a volume that is not protected while HORM is on", Image(check)
+    /// Windows 10 IoT Enterprise: Unified Write Filter and Boot Time Architecture Trade-Offs, "What about UWF /
+    /// Hibernate Once Resume Many?": the example of the USB flash disk.
+    "image/horm-data-volume", "files can be lost on an unprotected volume while HORM is on", Image(check)
 }
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
-    facts.needs_system()?;
+    facts.require_system_hive()?;
     let Some(filter) = facts.filter().filter(|filter| filter.is_horm_on == Some(true)) else { return Ok(Vec::new()) };
     let open: Vec<&str> = filter
         .volumes
@@ -40,11 +40,11 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
     Ok(vec![
         RuleFinding::new(
             FindingSubject::new(FindingSubjectKind::Setting, "HORM"),
-            format!("HORM is on and {} not protected: files written there are lost", listed(&open, 3)),
+            format!("HORM is on and {} is unprotected: files written there are lost", listed(&open, 3)),
         )
-        .graded(FindingSeverity::High)
-        .certain(Certainty::Inferred)
-        .because(None, filter.evidence())
-        .advise("take that disk offline before the image is made, and attach it after each resume"),
+        .severity(FindingSeverity::High)
+        .certainty(Certainty::Inferred)
+        .evidence(None, filter.evidence())
+        .advice("take that disk offline before the hibernation file is created, and attach it after each resume"),
     ])
 }

@@ -1,4 +1,4 @@
-//! An installation that is not running: what its registry says about its next boot.
+//! Rules for an installation that is not running, based on its registry.
 
 pub(crate) mod autologger_on;
 pub(crate) mod boot_driver_catalog;
@@ -35,12 +35,11 @@ pub(crate) mod test_signing;
 pub(crate) mod usb_devices;
 pub(crate) mod write_filter_on;
 
-/// What the rules' files use.
 mod prelude {
     pub(crate) use onoff_evidence::Certainty;
     pub(crate) use onoff_image::{HiveKind, HormBlocker, ServiceEntry, ServiceStart, Setting, WriteFilterKind};
 
-    pub(crate) use crate::context::lacks_other;
+    pub(crate) use crate::context::missing_input;
     pub(crate) use crate::finding::{FindingSeverity, FindingSubject, FindingSubjectKind, RuleFinding};
     pub(crate) use crate::image_facts::ImageFacts;
     pub(crate) use crate::protected::{guard, with_guard};
@@ -48,10 +47,10 @@ mod prelude {
     pub(crate) use crate::rule::{Outcome, rule};
     pub(crate) use crate::thresholds;
 
-    /// Where the settings of the read-ahead are.
+    /// Key of the read-ahead settings.
     pub(crate) const PREFETCH: &str = r"CS\Control\Session Manager\Memory Management\PrefetchParameters";
-    /// Where those of memory are.
+    /// Key of the memory settings.
     pub(crate) const MEMORY: &str = r"CS\Control\Session Manager\Memory Management";
-    /// Where fast startup is, and what the loader writes about the last start.
+    /// Key of the fast startup setting and of the loader's records of the last start.
     pub(crate) const POWER: &str = r"CS\Control\Session Manager\Power";
 }

@@ -1,4 +1,4 @@
-//! Network drives are connected at each logon.
+//! Network drives connected at each logon.
 
 use super::prelude::*;
 
@@ -7,16 +7,16 @@ rule! {
     /// A user has persistent network drives.
     ///
     /// # Why it costs time
-    /// The logon waits for servers that do not answer.
+    /// The logon waits for servers that do not respond.
     ///
     /// # Evidence needed
-    /// A user's hive NTUSER.DAT.
+    /// A user hive (NTUSER.DAT).
     ///
     /// # What to do
-    /// Remove those that are not needed: net use * /d. Before measuring, remove all.
+    /// Remove those that are not needed (net use * /d). Remove all of them before measuring.
     ///
     /// # When it is wrong
-    /// A drive whose server answers at once costs little.
+    /// A drive whose server responds at once costs little.
     ///
     /// # Source
     /// Windows On/Off Transition Performance Analysis, "Reducing the Variance in Test Results".
@@ -25,7 +25,7 @@ rule! {
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
     if !facts.image.has(HiveKind::User) {
-        return Err(lacks_other("which network drives users have: no NTUSER.DAT is there"));
+        return Err(missing_input("network drives: no NTUSER.DAT"));
     }
     let mut drives = Vec::new();
     for hive in facts.image.of_kind(HiveKind::User) {
@@ -42,7 +42,7 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
         FindingSubject::new(FindingSubjectKind::Work, *first),
         format!("{} connected at each logon: {}", counted(names.len(), "network drive"), listed(&names, 8)),
     )
-    .graded(FindingSeverity::Moderate)
-    .advise("net use * /d, at least before measuring");
-    Ok(vec![drives.iter().fold(finding, |finding, (_, evidence)| finding.because(None, evidence.clone()))])
+    .severity(FindingSeverity::Moderate)
+    .advice("run net use * /d, at least before measuring");
+    Ok(vec![drives.iter().fold(finding, |finding, (_, evidence)| finding.evidence(None, evidence.clone()))])
 }

@@ -7,16 +7,16 @@ rule! {
     /// The service NfsClnt starts automatically.
     ///
     /// # Why it costs time
-    /// It was seen to add 20 to 45 s to the boots of various computers, not to each one.
+    /// It has added 20 to 45 s to some boots of various computers, though not to all.
     ///
     /// # Evidence needed
     /// The registry hive SYSTEM.
     ///
     /// # What to do
-    /// Disable it where no network file system is used: sc config NfsClnt start= disabled.
+    /// Disable it if NFS is not used: sc config NfsClnt start= disabled.
     ///
     /// # When it is wrong
-    /// Where the computer uses NFS, it is needed.
+    /// The computer uses NFS.
     ///
     /// # Source
     /// Improving Performance in Windows Embedded Standard 7, "Services". The paper prints the name as "nfscnt".
@@ -24,7 +24,7 @@ rule! {
 }
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
-    facts.needs_system()?;
+    facts.require_system_hive()?;
     Ok(facts
         .service("NfsClnt")
         .filter(|service| service.start == ServiceStart::Auto)
@@ -33,10 +33,10 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
                 FindingSubject::new(FindingSubjectKind::Service, "NfsClnt"),
                 "the NFS client starts with the computer",
             )
-            .graded(FindingSeverity::High)
-            .because(None, service.evidence())
-            .because(None, "the paper saw 20 to 45 s in some of the boots with it")
-            .advise("sc config NfsClnt start= disabled, unless the computer uses NFS")
+            .severity(FindingSeverity::High)
+            .evidence(None, service.evidence())
+            .evidence(None, "the paper reports 20 to 45 s in some boots")
+            .advice("run sc config NfsClnt start= disabled, unless the computer uses NFS")
         })
         .into_iter()
         .collect())

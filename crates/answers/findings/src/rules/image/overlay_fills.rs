@@ -1,32 +1,32 @@
-//! The overlay of a write filter is full before the computer is restarted.
+//! A write filter overlay that fills up before the computer restarts.
 
 use super::prelude::*;
 
 rule! {
     /// # What it finds
-    /// At the rate of the recording the overlay is full within a day.
+    /// At the recorded write rate, the overlay is full within a day.
     ///
     /// # Why it costs time
     /// When the overlay is full, writes fail and the computer has to be restarted.
     ///
     /// # Evidence needed
-    /// A recording of the computer at work with disk writes (--trace), and the most that the overlay may have.
+    /// A recording of normal use with disk writes (--trace), and the maximum size of the overlay.
     ///
     /// # What to do
-    /// Make the overlay larger, exclude what writes most, or plan restarts.
+    /// Enlarge the overlay, exclude the heaviest writers, or schedule restarts.
     ///
     /// # When it is wrong
-    /// A recording of some minutes is not a day. The file system's own writes depend on the volume.
+    /// A few minutes of recording do not represent a day. The file system's own writes depend on the volume.
     ///
     /// # Source
-    /// Windows 10 IoT Enterprise: Unified Write Filter and Boot Time Architecture Trade-Offs and Improving Performance in Windows
-    /// Embedded Standard 7, on the overlay.
-    "image/overlay-fills", "the overlay of a write filter is full before the computer is restarted", Image(check)
+    /// Windows 10 IoT Enterprise: Unified Write Filter and Boot Time Architecture Trade-Offs and Improving Performance
+    /// in Windows Embedded Standard 7, on the overlay.
+    "image/overlay-fills", "the overlay of a write filter fills up before a restart", Image(check)
 }
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
     let Some(growth) = facts.overlay else {
-        return Err(lacks_other("how fast the overlay fills: give a recording with disk writes with '--trace FILE'"));
+        return Err(missing_input("overlay growth: pass a recording with disk writes with '--trace FILE'"));
     };
     let (Some(full), Some(rate)) = (growth.full_in_ns, growth.bytes_per_hour) else { return Ok(Vec::new()) };
     if full >= thresholds::OVERLAY_FULL_NS {
@@ -36,12 +36,12 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
     Ok(vec![
         RuleFinding::new(
             FindingSubject::new(FindingSubjectKind::Setting, "overlay"),
-            format!("the overlay is full after {}", time(full)),
+            format!("the overlay will be full after {}", time(full)),
         )
-        .graded(FindingSeverity::High)
-        .certain(Certainty::Inferred)
-        .because(None, format!("{:.0} MiB an hour in the last third of the recording", rate / 1_048_576.0))
-        .because(None, format!("most new bytes: {first}"))
-        .advise("make the overlay larger, exclude the folders that write most, or plan restarts"),
+        .severity(FindingSeverity::High)
+        .certainty(Certainty::Inferred)
+        .evidence(None, format!("{:.0} MiB per hour in the last third of the recording", rate / 1_048_576.0))
+        .evidence(None, format!("most new bytes: {first}"))
+        .advice("enlarge the overlay, exclude the folders with the most writes, or schedule restarts"),
     ])
 }

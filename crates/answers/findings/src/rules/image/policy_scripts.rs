@@ -1,31 +1,31 @@
-//! Scripts of group policy run at startup or logon.
+//! Group Policy startup or logon scripts.
 
 use super::prelude::*;
 
 rule! {
     /// # What it finds
-    /// Group policy has scripts for startup or logon.
+    /// Group Policy has startup or logon scripts.
     ///
     /// # Why it costs time
-    /// The boot or logon waits for them, unless policy lets them run in parallel.
+    /// The boot or the logon waits for them, unless policy lets them run in parallel.
     ///
     /// # Evidence needed
     /// The hives SOFTWARE or NTUSER.DAT.
     ///
     /// # What to do
-    /// Measure them (onoff policy), make them shorter, or run them in parallel with the logon.
+    /// Measure them (onoff policy), shorten them, or run them in parallel with the logon.
     ///
     /// # When it is wrong
-    /// Whether a script is slow is not in the registry.
+    /// The registry does not show whether a script is slow.
     ///
     /// # Source
-    /// Windows On/Off Transition Performance Analysis, on the group policy of a boot.
-    "image/policy-scripts", "scripts of group policy run at startup or logon", Image(check)
+    /// Windows On/Off Transition Performance Analysis, on Group Policy during a boot.
+    "image/policy-scripts", "Group Policy runs startup or logon scripts", Image(check)
 }
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
     if !facts.image.has(HiveKind::Software) && !facts.image.has(HiveKind::User) {
-        return Err(lacks_other("which scripts policy runs: neither SOFTWARE nor NTUSER.DAT is there"));
+        return Err(missing_input("policy scripts: neither SOFTWARE nor NTUSER.DAT was found"));
     }
     let mut scripts = Vec::new();
     for (kind, root) in [(HiveKind::Software, ""), (HiveKind::User, r"Software\")] {
@@ -44,8 +44,8 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
     let Some(first) = names.first() else { return Ok(Vec::new()) };
     let finding = RuleFinding::new(
         FindingSubject::new(FindingSubjectKind::Work, *first),
-        format!("policy runs {} at startup or logon: {}", counted(names.len(), "script"), listed(&names, 5)),
+        format!("Group Policy runs {} at startup or logon: {}", counted(names.len(), "script"), listed(&names, 5)),
     )
-    .advise("measure them with a recording ('onoff policy'), and shorten those that are slow");
-    Ok(vec![scripts.iter().fold(finding, |finding, (_, evidence)| finding.because(None, evidence.clone()))])
+    .advice("measure them with a recording ('onoff policy'), and shorten the slow ones");
+    Ok(vec![scripts.iter().fold(finding, |finding, (_, evidence)| finding.evidence(None, evidence.clone()))])
 }

@@ -1,30 +1,31 @@
-//! Services of other makers start with the computer without need of a trigger or delay.
+//! Third-party services that start at boot although a trigger or a delay would do.
 
 use super::prelude::*;
 
 rule! {
     /// # What it finds
-    /// Services that start automatically, not delayed, without a trigger, and whose file is outside the Windows folder.
+    /// Services that start automatically, are neither delayed nor trigger-started, and whose file is outside the
+    /// Windows folder.
     ///
     /// # Why it costs time
-    /// They start while Windows and the desktop do. With a trigger a service starts when it is needed.
+    /// They start at the same time as Windows and the desktop. A trigger-start service runs only when it is needed.
     ///
     /// # Evidence needed
     /// The registry hive SYSTEM.
     ///
     /// # What to do
-    /// Ask the maker for a trigger, or set them to delayed-auto or demand, one at a time, and test.
+    /// Ask the vendor for a trigger, or set the services to delayed-auto or demand, one at a time, and test.
     ///
     /// # When it is wrong
-    /// Some must run before anybody logs on. Protection software is one of them.
+    /// Some services, such as security software, must run before anyone logs on.
     ///
     /// # Source
     /// Windows On/Off Transition Performance Analysis, "WinLogonInit".
-    "image/service-could-trigger", "services of other makers start with the computer without need of a trigger or delay", Image(check)
+    "image/service-could-trigger", "third-party services start at boot although a trigger or a delay would do", Image(check)
 }
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
-    facts.needs_system()?;
+    facts.require_system_hive()?;
     let services: Vec<&ServiceEntry> = facts
         .report
         .services
@@ -38,12 +39,12 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
     let finding = RuleFinding::new(
         FindingSubject::new(FindingSubjectKind::Service, *first),
         format!(
-            "{} of other makers that {} with the computer: {}",
-            counted(names.len(), "service"),
+            "{} {} at boot: {}",
+            counted(names.len(), "third-party service"),
             if names.len() == 1 { "starts" } else { "start" },
             listed(&names, 12)
         ),
     )
-    .advise("set those that nobody needs at once to delayed-auto or demand, one at a time, and test");
-    Ok(vec![services.iter().fold(finding, |finding, service| finding.because(None, service.evidence()))])
+    .advice("set those that are not needed right away to delayed-auto or demand, one at a time, and test");
+    Ok(vec![services.iter().fold(finding, |finding, service| finding.evidence(None, service.evidence()))])
 }

@@ -1,38 +1,41 @@
-//! A service depends on one that cannot start, or stands at the end of a long chain.
+//! Services that depend on one that cannot start, and long dependency chains.
 
 use super::prelude::*;
 
 rule! {
     /// # What it finds
-    /// Services that start automatically and depend on a disabled or missing service; chains of six or more automatic services of
-    /// which each waits for the one before.
+    /// Services that start automatically and depend on a disabled or missing service; chains of six or more automatic
+    /// services that each depend on the previous one.
     ///
     /// # Why it costs time
-    /// A service with a broken dependency fails at each boot. A chain starts one after the other, however many processors there are.
+    /// A service with a broken dependency fails at every boot. A chain starts sequentially, however many CPUs there
+    /// are.
     ///
     /// # Evidence needed
     /// The registry hive SYSTEM.
     ///
     /// # What to do
-    /// Repair the dependency, or take out of it what is not needed.
+    /// Repair the dependency, or remove unneeded ones.
     ///
     /// # When it is wrong
-    /// A dependency on a service of an uninstalled feature can be meant. In a damaged hive missing services are not reported. Chains of five are in every Windows: DcomLaunch, RpcSs, nsi, Dhcp, NlaSvc. Groups that are in no order are no fault.
+    /// A dependency on a service of an uninstalled feature may be intentional. In a damaged hive, missing services are
+    /// not reported. Every Windows installation has chains of five: DcomLaunch, RpcSs, nsi, Dhcp, NlaSvc. Groups
+    /// without a load order are not an error.
     ///
     /// # Source
     /// Windows On/Off Transition Performance Analysis, "WinLogonInit".
-    "image/service-dependency", "a service depends on one that cannot start, or stands at the end of a long chain", Image(check)
+    "image/service-dependency", "a service depends on one that cannot start, or is at the end of a long chain", Image(check)
 }
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
-    facts.needs_system()?;
+    facts.require_system_hive()?;
     let mut findings = Vec::new();
     for service in facts.report.services.iter().filter(|service| service.is_auto()) {
         for needed in &service.depends_on_services {
             let problem = match facts.service(needed) {
-                // In a hive that is damaged it may only be unreadable.
+                // In a damaged hive, the key may just be unreadable.
                 None if facts.is_damaged() => continue,
-                None => "is not there",
+                None => "does not exist",
                 Some(other) if other.start == ServiceStart::Disabled => "is disabled",
                 Some(_) => continue,
             };
@@ -41,15 +44,15 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
                     FindingSubject::new(FindingSubjectKind::Service, service.name.clone()),
                     format!("{} cannot start: it depends on {needed}, which {problem}", service.name),
                 )
-                .graded(FindingSeverity::Moderate)
-                .because(None, service.evidence())
-                .because(
+                .severity(FindingSeverity::Moderate)
+                .evidence(None, service.evidence())
+                .evidence(
                     None,
                     facts
                         .service(needed)
-                        .map_or_else(|| format!("no key {needed} below Services"), ServiceEntry::evidence),
+                        .map_or_else(|| format!("no key {needed} under Services"), ServiceEntry::evidence),
                 )
-                .advise(format!("let {needed} start, or take it out of DependOnService of {}", service.name)),
+                .advice(format!("enable {needed}, or remove it from DependOnService of {}", service.name)),
             );
         }
     }
@@ -59,10 +62,10 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
         findings.push(
             RuleFinding::new(
                 FindingSubject::new(FindingSubjectKind::Service, last.name.clone()),
-                format!("{} services start one after the other: {}", chain.len(), names.join(", ")),
+                format!("{} services start sequentially: {}", chain.len(), names.join(", ")),
             )
-            .because(None, last.evidence())
-            .advise("see with a recording which of them is slow; shorten the chain where a dependency is not needed"),
+            .evidence(None, last.evidence())
+            .advice("record a boot to find the slow ones, and remove unneeded dependencies"),
         );
     }
     Ok(findings)

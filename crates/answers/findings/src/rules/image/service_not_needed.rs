@@ -1,33 +1,34 @@
-//! Services that start with the computer and are not on the list of what it needs.
+//! Services that start at boot but are not listed as needed.
 
 use super::prelude::*;
 
 rule! {
     /// # What it finds
-    /// Services that start automatically, that are not on the list of --needed, and that none on the list depends on.
+    /// Automatic services that are not in the --needed list and that no service in the list depends on.
     ///
     /// # Why it costs time
-    /// Each service that starts with the computer takes processor and disk while everything else starts too.
+    /// Each service that starts at boot uses CPU and disk while everything else starts too.
     ///
     /// # Evidence needed
-    /// The hive SYSTEM, and the list of what the computer needs.
+    /// The hive SYSTEM, and the list of needed services.
     ///
     /// # What to do
-    /// Set them to start on demand, delayed, or disabled, one at a time; a delayed service starts two minutes later at low priority.
+    /// Set them to demand, delayed or disabled, one at a time. A delayed service starts two minutes later at low
+    /// priority.
     ///
     /// # When it is wrong
-    /// A service that nobody names can still be used by a program. Services without which Windows does not start, protected ones and
-    /// Windows' own central ones are left out.
+    /// A program may use a service that is not in the list. Services that Windows cannot start without, protected
+    /// services and core Windows services are never reported.
     ///
     /// # Source
     /// Improving Performance in Windows Embedded Standard 7, "Services".
-    "image/service-not-needed", "services that start with the computer and are not on the list of what it needs", Image(check)
+    "image/service-not-needed", "services that start at boot but are not listed as needed", Image(check)
 }
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
-    facts.needs_system()?;
+    facts.require_system_hive()?;
     if facts.needed.is_empty() {
-        return Err(lacks_other("what the computer needs: give a list of services with '--needed FILE'"));
+        return Err(missing_input("needed services: pass a list with '--needed FILE'"));
     }
     let needed = facts.needed_services();
     let spare: Vec<&ServiceEntry> = facts
@@ -46,15 +47,15 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
         FindingSubject::new(FindingSubjectKind::Service, names[0]),
         format!("{}: {}", starts(spare.len()), listed(&names, 12)),
     )
-    .graded(FindingSeverity::Moderate)
-    .advise("set them to demand, delayed-auto or disabled, one at a time, and test; the list of services says who needs each");
-    Ok(vec![spare.iter().fold(finding, |finding, service| finding.because(None, service.evidence()))])
+    .severity(FindingSeverity::Moderate)
+    .advice("set them to demand, delayed-auto or disabled, one at a time, and test; the list of services shows what needs each");
+    Ok(vec![spare.iter().fold(finding, |finding, service| finding.evidence(None, service.evidence()))])
 }
 
 fn starts(count: usize) -> String {
     if count == 1 {
-        "1 service starts with the computer and is not needed".to_owned()
+        "1 service starts at boot and is not needed".to_owned()
     } else {
-        format!("{count} services start with the computer and are not needed")
+        format!("{count} services start at boot and are not needed")
     }
 }

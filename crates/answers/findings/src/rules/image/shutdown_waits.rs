@@ -1,10 +1,10 @@
-//! A shutdown waits longer for services than Windows does by itself.
+//! A service shutdown timeout longer than the Windows default.
 
 use super::prelude::*;
 
 rule! {
     /// # What it finds
-    /// WaitToKillServiceTimeout is more than 20 s, or PreshutdownOrder names services that Windows does not.
+    /// WaitToKillServiceTimeout is more than 20 s, or PreshutdownOrder names third-party services.
     ///
     /// # Why it costs time
     /// A shutdown waits that long for services that do not stop.
@@ -16,26 +16,26 @@ rule! {
     /// Set it back to the default (5 s since Windows 8, 12 s in Windows 7), and repair the service.
     ///
     /// # When it is wrong
-    /// A database can need its time to stop without loss.
+    /// A database may need the time to stop without data loss.
     ///
     /// # Source
     /// Windows On/Off Transition Performance Analysis, on the shutdown of services.
-    "image/shutdown-waits", "a shutdown waits longer for services than Windows does by itself", Image(check)
+    "image/shutdown-waits", "the service shutdown timeout is longer than the Windows default", Image(check)
 }
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
-    facts.needs_system()?;
+    facts.require_system_hive()?;
     let mut findings = Vec::new();
     let timeout = facts.system(r"CS\Control", "WaitToKillServiceTimeout");
     if let Some((setting, ms)) =
         timeout.and_then(|one| one.number().map(|ms| (one, ms))).filter(|(_, ms)| *ms > thresholds::SERVICE_STOP_MS)
     {
         let ns = i64::try_from(ms).unwrap_or(i64::MAX).saturating_mul(1_000_000);
-        let what = format!("a shutdown waits up to {} for services", time(ns));
+        let what = format!("a shutdown waits up to {} for services to stop", time(ns));
         findings.push(
             facts.finding(&setting, FindingSubject::new(FindingSubjectKind::Setting, "WaitToKillServiceTimeout"), &what)
-                .graded(FindingSeverity::Moderate)
-                .advise("set it back to 5000 (12000 in Windows 7), and find the service that does not stop ('onoff shutdown')"),
+                .severity(FindingSeverity::Moderate)
+                .advice("set it back to 5000 (12000 on Windows 7), and find the service that does not stop ('onoff shutdown')"),
         );
     }
     if let Some(setting) = facts.system(r"CS\Control", "PreshutdownOrder") {
@@ -46,15 +46,15 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
             texts.iter().map(String::as_str).filter(|name| !KNOWN.contains(&name.to_lowercase().as_str())).collect();
         if !more.is_empty() {
             let what = format!(
-                "{} notified of a shutdown before all others: {}",
-                if more.len() == 1 { "a service is" } else { "services are" },
+                "{} notified before all others at shutdown: {}",
+                if more.len() == 1 { "a third-party service is" } else { "third-party services are" },
                 listed(&more, 5)
             );
             let subject = FindingSubject::new(FindingSubjectKind::Service, more[0]);
             findings.push(
                 facts
                     .finding(&setting, subject, &what)
-                    .advise("see in a recording how long it takes ('onoff shutdown')"),
+                    .advice("record a shutdown to see how long it takes ('onoff shutdown')"),
             );
         }
     }

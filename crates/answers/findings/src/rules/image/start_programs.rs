@@ -1,32 +1,32 @@
-//! Many programs start with the session.
+//! Many startup programs.
 
 use super::prelude::*;
 
 rule! {
     /// # What it finds
-    /// More than five programs start with the computer or the session: from the registry, the startup folders, and scheduled tasks with
-    /// a trigger at boot or logon. Tasks of Windows itself do not count.
+    /// More than five programs start at boot or logon: from the registry, the Startup folders, and scheduled tasks with
+    /// a boot or logon trigger. Tasks of Windows itself do not count.
     ///
     /// # Why it costs time
-    /// They compete with the desktop for processors and disk: PostBoot ends later.
+    /// They compete with the desktop for CPU and disk, so PostBoot ends later.
     ///
     /// # Evidence needed
     /// The hives SOFTWARE or NTUSER.DAT; the volume for folders and tasks.
     ///
     /// # What to do
-    /// Turn off those that nobody needs at once, in the task manager or with their own settings.
+    /// Turn off those that are not needed right away, in Task Manager or in their own settings.
     ///
     /// # When it is wrong
-    /// How long each takes is not in the registry; a recording tells.
+    /// The registry does not show how long each takes; a recording does.
     ///
     /// # Source
     /// Windows On/Off Transition Performance Analysis, "PostBoot".
-    "image/start-programs", "many programs start with the session", Image(check)
+    "image/start-programs", "many startup programs", Image(check)
 }
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
     if !facts.image.has(HiveKind::Software) && !facts.image.has(HiveKind::User) {
-        return Err(lacks_other("which programs start with the session: neither SOFTWARE nor NTUSER.DAT is there"));
+        return Err(missing_input("startup programs: neither SOFTWARE nor NTUSER.DAT was found"));
     }
     let programs = &facts.report.start_programs;
     if programs.len() <= thresholds::START_PROGRAMS {
@@ -35,9 +35,9 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
     let names: Vec<&str> = programs.iter().map(|one| one.name.as_str()).collect();
     let finding = RuleFinding::new(
         FindingSubject::new(FindingSubjectKind::Process, names[0]),
-        format!("{} programs start with the computer or the session: {}", names.len(), listed(&names, 8)),
+        format!("{} programs start at boot or logon: {}", names.len(), listed(&names, 8)),
     )
-    .graded(FindingSeverity::Moderate)
-    .advise("turn off those that nobody needs at once; a recording says what each takes ('onoff boot')");
-    Ok(vec![programs.iter().fold(finding, |finding, one| finding.because(None, one.evidence()))])
+    .severity(FindingSeverity::Moderate)
+    .advice("turn off those that are not needed right away; record a boot to see what each costs ('onoff boot')");
+    Ok(vec![programs.iter().fold(finding, |finding, one| finding.evidence(None, one.evidence()))])
 }

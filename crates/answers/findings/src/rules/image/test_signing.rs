@@ -1,31 +1,31 @@
-//! Test signing is on, or a boot driver is signed for tests.
+//! Test signing is on, or a boot driver is test-signed.
 
 use super::prelude::*;
 
 rule! {
     /// # What it finds
-    /// The boot entry or the last boot has test signing on, or the file of a boot-start driver is signed with a certificate for tests.
+    /// Test signing is on in the boot entry or was on in the last boot, or a boot-start driver is test-signed.
     ///
     /// # Why it costs time
-    /// It can cost up to 8 s of the loader, so that boots measured with it are not those that people see.
+    /// It can add up to 8 s to the loader, so boots measured with it are not representative.
     ///
     /// # Evidence needed
-    /// The hive BCD or SYSTEM; for drivers their files.
+    /// The hive BCD or SYSTEM; for drivers, their files.
     ///
     /// # What to do
-    /// Turn it off and use released drivers before measuring: bcdedit /set testsigning off.
+    /// Turn test signing off (bcdedit /set testsigning off) and use released drivers before measuring.
     ///
     /// # When it is wrong
-    /// On a computer that is for developing drivers it is meant.
+    /// The computer is used for driver development.
     ///
     /// # Source
     /// Windows On/Off Transition Performance Analysis, "Other Test Notes".
-    "image/test-signing", "test signing is on, or a boot driver is signed for tests", Image(check)
+    "image/test-signing", "test signing is on, or a boot driver is test-signed", Image(check)
 }
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
     if !facts.image.has(HiveKind::System) && !facts.image.has(HiveKind::Bcd) {
-        return Err(lacks_other("whether test signing is on: neither the hive SYSTEM nor BCD is there"));
+        return Err(missing_input("test signing: neither the hive SYSTEM nor BCD was found"));
     }
     let mut evidence = Vec::new();
     let entries = facts.report.boot_menu.iter().flat_map(|menu| &menu.entries);
@@ -37,15 +37,15 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
     };
     evidence.extend(last.filter(on).map(|setting| setting.evidence()));
     let drivers = facts.report.boot_drivers.iter().filter(|driver| driver.signed_for_tests);
-    evidence.extend(drivers.map(|driver| format!("{} is signed with a certificate for tests", driver.file)));
+    evidence.extend(drivers.map(|driver| format!("{} is test-signed", driver.file)));
     if evidence.is_empty() {
         return Ok(Vec::new());
     }
     let finding = RuleFinding::new(
         FindingSubject::new(FindingSubjectKind::Setting, "testsigning"),
-        "test signing is on, or a boot driver is signed for tests",
+        "test signing is on, or a boot driver is test-signed",
     )
-    .graded(FindingSeverity::Moderate)
-    .advise("bcdedit /set testsigning off, and use released drivers");
-    Ok(vec![evidence.into_iter().fold(finding, |finding, text| finding.because(None, text))])
+    .severity(FindingSeverity::Moderate)
+    .advice("run bcdedit /set testsigning off, and use released drivers");
+    Ok(vec![evidence.into_iter().fold(finding, |finding, text| finding.evidence(None, text))])
 }

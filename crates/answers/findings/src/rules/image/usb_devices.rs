@@ -1,32 +1,32 @@
-//! Many USB devices are known to the computer.
+//! Many USB devices in the registry.
 
 use super::prelude::*;
 
 rule! {
     /// # What it finds
-    /// More than ten different USB devices were connected to this installation.
+    /// More than ten different USB devices have been connected to this installation.
     ///
     /// # Why it costs time
-    /// Firmware and Windows ask each connected device. Their makers seldom tune how fast it answers.
+    /// Firmware and Windows query each connected device, and vendors seldom optimize their response time.
     ///
     /// # Evidence needed
     /// The registry hive SYSTEM.
     ///
     /// # What to do
-    /// Unplug all and compare the boots; onoff devices shows how long each takes.
+    /// Unplug all of them and compare boots; onoff devices shows how long each takes.
     ///
     /// # When it is wrong
-    /// The registry keeps devices that were connected once: how many are connected now is not known.
+    /// The registry keeps every device that was ever connected: how many are connected now is unknown.
     ///
     /// # Source
     /// Improving Performance in Windows Embedded Standard 7, "Services": "try unplugging all USB devices".
-    "image/usb-devices", "many USB devices are known to the computer", Image(check)
+    "image/usb-devices", "many USB devices in the registry", Image(check)
 }
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
-    facts.needs_system()?;
+    facts.require_system_hive()?;
     let Some((key, path)) = facts.image.key(HiveKind::System, r"CS\Enum\USB") else { return Ok(Vec::new()) };
-    // An interface of a device is not a device, and a hub is no reason to wait.
+    // Interfaces of composite devices are not devices, and hubs do not cause waits.
     let names: Vec<String> = key.subkeys().iter().map(|one| one.name()).collect();
     let devices = names
         .iter()
@@ -38,9 +38,9 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
     Ok(vec![
         RuleFinding::new(
             FindingSubject::new(FindingSubjectKind::Device, "USB"),
-            format!("{devices} different USB devices were connected to this installation"),
+            format!("{devices} different USB devices have been connected to this installation"),
         )
-        .because(None, format!("{path}: {devices} keys of devices"))
-        .advise("compare a boot with all of them unplugged; 'onoff devices' shows what each takes"),
+        .evidence(None, format!("{path}: {devices} device keys"))
+        .advice("compare with a boot with all of them unplugged; 'onoff devices' shows how long each takes"),
     ])
 }

@@ -1,4 +1,4 @@
-//! The Unified Write Filter is on, so that each boot is a full one.
+//! The Unified Write Filter is on, so every boot is a full boot.
 
 use super::prelude::*;
 
@@ -7,40 +7,41 @@ rule! {
     /// The Unified Write Filter (UWF) is on.
     ///
     /// # Why it costs time
-    /// It turns hibernation off and with it fast startup. The paper measured 14.7 to 21.2 s more for each boot on its computer.
+    /// It turns hibernation off, and with it fast startup. On the paper's computer, each boot took 14.7 to 21.2 s
+    /// longer.
     ///
     /// # Evidence needed
     /// The registry hive SYSTEM.
     ///
     /// # What to do
-    /// Decide what weighs more: a volume that stays as it is and survives a power cut, or the faster boot.
+    /// Choose between a protected volume that survives power cuts and a faster boot.
     ///
     /// # When it is wrong
-    /// The seconds are those of one computer (Intel N3350, 4 GiB, mSATA). Measure yours.
+    /// The times are from one computer (Intel N3350, 4 GiB, mSATA). Measure yours.
     ///
     /// # Source
-    /// Windows 10 IoT Enterprise: Unified Write Filter and Boot Time Architecture Trade-Offs, "Boot Time Results" and "UWF versus Fast
-    /// Startup".
-    "image/write-filter-on", "the Unified Write Filter is on, so that each boot is a full one", Image(check)
+    /// Windows 10 IoT Enterprise: Unified Write Filter and Boot Time Architecture Trade-Offs, "Boot Time Results" and
+    /// "UWF versus Fast Startup".
+    "image/write-filter-on", "the Unified Write Filter is on, so every boot is a full boot", Image(check)
 }
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
-    facts.needs_system()?;
+    facts.require_system_hive()?;
     let Some(filter) = facts.filter().filter(|filter| filter.kind == WriteFilterKind::Uwf) else {
         return Ok(Vec::new());
     };
     Ok(vec![
         RuleFinding::new(
             FindingSubject::new(FindingSubjectKind::Setting, "UWF"),
-            "UWF is on: hibernation and fast startup are off, each boot is a full one",
+            "UWF is on: hibernation and fast startup are off, so every boot is a full boot",
         )
-        .graded(FindingSeverity::High)
-        .certain(Certainty::Inferred)
-        .because(None, filter.evidence())
-        .because(
+        .severity(FindingSeverity::High)
+        .certainty(Certainty::Inferred)
+        .evidence(None, filter.evidence())
+        .evidence(
             None,
-            "the paper measured 40.8 to 51.7 s with UWF and 23.9 to 31.4 s with fast startup: 14.7 to 21.2 s more",
+            "the paper measured 40.8 to 51.7 s with UWF and 23.9 to 31.4 s with fast startup: a difference of 14.7 to 21.2 s",
         )
-        .advise("decide: protection and power cuts (UWF), or boots faster by about a third to a half (fast startup)"),
+        .advice("choose between protection against power cuts (UWF) and fast startup, which shortens boots by about a third to a half"),
     ])
 }

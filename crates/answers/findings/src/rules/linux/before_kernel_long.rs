@@ -1,4 +1,4 @@
-//! Firmware or a loader that takes long.
+//! Slow firmware or a slow boot loader.
 
 use crate::rules::prelude::*;
 use onoff_transitions::PhaseName;
@@ -8,20 +8,21 @@ rule! {
     /// Firmware that takes more than 10 s, or a loader that takes more than 3 s.
     ///
     /// # Why it costs time
-    /// Nothing else runs meanwhile. A loader that shows a menu waits for its time-out at every boot.
+    /// Nothing else runs meanwhile. A loader that shows a menu waits for its timeout at every boot.
     ///
     /// # Evidence needed
-    /// The loader's and firmware's times (EFI variables of the loader, or the firmware's own tables).
+    /// Loader and firmware times (the loader's EFI variables, or the firmware's own tables).
     ///
     /// # What to do
-    /// Turn on fast boot in the firmware's setup and turn off what the boot does not need; set the loader's menu time-out to 0 or 1 s.
+    /// Enable fast boot in the firmware setup and disable what the boot does not need; set the loader's menu timeout to
+    /// 0 or 1 s.
     ///
     /// # When it is wrong
-    /// A person at the menu or at a disk password counts as the loader's.
+    /// Time a person spends at the menu or at a disk password prompt counts as loader time.
     ///
     /// # Source
-    /// systemd-analyze(1), "time"; the limits are those of Windows' loader in Microsoft's paper, and onoff's.
-    "linux/before-kernel-long", "firmware or a loader that takes long", LinuxBoot(check)
+    /// systemd-analyze(1), "time"; the thresholds are those for the Windows loader in Microsoft's paper, and onoff's.
+    "linux/before-kernel-long", "slow firmware or a slow boot loader", LinuxBoot(check)
 }
 
 fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
@@ -29,17 +30,18 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
         (
             PhaseName::Firmware,
             thresholds::FIRMWARE_NS,
-            "turn on fast boot in the firmware's setup and turn off what the boot does not need; onoff firmware on the tables of /sys/firmware/acpi shows where it goes",
+            "enable fast boot in the firmware setup and disable what the boot does not need; onoff firmware on the tables in \
+             /sys/firmware/acpi shows where the time goes",
         ),
         (
             PhaseName::Loader,
             thresholds::OS_LOADER_NS,
-            "set the menu's time-out to 0 or 1 s, and see how large kernel and initial file system are",
+            "set the menu timeout to 0 or 1 s, and check the size of the kernel and the initramfs",
         ),
     ];
     let known = phases.iter().any(|(name, _, _)| facts.report.phase(*name).is_some_and(|it| it.duration_ns.is_some()));
     if !known {
-        return Err(lacks_other("how long firmware and loader took"));
+        return Err(missing_input("firmware and loader times"));
     }
     let mut findings = Vec::new();
     for (name, limit_ns, advice) in phases {
@@ -48,12 +50,12 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
         findings.push(
             RuleFinding::new(
                 FindingSubject::new(FindingSubjectKind::Phase, name.as_str()),
-                format!("the {} takes {}", name.as_str(), time(length)),
+                format!("the {} took {}", name.as_str(), time(length)),
             )
-            .costs(Cost::on_path(length.saturating_sub(limit_ns)))
-            .certain(phase.certainty)
-            .because(phase.start_ns, phase.ends.rule.to_string())
-            .advise(advice),
+            .cost(Cost::on_path(length.saturating_sub(limit_ns)))
+            .certainty(phase.certainty)
+            .evidence(phase.start_ns, phase.ends.rule.to_string())
+            .advice(advice),
         );
     }
     Ok(findings)

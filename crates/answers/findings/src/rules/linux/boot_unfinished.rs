@@ -4,47 +4,49 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A unit that was still starting when the recording ended, of a boot that never finished its start.
+    /// A unit that was still starting when the recording of an unfinished boot ended.
     ///
     /// # Why it costs time
-    /// A boot that hangs takes until a time-out, or for ever. What is ordered after the unit never starts.
+    /// A boot that hangs continues only after a timeout, if ever. Units ordered after the hanging unit never start.
     ///
     /// # Evidence needed
-    /// Starts of units: the journal, or a dump of the service manager while it hangs; dependencies for who waits.
+    /// Unit starts: the journal, or a systemd dump taken while the boot hangs; dependencies for the units that wait.
     ///
     /// # What to do
-    /// See what it waits for (`journalctl -b BOOT -u UNIT`; while it hangs, `systemctl list-jobs` in a shell that `systemctl enable
-    /// debug-shell` opens). Give it a time-out (`TimeoutStartSec=`), or take it out of the boot.
+    /// Find out what it waits for (`journalctl -b BOOT -u UNIT`; while it hangs, `systemctl list-jobs` in the shell
+    /// that `systemctl enable debug-shell` provides). Give it a timeout (`TimeoutStartSec=`), or remove it from the
+    /// boot.
     ///
     /// # When it is wrong
-    /// A recording that was taken while the computer was still starting ends before the unit does, and nothing hangs.
+    /// The recording was made while the computer was still starting, so it ends before the unit is done although
+    /// nothing hangs.
     ///
     /// # Source
     /// systemd.service(5), `TimeoutStartSec=`; systemd's documentation, Diagnosing Boot Problems.
     "linux/boot-unfinished", "boots that did not finish", LinuxBoot(check)
 }
 
-/// Units that are named, at most: where many hang, they hang for the first ones.
-const MAX_NAMED: usize = 5;
+/// Maximum number of units to report: if many hang, they wait for the first ones.
+const MAX_UNITS: usize = 5;
 
 fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
     let report = facts.report;
     if report.units.is_empty() && report.details.still_starting.is_empty() {
-        return Err(lacks_other("when each unit started and was done"));
+        return Err(missing_input("unit start and end times"));
     }
     Ok(report
         .details.still_starting
         .iter()
-        .take(MAX_NAMED)
+        .take(MAX_UNITS)
         .map(|still| {
             let waiting = match &still.holds_up[..] {
                 [] => String::new(),
-                [one] => format!("; {one} never started after it"),
-                [first, more @ ..] => format!("; {first} and {} more never started after it", more.len()),
+                [one] => format!("; {one}, which waits for it, never started"),
+                [first, more @ ..] => format!("; {first} and {} more, which wait for it, never started", more.len()),
             };
             let limit = match still.limit_ns {
-                Some(limit) => format!("systemd gives up {} after it began", time(limit)),
-                None => "no time-out is recorded for it".to_owned(),
+                Some(limit) => format!("its start timeout is {}", time(limit)),
+                None => "no start timeout is recorded for it".to_owned(),
             };
             RuleFinding::new(
                 FindingSubject::new(FindingSubjectKind::Service, still.unit.clone()),
@@ -54,13 +56,13 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
                     time(still.for_ns)
                 ),
             )
-            .costs(Cost::at_most(still.for_ns))
-            .certain(Certainty::Inferred)
-            .because(still.start_ns, format!("{} is started", still.unit))
-            .because(None, limit)
-            .advise(format!(
-                "see what it waits for ('journalctl -b -u {}'; while it hangs 'systemctl list-jobs' in a debug shell), give it a \
-                 TimeoutStartSec, or take it out of the boot",
+            .cost(Cost::at_most(still.for_ns))
+            .certainty(Certainty::Inferred)
+            .evidence(still.start_ns, format!("{} starts", still.unit))
+            .evidence(None, limit)
+            .advice(format!(
+                "find out what it waits for ('journalctl -b -u {}', or 'systemctl list-jobs' in a debug shell while it hangs), give \
+                 it a TimeoutStartSec, or remove it from the boot",
                 still.unit
             ))
         })

@@ -1,4 +1,4 @@
-//! Drivers and initialization functions of the kernel that take long.
+//! Kernel drivers and initcalls that are slow.
 
 use onoff_trace::DeviceOperationKind;
 use onoff_usage::devices::Device;
@@ -8,37 +8,37 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// An initialization function, a module's load or a driver's probe that takes 500 ms or more.
+    /// An initcall, a module load or a driver probe that takes 500 ms or more.
     ///
     /// # Why it costs time
-    /// Functions built into the kernel run one after the other before anything else; a probe holds what waits for its device.
+    /// Built-in initcalls run one at a time, before anything else; a probe blocks whatever waits for its device.
     ///
     /// # Evidence needed
-    /// A trace of the kernel's start (`initcall_debug`, or the trace events of initcalls, modules and probes).
+    /// A trace of the kernel's start (`initcall_debug`, or the trace events for initcalls, modules and probes).
     ///
     /// # What to do
-    /// Of a function built into the kernel: build it as a module, or leave it out if no hardware needs it. Of a module: see which of its
-    /// functions takes so long (`initcall_debug`), load it later, or deny it in `modprobe.d`. Of a probe: have the driver probe
-    /// asynchronously (`driver_async_probe=`).
+    /// For a built-in initcall: build it as a module, or leave it out if no hardware needs it. For a module: find the
+    /// slow function (`initcall_debug`), load the module later, or deny it in `modprobe.d`. For a probe: let the driver
+    /// probe asynchronously (`driver_async_probe=`).
     ///
     /// # When it is wrong
-    /// An asynchronous probe disturbs nobody unless its device is waited for: the cost is an upper bound.
+    /// An asynchronous probe delays nothing unless something waits for its device: the cost is an upper bound.
     ///
     /// # Source
-    /// The kernel's admin guide, `initcall_debug` and `driver_async_probe`; the limit is onoff's.
-    "linux/driver-slow", "initialization functions and probes that take long", LinuxBoot(check)
+    /// The kernel's admin guide, `initcall_debug` and `driver_async_probe`; the threshold is onoff's.
+    "linux/driver-slow", "slow initcalls, module loads and probes", LinuxBoot(check)
 }
 
-/// Operations looked at, the longest.
-const MAX_NAMED: usize = 100;
+/// Maximum number of operations to check, longest first.
+const MAX_OPERATIONS: usize = 100;
 
 fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
     let report = facts.report;
     if report.details.devices.is_empty() {
-        return Err(lacks_other("how long the kernel's initialization functions and probes took"));
+        return Err(missing_input("initcall and probe times"));
     }
     let is_unpacking_known = initrd_unpack_slow::unpacking(facts).is_some();
-    // A module's own function runs within its load: one piece of work, which the module names.
+    // A module's initcall runs within its load, so the two are reported once, by module.
     let is_within_load = |device: &Device| {
         device.details.kind == DeviceOperationKind::Initcall
             && report.details.devices.iter().any(|load| {
@@ -53,10 +53,10 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
         .devices
         .iter()
         .filter(|device| device.duration_ns.is_some_and(|ns| ns >= thresholds::LINUX_DRIVER_NS))
-        // They are longest first: what comes later is no news.
-        .take(MAX_NAMED)
+        // Operations are sorted longest first.
+        .take(MAX_OPERATIONS)
         .filter(|device| !is_within_load(device))
-        // What unpacks the initial file system has another rule, where the log says from when to when.
+        // If the log has the times of unpacking the initramfs, another rule covers it.
         .filter(|device| device.driver != initrd_unpack_slow::FUNCTION || !is_unpacking_known)
         .filter_map(|device| {
             let (end, length) = device.end_ns.zip(device.duration_ns)?;
@@ -66,21 +66,21 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
                     FindingSubject::new(FindingSubjectKind::Driver, name),
                     match device.details.kind {
                         DeviceOperationKind::Initcall if name != device.driver => {
-                            format!("the module {name} takes {} to start ({})", time(length), device.driver)
+                            format!("module {name} took {} to initialize ({})", time(length), device.driver)
                         }
                         DeviceOperationKind::Initcall => {
-                            format!("the initialization function {name} takes {}", time(length))
+                            format!("initcall {name} took {}", time(length))
                         }
                         DeviceOperationKind::ModuleLoad => {
-                            format!("the module {name} takes {} to load", time(length))
+                            format!("module {name} took {} to load", time(length))
                         }
-                        _ => format!("the probe of {name} takes {}", time(length)),
+                        _ => format!("the probe of {name} took {}", time(length)),
                     },
                 )
-                .costs(facts.cost((device.start_ns, end)))
-                .because(device.start_ns, format!("begins ({})", device.event))
-                .because(end, "is done")
-                .advise(advice(device.details.kind, name != device.driver)),
+                .cost(facts.cost((device.start_ns, end)))
+                .evidence(device.start_ns, format!("start ({})", device.event))
+                .evidence(end, "end")
+                .advice(advice(device.details.kind, name != device.driver)),
             )
         })
         .collect())
@@ -89,14 +89,14 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
 const fn advice(kind: DeviceOperationKind, is_of_module: bool) -> &'static str {
     match kind {
         DeviceOperationKind::Initcall if is_of_module => {
-            "see what its function waits for, load it later, or deny it in modprobe.d if nothing needs it"
+            "find out what its initcall waits for, load it later, or deny it in modprobe.d if nothing needs it"
         }
         DeviceOperationKind::Initcall => {
-            "build it as a module, so that it runs when somebody needs it, or leave it out if no hardware does"
+            "build it as a module, so that it runs only when needed, or leave it out if no hardware needs it"
         }
         DeviceOperationKind::ModuleLoad => {
-            "see which of its functions takes so long (boot with 'initcall_debug'), load it later, or deny it in modprobe.d if nothing needs it"
+            "find the slow function (boot with 'initcall_debug'), load the module later, or deny it in modprobe.d if nothing needs it"
         }
-        _ => "have the driver probe asynchronously ('driver_async_probe='), or see what it waits for in its device",
+        _ => "let the driver probe asynchronously ('driver_async_probe='), or find out what it waits for in the device",
     }
 }

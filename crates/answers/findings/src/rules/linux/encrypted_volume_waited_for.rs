@@ -1,65 +1,64 @@
-//! Boots that wait until an encrypted volume is open.
+//! Boots that wait for an encrypted volume to be unlocked.
 
 use super::known_waits::waits;
 use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A unit that opens an encrypted volume (`systemd-cryptsetup@….service`) takes 2 s or more on the way to the default target. Whether
-    /// a person was asked is known by the units that ask (`systemd-ask-password-….service`).
+    /// A unit that unlocks an encrypted volume (`systemd-cryptsetup@….service`) takes 2 s or more on the critical path
+    /// to the default target. The password units (`systemd-ask-password-….service`) show whether a person was asked.
     ///
     /// # Why it costs time
-    /// What is on the volume, often everything, waits for it: for the person who types, and for the key, which is derived from the
-    /// passphrase slowly on purpose (LUKS2: 2 s on the computer where it was made).
+    /// Everything on the volume, often the whole system, waits for it: for the person typing, and for the key
+    /// derivation, which is slow by design (LUKS2: 2 s on the computer where the volume was created).
     ///
     /// # Evidence needed
-    /// Times of units (the journal or the service manager's own dump); their ordering (properties of units) for what it cost.
+    /// Unit times (journal, or systemd's own dump); unit ordering (unit properties) for the cost.
     ///
     /// # What to do
-    /// Let the TPM or a token open it (`systemd-cryptenroll`), if that is allowed. A volume that the boot does not need gets `nofail` or
-    /// `noauto` in `/etc/crypttab`. A key that takes long to derive on this computer can be made anew on it (`cryptsetup luksChangeKey
-    /// --iter-time`).
+    /// Let the TPM or a token unlock it (`systemd-cryptenroll`), if your policy allows. For a volume the boot does not
+    /// need, set `nofail` or `noauto` in `/etc/crypttab`. If the key derivation is slow on this computer, redo it here
+    /// (`cryptsetup luksChangeKey --iter-time`).
     ///
     /// # When it is wrong
-    /// A person who was elsewhere makes it long: compare several boots. A shorter derivation makes a weak passphrase weaker.
+    /// The person was away: compare several boots. A shorter key derivation makes a weak passphrase weaker.
     ///
     /// # Source
-    /// crypttab(5), systemd-cryptenroll(1), cryptsetup(8), `--iter-time`; the limit is the time of one derivation.
-    "linux/encrypted-volume-waited-for", "boots that wait until an encrypted volume is open", LinuxBoot(check)
+    /// crypttab(5), systemd-cryptenroll(1), cryptsetup(8), `--iter-time`; the threshold is the time of one key
+    /// derivation.
+    "linux/encrypted-volume-waited-for", "boots that wait for an encrypted volume to be unlocked", LinuxBoot(check)
 }
 
-/// Whether a unit opens an encrypted volume.
-pub(super) fn is_it(unit: &str) -> bool {
+pub(super) fn is_encrypted_volume(unit: &str) -> bool {
     unit.starts_with("systemd-cryptsetup@")
 }
 
-/// Whether a unit asks a person for a password.
-fn asks(unit: &str) -> bool {
+fn asks_for_password(unit: &str) -> bool {
     unit.starts_with("systemd-ask-password-") && unit.ends_with(".service")
 }
 
 fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
-    Ok(waits(facts, is_it, thresholds::ENCRYPTED_VOLUME_NS)?
+    Ok(waits(facts, is_encrypted_volume, thresholds::ENCRYPTED_VOLUME_NS)?
         .iter()
         .map(|wait| {
             let length = time(wait.duration_ns);
-            // Services that ask are started when there is a question; paths only watch for one.
+            // The services run while a password prompt is open; the path units only watch for prompts.
             let question = facts.report.units.iter().find(|unit| {
-                asks(&unit.name) && unit.start_ns <= wait.end_ns && unit.end_ns.is_none_or(|end| end >= wait.start_ns)
+                asks_for_password(&unit.name) && unit.start_ns <= wait.end_ns && unit.end_ns.is_none_or(|end| end >= wait.start_ns)
             });
             match question {
                 Some(unit) => wait
                     .finding(
-                        format!("the boot waits {length} for a password to open an encrypted volume ({})", wait.unit),
-                        "let the TPM or a token open it ('systemd-cryptenroll'), if that is allowed; a volume that the boot does not \
-                         need gets 'nofail' in /etc/crypttab",
+                        format!("the boot waited {length} for the password of an encrypted volume ({})", wait.unit),
+                        "let the TPM or a token unlock it ('systemd-cryptenroll'), if your policy allows; for a volume the boot does \
+                         not need, set 'nofail' in /etc/crypttab",
                     )
-                    .certain(Certainty::Inferred)
-                    .because(unit.start_ns, format!("{} is started: it waits for a password", unit.name)),
+                    .certainty(Certainty::Inferred)
+                    .evidence(unit.start_ns, format!("{} starts and waits for a password", unit.name)),
                 None => wait.finding(
-                    format!("the boot waits {length} until an encrypted volume is open ({})", wait.unit),
-                    "nothing shows that a person was asked: see how long deriving the key takes on this computer ('cryptsetup \
-                     benchmark'), and whether the device came late",
+                    format!("the boot waited {length} for an encrypted volume to be unlocked ({})", wait.unit),
+                    "no password prompt was recorded: check how long the key derivation takes on this computer ('cryptsetup \
+                     benchmark'), and whether the device appeared late",
                 ),
             }
         })

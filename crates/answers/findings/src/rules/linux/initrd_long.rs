@@ -1,4 +1,4 @@
-//! An initial file system that takes long.
+//! A slow initramfs.
 
 use onoff_transitions::PhaseName;
 
@@ -6,24 +6,26 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// The initial file system takes 5 s or more, from its first program until the root file system's service manager starts.
+    /// The initramfs takes 5 s or more, from its first program until systemd starts on the root file system.
     ///
     /// # Why it costs time
-    /// Nothing of the system runs meanwhile. It waits for the disk, opens volumes, checks the root file system, loads drivers.
+    /// Nothing on the root file system runs meanwhile. The initramfs waits for the disk, unlocks volumes, checks the
+    /// root file system and loads drivers.
     ///
     /// # Evidence needed
-    /// The service manager's times, or the kernel's log with the start of its first program.
+    /// systemd's own times, or the kernel log with the start of its first program.
     ///
     /// # What to do
-    /// See its own units where systemd runs in it (`journalctl -b` up to `Switching root`). Build it for this computer only (dracut:
-    /// `hostonly=yes`; initramfs-tools: `MODULES=dep`), and leave out network, RAID and multipath that the root does not need.
+    /// If systemd runs in the initramfs, look at its units (`journalctl -b` up to `Switching root`). Build the
+    /// initramfs for this computer only (dracut: `hostonly=yes`; initramfs-tools: `MODULES=dep`), and leave out
+    /// network, RAID and multipath support that the root file system does not need.
     ///
     /// # When it is wrong
-    /// A person who opens the root volume there counts as its time; so does a check of the root file system.
+    /// Time a person takes to unlock the root volume counts, and so does a check of the root file system.
     ///
     /// # Source
-    /// bootup(7), the bootup in the initrd; dracut.conf(5), initramfs.conf(5); the limit is onoff's.
-    "linux/initrd-long", "an initial file system that takes long", LinuxBoot(check)
+    /// bootup(7), the bootup in the initrd; dracut.conf(5), initramfs.conf(5); the threshold is onoff's.
+    "linux/initrd-long", "a slow initramfs", LinuxBoot(check)
 }
 
 fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
@@ -32,22 +34,22 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
     let inside =
         report.details.initial_file_system.as_ref().and_then(|it| Some((it.start_ns?, it.duration_ns?, it.certainty)));
     let Some((start_ns, length_ns, certainty)) = phase.or(inside) else {
-        return Err(lacks_other("when the initial file system began and ended"));
+        return Err(missing_input("start and end of the initramfs"));
     };
     if length_ns < thresholds::INITRD_NS {
         return Ok(Vec::new());
     }
     let found = RuleFinding::new(
         FindingSubject::new(FindingSubjectKind::Phase, PhaseName::Initrd.as_str()),
-        format!("the initial file system takes {}", time(length_ns)),
+        format!("the initramfs took {}", time(length_ns)),
     )
-    .costs(Cost::on_path(length_ns.saturating_sub(thresholds::INITRD_NS)))
-    .certain(certainty)
-    .because(start_ns, "its first program starts")
-    .because(start_ns.saturating_add(length_ns), "the service manager of the root file system starts")
-    .advise(
-        "build it for this computer only (dracut: 'hostonly=yes'; initramfs-tools: 'MODULES=dep'), and see with 'journalctl -b' what \
-         it waits for before 'Switching root'",
+    .cost(Cost::on_path(length_ns.saturating_sub(thresholds::INITRD_NS)))
+    .certainty(certainty)
+    .evidence(start_ns, "its first program starts")
+    .evidence(start_ns.saturating_add(length_ns), "systemd starts on the root file system")
+    .advice(
+        "build it for this computer only (dracut: 'hostonly=yes'; initramfs-tools: 'MODULES=dep'), and use 'journalctl -b' to see \
+         what it waits for before 'Switching root'",
     );
     Ok(vec![found])
 }

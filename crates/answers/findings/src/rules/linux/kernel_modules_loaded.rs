@@ -1,42 +1,47 @@
-//! Boots that wait for kernel modules from lists.
+//! Boots that wait for statically configured kernel modules.
 
 use super::known_waits::waits;
 use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// `systemd-modules-load.service` takes 1 s or more on the way to the default target.
+    /// `systemd-modules-load.service` takes 1 s or more on the critical path to the default target.
     ///
     /// # Why it costs time
-    /// It loads what `modules-load.d` and the kernel's command line name, and `sysinit.target` waits for all of them.
+    /// It loads the modules named in `modules-load.d` and on the kernel command line, and `sysinit.target` waits for
+    /// all of them.
     ///
     /// # Evidence needed
-    /// Times of units (the journal or the service manager's own dump); their ordering (properties of units) for what it cost.
+    /// Unit times (journal, or systemd's own dump); unit ordering (unit properties) for the cost.
     ///
     /// # What to do
-    /// See which module takes long (`journalctl -b -u systemd-modules-load`, or boot with `initcall_debug`). Take modules off
-    /// `/etc/modules` and `/etc/modules-load.d` that udev loads by itself when their device is there.
+    /// Find the slow module (`journalctl -b -u systemd-modules-load`, or boot with `initcall_debug`). Remove modules
+    /// from `/etc/modules` and `/etc/modules-load.d` that udev loads when their device appears.
     ///
     /// # When it is wrong
-    /// A module that others need before their device appears has to be on a list.
+    /// A module that is needed before its device appears has to be listed.
     ///
     /// # Source
-    /// systemd-modules-load.service(8), modules-load.d(5); the limit is onoff's.
-    "linux/kernel-modules-loaded", "boots that wait for kernel modules from lists", LinuxBoot(check)
+    /// systemd-modules-load.service(8), modules-load.d(5); the threshold is onoff's.
+    "linux/kernel-modules-loaded", "boots that wait for statically configured kernel modules", LinuxBoot(check)
 }
 
-/// Whether a unit loads modules from lists.
-pub(super) fn is_it(unit: &str) -> bool {
+pub(super) fn is_module_load(unit: &str) -> bool {
     matches!(unit, "systemd-modules-load.service" | "kmod.service")
 }
 
 fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
-    let waits = waits(facts, is_it, thresholds::UNIT_NS)?;
+    let waits = waits(facts, is_module_load, thresholds::UNIT_NS)?;
     let finding = |wait: &super::known_waits::Wait<'_>| {
-        let title = format!("the boot waits {} for kernel modules from lists ({})", time(wait.duration_ns), wait.unit);
+        let title = format!(
+            "the boot waited {} for statically configured kernel modules ({})",
+            time(wait.duration_ns),
+            wait.unit
+        );
         wait.finding(
             title,
-            "see which one takes long ('journalctl -b -u systemd-modules-load', or boot with 'initcall_debug'), and take those off '/etc/modules-load.d' and '/etc/modules' that udev loads when their device is there",
+            "find the slow one ('journalctl -b -u systemd-modules-load', or boot with 'initcall_debug'), and remove modules from \
+             /etc/modules-load.d and /etc/modules that udev loads when their device appears",
         )
     };
     Ok(waits.iter().map(finding).collect())

@@ -1,45 +1,43 @@
-//! Units whose start is a wait for something that is known: the network, devices, the check of a file system. Each has its rule, with
-//! its advice.
+//! Units whose start is a wait for something known, such as the network, a device or a file system check. Each has a
+//! separate rule with specific advice.
 
 use onoff_evidence::interval::covered_ns;
 use onoff_transitions::PhaseName;
 use onoff_usage::units::Unit;
 
-use crate::rule::NotChecked;
+use crate::rule::MissingInput;
 use crate::rules::prelude::*;
 
-/// A unit beside which others started for less than this part of its start was alone: a twentieth. Chosen.
-const ALONE: i64 = 20;
+/// A unit counts as alone if other units were starting for less than one part in this many of its start. Chosen.
+const MAX_OVERLAP_PART: i64 = 20;
 
-/// What the start of one of them took.
+/// The start of one such unit. Times in nanoseconds.
 pub(super) struct Wait<'a> {
-    /// The unit.
     pub(super) unit: &'a str,
-    /// When it began, ns.
     pub(super) start_ns: i64,
-    /// Until the next one could go on; of a unit that is not known to have been waited for, until it was done, ns.
+    /// When the next unit could start, or, for a unit not known to block others, when the start was done.
     pub(super) end_ns: i64,
-    /// From one to the other, ns.
     pub(super) duration_ns: i64,
-    /// How certain it is that the way to the default target went through it; `None` where dependencies were not recorded.
+    /// Certainty that the unit was on the critical path; `None` if dependencies were not recorded.
     pub(super) on_path: Option<Certainty>,
-    /// For how long of it, up to the end of the start, no other unit was starting: the start waited for it then, whatever the order, ns.
+    /// Time before the end of the boot during which no other unit was starting: whatever the order, the boot waited for
+    /// this one.
     pub(super) alone_ns: i64,
 }
 
-/// The units that `is_it` holds of and that took `limit_ns` or more. Where it is known who waited for whom, those beside the way to
-/// the default target are left out: it did not wait for them.
+/// Returns the matching units that took `limit_ns` or more. If dependencies were recorded, only those on the critical
+/// path.
 ///
 /// # Errors
-/// The recording has no times of units.
+/// The recording has no unit times.
 pub(super) fn waits<'a>(
     facts: &LinuxBootFacts<'a>,
     is_it: impl Fn(&str) -> bool,
     limit_ns: i64,
-) -> Result<Vec<Wait<'a>>, NotChecked> {
+) -> Result<Vec<Wait<'a>>, MissingInput> {
     let report = facts.report;
     if report.units.is_empty() {
-        return Err(lacks_other("when each unit started and was done"));
+        return Err(missing_input("unit start and end times"));
     }
     let path = &report.details.critical_path;
     if !path.steps.is_empty() {
@@ -64,8 +62,9 @@ pub(super) fn waits<'a>(
     Ok(report.units.iter().filter_map(of_unit).collect())
 }
 
-/// How long of `own` no unit but `name` was starting, up to the end of the start, ns. 0 where that end is not known.
-fn alone_ns(facts: &LinuxBootFacts<'_>, name: &str, own: Stretch) -> i64 {
+/// Time within `own`, up to the end of the boot, during which no unit but `name` was starting; 0 if that end is
+/// unknown.
+fn alone_ns(facts: &LinuxBootFacts<'_>, name: &str, own: Interval) -> i64 {
     let report = facts.report;
     let reached = report.details.default_target.as_ref().map(|target| target.reached_ns);
     let finished = report.phase(PhaseName::UserSpace).and_then(|phase| phase.end_ns);
@@ -77,49 +76,48 @@ fn alone_ns(facts: &LinuxBootFacts<'_>, name: &str, own: Stretch) -> i64 {
 }
 
 impl Wait<'_> {
-    /// What is known of a unit of which no order is recorded.
+    /// Title for a unit without recorded ordering.
     pub(super) fn title(&self) -> String {
         let (unit, took) = (self.unit, time(self.duration_ns));
         match self.alone_ns {
-            ns if self.was_alone() => format!("{unit} takes {took}; nothing else was starting for {} of it", time(ns)),
+            ns if self.was_alone() => format!("{unit} took {took}; nothing else was starting for {} of it", time(ns)),
             ns if ns >= thresholds::NOISE_NS => {
                 format!(
-                    "{unit} takes {took}; the boot waits {} of it at least, for nothing else was starting",
+                    "{unit} took {took}; the boot waited at least {} of it, when nothing else was starting",
                     time(ns)
                 )
             }
-            _ => format!("{unit} takes {took}; whether the boot waits for it is not recorded"),
+            _ => format!("{unit} took {took}; whether the boot waited for it is not recorded"),
         }
     }
 
-    /// Whether nothing else was starting nearly all the time.
+    /// True if nothing else was starting for nearly all of the time.
     const fn was_alone(&self) -> bool {
-        self.alone_ns.saturating_mul(ALONE) >= self.duration_ns.saturating_mul(ALONE - 1)
+        self.alone_ns.saturating_mul(MAX_OVERLAP_PART) >= self.duration_ns.saturating_mul(MAX_OVERLAP_PART - 1)
     }
 
-    /// The finding about it.
     pub(super) fn finding(&self, title: String, advice: impl Into<String>) -> RuleFinding {
         let subject = FindingSubject::new(FindingSubjectKind::Service, self.unit);
         let finding = RuleFinding::new(subject, title)
-            .because(self.start_ns, format!("{} is started", self.unit))
-            .because(self.end_ns, format!("it lets others go on, {} later", time(self.duration_ns)))
-            .advise(advice);
+            .evidence(self.start_ns, format!("{} starts", self.unit))
+            .evidence(self.end_ns, format!("the next units can start, {} later", time(self.duration_ns)))
+            .advice(advice);
         match self.on_path {
-            Some(certainty) => finding.costs(Cost::on_path(self.duration_ns)).certain(certainty),
-            // All the time nothing else was starting: the start can only have waited for it.
+            Some(certainty) => finding.cost(Cost::on_path(self.duration_ns)).certainty(certainty),
+            // Nothing else was starting, so the boot can only have waited for this unit.
             None if self.was_alone() => finding
-                .costs(Cost::on_path(self.alone_ns))
-                .certain(Certainty::Inferred)
-                .because(None, format!("nothing else was starting for {} of it", time(self.alone_ns))),
+                .cost(Cost::on_path(self.alone_ns))
+                .certainty(Certainty::Inferred)
+                .evidence(None, format!("nothing else was starting for {} of it", time(self.alone_ns))),
             None => {
                 let finding = finding
-                    .costs(Cost::at_most(self.duration_ns))
-                    .certain(Certainty::Inferred)
-                    .because(None, "whether anything waited for it is not recorded: that needs the units' properties");
+                    .cost(Cost::at_most(self.duration_ns))
+                    .certainty(Certainty::Inferred)
+                    .evidence(None, "whether anything waited for it is not recorded (unit properties are missing)");
                 match self.alone_ns >= thresholds::NOISE_NS {
-                    true => finding.because(
+                    true => finding.evidence(
                         None,
-                        format!("at least {}: nothing else was starting for that long", time(self.alone_ns)),
+                        format!("nothing else was starting for at least {} of it", time(self.alone_ns)),
                     ),
                     false => finding,
                 }

@@ -1,4 +1,4 @@
-//! A boot, a shutdown, a sleep of Linux.
+//! Rules for boots, shutdowns and sleeps of Linux.
 
 mod known_waits;
 

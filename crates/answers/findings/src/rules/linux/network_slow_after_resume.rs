@@ -1,4 +1,4 @@
-//! Networks that come back long after the machine.
+//! Networks that are slow to return after a resume.
 
 use onoff_transitions::linux::suspend::{LinuxSleep, SleepOutcome};
 
@@ -6,24 +6,24 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A network interface that has an address only 4 s or more after the machine is back.
+    /// A network interface that gets an address only 4 s or more after the resume.
     ///
     /// # Why it costs time
-    /// The screen is there and nothing on the network answers: for who waits the resume is not over.
+    /// The screen is on but nothing on the network responds, so for the user the resume is not over.
     ///
     /// # Evidence needed
-    /// The journal, or a kernel log with the lines of the interface: association, carrier, lease.
+    /// The journal, or a kernel log with the interface's messages: association, carrier, lease.
     ///
     /// # What to do
-    /// Where the association takes the time, look at the driver, its firmware and the scan (`iw event -t`). Where the address does, look at
-    /// the DHCP server, and let the client ask for its last lease first (`INIT-REBOOT`).
+    /// If the association is slow, check the driver, its firmware and the scan (`iw event -t`). If the address is slow,
+    /// check the DHCP server, and let the client request its last lease first (`INIT-REBOOT`).
     ///
     /// # When it is wrong
-    /// A network that was out of reach, or another one than before, takes as long as it takes. Some access points let a client wait.
+    /// The network was out of reach, or is a different one. Some access points make clients wait.
     ///
     /// # Source
-    /// RFC 2131, 3.2, for a client that has had an address; the limit is onoff's.
-    "linux/network-slow-after-resume", "networks that come back long after the machine", LinuxSuspend(check)
+    /// RFC 2131, 3.2, for a client that had an address before; the threshold is onoff's.
+    "linux/network-slow-after-resume", "networks that are slow to return after a resume", LinuxSuspend(check)
 }
 
 fn check(sleep: &LinuxSleep) -> Outcome {
@@ -32,8 +32,8 @@ fn check(sleep: &LinuxSleep) -> Outcome {
         return Ok(Vec::new());
     };
     if details.reconnections.is_empty() {
-        return Err(lacks_other(
-            "when network interfaces were back: the journal after the resume tells, where one was lost",
+        return Err(missing_input(
+            "network reconnection times (in the journal after the resume, if a connection was lost)",
         ));
     }
     let slow = details.reconnections.iter().filter_map(|one| {
@@ -41,26 +41,26 @@ fn check(sleep: &LinuxSleep) -> Outcome {
         let name = if one.interface.is_empty() { "the network" } else { &one.interface };
         let mut finding = RuleFinding::new(
             FindingSubject::new(FindingSubjectKind::Device, one.interface.clone()),
-            format!("{name} was back only {} after the machine", time(took_ns)),
+            format!("{name} was back {} after the resume", time(took_ns)),
         )
-        .because(back_ns, "the machine is back");
+        .evidence(back_ns, "the computer resumes");
         for (at, what) in [
-            (one.associated_ns, "it is associated with an access point"),
-            (one.ready_ns, "it carries packets"),
-            (one.address_ns, "it has an address"),
-            (one.connected_ns, "its manager calls it connected"),
+            (one.associated_ns, "associated with an access point"),
+            (one.ready_ns, "carrier up"),
+            (one.address_ns, "address assigned"),
+            (one.connected_ns, "reported as connected by its network manager"),
         ] {
             if at.is_some() {
-                finding = finding.because(at, what);
+                finding = finding.evidence(at, what);
             }
         }
-        // The longer of the two parts is where to look.
+        // Advise on the longer of the two parts.
         let association_ns = one.associated_ns.or(one.ready_ns).map(|at| at.saturating_sub(back_ns));
         let is_association = association_ns.is_some_and(|ns| ns.saturating_mul(2) >= took_ns);
-        Some(finding.advise(if is_association {
-            "look at the driver, its firmware and the scan: association or carrier took most of it ('iw event -t' shows the scan)"
+        Some(finding.advice(if is_association {
+            "association or carrier took most of the time: check the driver, its firmware and the scan ('iw event -t' shows the scan)"
         } else {
-            "look at the DHCP server, and let the client ask for its last lease first: the address took most of it"
+            "the address took most of the time: check the DHCP server, and let the client request its last lease first"
         }))
     });
     Ok(slow.collect())

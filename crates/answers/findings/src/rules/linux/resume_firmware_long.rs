@@ -1,4 +1,4 @@
-//! Firmware that takes long on the way up.
+//! Slow firmware during a resume.
 
 use onoff_transitions::Variant;
 use onoff_transitions::linux::suspend::{LinuxSleep, SleepOutcome};
@@ -7,23 +7,24 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// Firmware that takes 1 s or more from the wakeup until it hands over to the kernel, by its own account.
+    /// Firmware that takes 1 s or more from the wakeup until it hands over to the kernel, according to its own table.
     ///
     /// # Why it costs time
-    /// The kernel does not run before. No trace of the kernel holds that time: its clock begins to count after it.
+    /// The kernel does not run before that. No kernel trace contains this time because the kernel's clock starts after
+    /// it.
     ///
     /// # Evidence needed
-    /// The firmware's S3 performance table: a copy of `/sys/firmware/acpi/fpdt`, where the machine has one.
+    /// The firmware's S3 performance table: a copy of `/sys/firmware/acpi/fpdt`, if the computer has one.
     ///
     /// # What to do
-    /// Its maker trains memory from stored values and leaves out of a resume what only a boot needs; everybody else looks for newer firmware.
+    /// Look for newer firmware. Firmware vendors can restore memory training data and skip boot-only work on resume.
     ///
     /// # When it is wrong
-    /// The table counts resumes of this boot: the figure is that of the last one, which another sleep may have been.
+    /// The table covers all resumes of this boot: the time is that of the last resume, which may have been another one.
     ///
     /// # Source
-    /// The ACPI specification, "Firmware Performance Data Table"; the limit is onoff's.
-    "linux/resume-firmware-long", "firmware that takes long on the way up", LinuxSuspend(check)
+    /// The ACPI specification, "Firmware Performance Data Table"; the threshold is onoff's.
+    "linux/resume-firmware-long", "slow firmware during a resume", LinuxSuspend(check)
 }
 
 fn check(sleep: &LinuxSleep) -> Outcome {
@@ -31,22 +32,20 @@ fn check(sleep: &LinuxSleep) -> Outcome {
         return Ok(Vec::new());
     }
     let Some(length) = sleep.details.firmware.resume_ns else {
-        return Err(lacks_other(
-            "how long the firmware took on the way up: copy /sys/firmware/acpi/fpdt, where the machine has it",
-        ));
+        return Err(missing_input("firmware resume time: copy /sys/firmware/acpi/fpdt if the computer has it"));
     };
     if length < thresholds::FIRMWARE_RESUME_NS {
         return Ok(Vec::new());
     }
     let mut finding = RuleFinding::new(
         FindingSubject::new(FindingSubjectKind::Phase, "firmware"),
-        format!("the firmware takes {} on the way up", time(length)),
+        format!("the firmware took {} to resume", time(length)),
     )
-    .costs(Cost::on_path(length))
-    .because(None, "by its own account (S3 performance table)")
-    .advise("look for newer firmware; its maker leaves out of a resume what only a boot needs");
+    .cost(Cost::on_path(length))
+    .evidence(None, "source: S3 performance table of the firmware")
+    .advice("look for newer firmware; vendors skip boot-only work on resume");
     if let Some(average) = sleep.details.firmware.average_resume_ns {
-        finding = finding.because(None, format!("all resumes of this boot took it {} each", time(average)));
+        finding = finding.evidence(None, format!("average over all resumes of this boot: {}", time(average)));
     }
     Ok(vec![finding])
 }

@@ -1,4 +1,4 @@
-//! Sleeps that were given up.
+//! Aborted sleeps.
 
 use onoff_transitions::linux::suspend::{LinuxSleep, SleepOutcome};
 
@@ -6,28 +6,29 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A sleep that was given up before the machine slept, and which device or reason refused it.
+    /// A sleep that was aborted before the computer slept, and the device or reason for it.
     ///
     /// # Why it costs time
-    /// All of the way down and back is for nothing; who closed the lid finds a warm computer with an empty battery.
+    /// All of the suspend and the resume was wasted, and a closed laptop stays warm and drains its battery.
     ///
     /// # Evidence needed
-    /// The end of the sleep and its error: the kernel's log, or the trace event `power:suspend_resume` without the machine's entry.
+    /// The end of the sleep and its error: the kernel log, or the trace event `power:suspend_resume` without the
+    /// machine's entry.
     ///
     /// # What to do
-    /// Mend the device or task named. A wakeup that came meanwhile is not its fault: turn off wakeup sources that nobody needs
-    /// (`/sys/devices/.../power/wakeup`).
+    /// Fix the named device or task. A wakeup during the suspend is not its fault: disable wakeup sources that are not
+    /// needed (`/sys/devices/.../power/wakeup`).
     ///
     /// # When it is wrong
-    /// A person who opens the lid while the computer goes down gives a sleep up on purpose.
+    /// A person who opens the lid while the computer suspends aborts the sleep on purpose.
     ///
     /// # Source
     /// The kernel's `kernel/power/suspend.c` and `/sys/power/suspend_stats`.
-    "linux/sleep-given-up", "sleeps that were given up", LinuxSuspend(check)
+    "linux/sleep-given-up", "aborted sleeps", LinuxSuspend(check)
 }
 
-/// Devices and reasons named.
-const NAMED: usize = 5;
+/// Maximum number of devices and reasons to report.
+const MAX_REASONS: usize = 5;
 
 fn check(sleep: &LinuxSleep) -> Outcome {
     if sleep.details.outcome != SleepOutcome::GivenUp {
@@ -44,33 +45,34 @@ fn check(sleep: &LinuxSleep) -> Outcome {
         None => String::new(),
     };
     let length = sleep.end_ns.zip(sleep.start_ns).map(|(end, start)| end.saturating_sub(start).max(0));
-    // However quickly it was given up, the computer did not sleep.
+    // A quick abort costs little, but the finding stays: the computer did not sleep.
     let length = length.filter(|&ns| ns >= thresholds::NOISE_NS);
     let (subject, who) = match failed.first() {
         Some(callback) => (
             FindingSubject::new(FindingSubjectKind::Device, callback.device.as_str()),
-            format!(": {} refuses", callback.device),
+            format!(": {} refused", callback.device),
         ),
         None => (FindingSubject::new(FindingSubjectKind::Transition, "sleep"), String::new()),
     };
-    let mut finding = RuleFinding::new(subject, format!("the sleep is given up{who}{error}"))
-        .costs(length.map_or(Cost::UNKNOWN, Cost::on_path))
-        .because(sleep.start_ns, format!("it is decided ({})", sleep.details.event))
-        .advise(
-            "mend what refused; if a wakeup came meanwhile, turn off the sources that nobody needs (/sys/devices/.../power/wakeup)",
+    let mut finding = RuleFinding::new(subject, format!("the sleep was aborted{who}{error}"))
+        .cost(length.map_or(Cost::UNKNOWN, Cost::on_path))
+        .evidence(sleep.start_ns, format!("suspend starts ({})", sleep.details.event))
+        .advice(
+            "fix what refused; if a wakeup interrupted the suspend, disable wakeup sources that are not needed \
+             (/sys/devices/.../power/wakeup)",
         );
-    for reason in sleep.details.refusals.iter().take(NAMED) {
-        finding = finding.because(None, format!("the kernel says: {reason}"));
+    for reason in sleep.details.refusals.iter().take(MAX_REASONS) {
+        finding = finding.evidence(None, format!("kernel message: {reason}"));
     }
-    for callback in failed.iter().take(NAMED) {
+    for callback in failed.iter().take(MAX_REASONS) {
         let driver = match callback.driver.as_str() {
             "" => String::new(),
             driver => format!(" (driver {driver})"),
         };
-        finding = finding.because(
+        finding = finding.evidence(
             callback.end_ns,
             format!(
-                "{}{driver} answers {} to {}",
+                "{}{driver} returned {} from {}",
                 callback.device,
                 callback.details.error.unwrap_or(0),
                 callback.details.callback

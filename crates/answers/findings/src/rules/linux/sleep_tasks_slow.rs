@@ -7,34 +7,34 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A freezing of processes that takes 500 ms or more, and the tasks that stopped last.
+    /// Freezing the processes takes 500 ms or more; the tasks that froze last are listed.
     ///
     /// # Why it costs time
-    /// No device goes to sleep before the last task has stopped. After 20 s the kernel gives the sleep up
+    /// No device suspends before the last task is frozen. After 20 s, the kernel aborts the sleep
     /// (`/sys/power/pm_freeze_timeout`).
     ///
     /// # Evidence needed
-    /// The phases of the sleep: the trace event `power:suspend_resume`, or the kernel's log. Who stopped last: `sched:sched_switch`.
+    /// The phases of the sleep: the trace event `power:suspend_resume`, or the kernel log. For the last tasks:
+    /// `sched:sched_switch`.
     ///
     /// # What to do
-    /// See what the task does: one that waits for a server or a disk without being interruptible cannot be frozen until that answers.
-    /// Unmount network file systems before a sleep, or mount them so that they can be interrupted.
+    /// Find out what the task does: a task in an uninterruptible wait for a server or a disk cannot be frozen until the
+    /// wait ends. Unmount network file systems before a sleep, or mount them so that they can be interrupted.
     ///
     /// # When it is wrong
-    /// A task that stops last may only have had no processor before: look at who used the processors in the phase.
+    /// The last task may just not have got a CPU earlier: check what used the CPUs during the phase.
     ///
     /// # Source
-    /// The kernel's `Documentation/power/freezing-of-tasks.rst`; the limit is onoff's.
+    /// The kernel's `Documentation/power/freezing-of-tasks.rst`; the threshold is onoff's.
     "linux/sleep-tasks-slow", "tasks that are slow to freeze", LinuxSuspend(check)
 }
 
-/// Tasks named.
-const NAMED: usize = 3;
+const MAX_TASKS: usize = 3;
 
 fn check(sleep: &LinuxSleep) -> Outcome {
     let freezing = || sleep.phases.iter().filter(|phase| phase.name == PhaseName::FreezeProcesses);
     if freezing().next().is_none() {
-        return Err(lacks_other("how long tasks took to freeze: the trace event power:suspend_resume tells"));
+        return Err(missing_input("task freezing times (trace event power:suspend_resume)"));
     }
     Ok(freezing()
         .filter_map(|phase| {
@@ -55,7 +55,7 @@ fn check(sleep: &LinuxSleep) -> Outcome {
                     FindingSubject::new(FindingSubjectKind::Process, task.name.as_str())
                         .with_pid(Some(task.pid)),
                     format!(
-                        "freezing the processes takes {}: {} ({}) stops after {}",
+                        "freezing the processes took {}: {} ({}) froze after {}",
                         time(length),
                         task.name,
                         task.tid,
@@ -64,27 +64,28 @@ fn check(sleep: &LinuxSleep) -> Outcome {
                 ),
                 None => RuleFinding::new(
                     FindingSubject::new(FindingSubjectKind::Phase, phase.name.as_str()),
-                    format!("freezing the processes takes {}", time(length)),
+                    format!("freezing the processes took {}", time(length)),
                 ),
             }
-            .costs(Cost::on_path(length))
-            .certain(phase.certainty)
-            .because(phase.start_ns, phase.ends.rule.to_string())
-            .advise(
-                "see what the task waits for that cannot be interrupted: a server, a disk; unmount network file systems before a sleep",
+            .cost(Cost::on_path(length))
+            .certainty(phase.certainty)
+            .evidence(phase.start_ns, phase.ends.rule.to_string())
+            .advice(
+                "find out what the task waits for uninterruptibly, such as a server or a disk; unmount network file systems before a \
+                 sleep",
             );
-            for task in last.iter().take(NAMED) {
-                finding = finding.because(
+            for task in last.iter().take(MAX_TASKS) {
+                finding = finding.evidence(
                     task.frozen_ns,
-                    format!("{} ({}) stops, {} after the start", task.name, task.tid, time(after(task))),
+                    format!("{} ({}) froze {} after the start", task.name, task.tid, time(after(task))),
                 );
             }
             let users = phase.cpu.iter().flat_map(|cpu| &cpu.by_process);
             let busiest = users.max_by_key(|row| row.cpu_ns);
             if let Some(row) = busiest.filter(|row| row.cpu_ns >= thresholds::NOISE_NS) {
-                finding = finding.because(
+                finding = finding.evidence(
                     None,
-                    format!("{} used the processors most: {}", row.image, time(row.cpu_ns)),
+                    format!("{} used the most CPU: {}", row.image, time(row.cpu_ns)),
                 );
             }
             Some(finding)

@@ -6,19 +6,22 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A unit of the start that failed in less than 1 s. Those that failed after long are `linux/unit-timed-out`.
+    /// A unit that failed in less than 1 s during the boot. Units that failed later are covered by
+    /// `linux/unit-timed-out`.
     ///
     /// # Why it costs time
-    /// It costs little by itself, but what it should have done is not done, and what needs it was not started or is tried again later.
+    /// The failure itself costs little, but the unit's work is not done, and units that need it do not start or are
+    /// retried later.
     ///
     /// # Evidence needed
-    /// Results of units: the journal or the service manager's own dump.
+    /// Unit results: the journal, or systemd's own dump.
     ///
     /// # What to do
-    /// See why (`journalctl -b -u UNIT`, `systemctl --failed`) and mend it, or disable it if nothing needs it.
+    /// Find out why (`journalctl -b -u UNIT`, `systemctl --failed`) and fix it, or disable the unit if nothing needs
+    /// it.
     ///
     /// # When it is wrong
-    /// Some units fail where their hardware is missing, and nobody misses them.
+    /// Some units fail on computers without their hardware, where nothing needs them.
     ///
     /// # Source
     /// systemd.service(5), `Result`; systemctl(1), `--failed`.
@@ -28,10 +31,10 @@ rule! {
 fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
     let units = &facts.report.units;
     if units.is_empty() {
-        return Err(lacks_other("whether units started or failed"));
+        return Err(missing_input("unit results"));
     }
-    // A unit that failed and started later is there.
-    let is_there = |name: &str, after_ns: i64| {
+    // A unit that failed but started later is available.
+    let started_later = |name: &str, after_ns: i64| {
         units
             .iter()
             .any(|unit| unit.name == name && unit.start_ns > after_ns && unit.outcome == ServiceOutcome::Completed)
@@ -40,17 +43,17 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
         .iter()
         .filter(|unit| unit.outcome == ServiceOutcome::Failed && unit.automatic)
         .filter(|unit| unit.duration_ns.is_none_or(|ns| ns < thresholds::UNIT_NS))
-        .filter(|unit| !is_there(&unit.name, unit.start_ns))
+        .filter(|unit| !started_later(&unit.name, unit.start_ns))
         .map(|unit| {
             let why = if unit.result.is_empty() { String::new() } else { format!(" ({})", unit.result) };
             RuleFinding::new(
                 FindingSubject::new(FindingSubjectKind::Service, unit.name.clone()).with_pid(unit.pid),
                 format!("{} failed to start{why}", unit.name),
             )
-            .because(unit.start_ns, format!("{} is started", unit.name))
-            .because(unit.end_ns, format!("it has failed{why}"))
-            .advise(format!(
-                "see why ('journalctl -b -u {}') and mend it; disable it only if nothing needs it",
+            .evidence(unit.start_ns, format!("{} starts", unit.name))
+            .evidence(unit.end_ns, format!("it fails{why}"))
+            .advice(format!(
+                "find out why ('journalctl -b -u {}') and fix it; disable it only if nothing needs it",
                 unit.name
             ))
         })

@@ -1,4 +1,4 @@
-//! Units that the way to the default target waits for.
+//! Units that delay the default target.
 
 use onoff_trace::ServiceOutcome;
 use onoff_usage::units::Unit;
@@ -12,47 +12,49 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A unit on the way to the default target that takes 1 s or more until it lets the next one go on. Where dependencies were not
-    /// recorded, the five slowest units, of which any may have been waited for; for as long as no other unit was starting, it was. A device
-    /// is named then only if nothing else was starting until it appeared. Waits that another rule is about are left to it.
+    /// A unit on the critical path to the default target that takes 1 s or more until the next unit can start. If
+    /// dependencies were not recorded: the five slowest units, any of which may have delayed the boot; the time in
+    /// which no other unit was starting certainly did. In that case, a device is reported only if nothing else was
+    /// starting until it appeared. Waits with a specific rule are left to that rule.
     ///
     /// # Why it costs time
-    /// What is ordered after it starts only then: it is on the critical path, so a shorter start of it makes the boot shorter until another
-    /// way becomes the longest.
+    /// Units ordered after it start only then. It is on the critical path, so a faster start shortens the boot until
+    /// another path becomes the longest.
     ///
     /// # Evidence needed
-    /// Times of units (the journal or the service manager's own dump) and their ordering (properties of units).
+    /// Unit times (journal, or systemd's own dump) and unit ordering (unit properties).
     ///
     /// # What to do
-    /// See what the unit waits for (`journalctl -b -u UNIT`). A service becomes `Type=notify` or is started by a socket; an ordering that is not
-    /// needed goes (`systemctl edit UNIT`). Services that wait until the network is there are needed only where something at the boot uses it.
+    /// Find out what the unit waits for (`journalctl -b -u UNIT`). Make a service `Type=notify` or socket-activated,
+    /// and remove unneeded ordering (`systemctl edit UNIT`). Services that wait for the network are needed only if
+    /// something in the boot uses it.
     ///
     /// # When it is wrong
-    /// Ordering is not a proof: where a trace is at hand, the processors and disks may have been what the unit lacked.
+    /// Ordering is not proof: with a trace, check whether CPUs or disks were the bottleneck.
     ///
     /// # Source
-    /// systemd-analyze(1), "critical-chain", and what it leaves out; the limit is onoff's.
-    "linux/unit-slow", "units that the way to the default target waits for", LinuxBoot(check)
+    /// systemd-analyze(1), "critical-chain", and what it omits; the threshold is onoff's.
+    "linux/unit-slow", "units that delay the default target", LinuxBoot(check)
 }
 
-/// Whether another rule than that about slow units is about this unit.
-fn is_known(unit: &str) -> bool {
+/// True if a more specific rule covers the unit.
+fn has_specific_rule(unit: &str) -> bool {
     [
-        encrypted_volume_waited_for::is_it,
-        file_system_check::is_it,
-        kernel_modules_loaded::is_it,
-        network_waited_for::is_it,
-        random_numbers_waited_for::is_it,
-        relabeled::is_it,
-        udev_settled::is_it,
+        encrypted_volume_waited_for::is_encrypted_volume,
+        file_system_check::is_file_system_check,
+        kernel_modules_loaded::is_module_load,
+        network_waited_for::is_network_wait,
+        random_numbers_waited_for::is_entropy_wait,
+        relabeled::is_relabel,
+        udev_settled::is_udev_settle,
     ]
     .into_iter()
-    .any(|is_it| is_it(unit))
+    .any(|is_match| is_match(unit))
 }
 
 fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
     let path = &facts.report.details.critical_path;
-    // Whoever was waited for in vain has a rule of its own, which says what to do about that.
+    // Failed units have a separate rule with specific advice.
     let failed = |name: &str| {
         let mut starts = facts.report.units.iter().filter(|unit| unit.name == name && unit.automatic);
         starts.any(|unit| unit.outcome == ServiceOutcome::Failed)
@@ -64,7 +66,7 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
         .steps
         .iter()
         .filter(|step| !step.unit.ends_with(".target") && step.duration_ns >= thresholds::UNIT_NS)
-        .filter(|step| !is_known(&step.unit) && !failed(&step.unit))
+        .filter(|step| !has_specific_rule(&step.unit) && !failed(&step.unit))
         .map(|step| {
             let is_device = step.unit.ends_with(".device");
             let kind = if is_device {
@@ -74,71 +76,73 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
             };
             let mut finding = RuleFinding::new(
                 FindingSubject::new(kind, step.unit.clone()),
-                format!("the boot waits {} for {}", time(step.duration_ns), step.unit),
+                format!("the boot waited {} for {}", time(step.duration_ns), step.unit),
             )
-            .costs(Cost::on_path(step.duration_ns))
-            .certain(step.released_by.certainty.and(path.certainty))
-            .because(step.start_ns, step.released_by.phrase(&step.unit))
-            .because(step.end_ns, "it lets the next one go on")
-            .advise(if is_device {
-                "see with 'journalctl -b -k' what the kernel waits for before it announces the device; give up mounts and swaps that nobody \
-                 needs at the boot ('nofail', 'noauto')"
+            .cost(Cost::on_path(step.duration_ns))
+            .certainty(step.released_by.certainty.and(path.certainty))
+            .evidence(step.start_ns, step.released_by.phrase(&step.unit))
+            .evidence(step.end_ns, "the next unit starts")
+            .advice(if is_device {
+                "use 'journalctl -b -k' to see what the kernel waits for before it announces the device; exclude unneeded mounts and \
+                 swap devices from the boot ('nofail', 'noauto')"
                     .to_owned()
             } else {
                 format!(
-                    "see what it waits for ('journalctl -b -u {}'), have it report that it is ready earlier, or drop an ordering that is not \
-                     needed; look first at 'systemctl list-dependencies --after --reverse {}'",
+                    "find out what it waits for ('journalctl -b -u {}'), have it report readiness earlier, or remove unneeded ordering \
+                     after checking 'systemctl list-dependencies --after --reverse {}'",
                     step.unit, step.unit
                 )
             });
             if let Some(busy) = step.busy_percent {
-                finding = finding.because(None, format!("processors were {busy:.0} % busy meanwhile"));
+                finding = finding.evidence(None, format!("CPU utilization meanwhile: {busy:.0} %"));
             }
             finding
         })
         .collect())
 }
 
-/// Slow units that are named where nobody knows who waited for whom, at most.
-const MAX_NAMED: usize = 5;
+/// Maximum number of slow units to report if dependencies were not recorded.
+const MAX_UNITS: usize = 5;
 
-/// The slowest units where dependencies were not recorded: each may have been waited for, or none.
+/// Returns the slowest units of a recording without dependencies: any of them may have delayed the boot, or none.
 fn without_path(facts: &LinuxBootFacts<'_>, failed: impl Fn(&str) -> bool) -> Outcome {
-    // A device "starts" from the moment systemd knows of it until the kernel announces it: nearly all are among the slowest, and
-    // hardly any is waited for.
-    let is_work =
-        |unit: &str| !unit.ends_with(".target") && !unit.ends_with(".device") && !is_known(unit) && !failed(unit);
+    // A device unit "starts" when systemd learns of it and is done when the kernel announces it: nearly all are among
+    // the slowest units, but hardly any delays the boot.
+    let is_work = |unit: &str| {
+        !unit.ends_with(".target") && !unit.ends_with(".device") && !has_specific_rule(unit) && !failed(unit)
+    };
     let mut slow = waits(facts, is_work, thresholds::UNIT_NS)?;
     slow.sort_by_key(|wait| std::cmp::Reverse(wait.duration_ns));
-    let units = slow.iter().take(MAX_NAMED).map(|wait| wait.finding(wait.title(), RECORD_ORDER));
+    let units = slow.iter().take(MAX_UNITS).map(|wait| wait.finding(wait.title(), RECORD_ORDER));
     let devices = lone_devices(facts).into_iter().map(|(device, lone_ns, end_ns)| {
         let title = format!(
-            "the boot waits {} for {}: only devices were expected, and units started when it appeared",
+            "the boot waited {} for {}: nothing else was starting, and units started when it appeared",
             time(lone_ns),
             device.name
         );
         RuleFinding::new(FindingSubject::new(FindingSubjectKind::Device, device.name.clone()), title)
-            .costs(Cost::on_path(lone_ns))
-            .certain(Certainty::Inferred)
-            .because(end_ns.saturating_sub(lone_ns), "no unit was starting but devices")
-            .because(device.end_ns, format!("{} appears; the next unit starts {} later", device.name, time(end_ns.saturating_sub(device.end_ns.unwrap_or(end_ns)))))
-            .advise(format!(
-                "see with 'journalctl -b -k' what the kernel waits for before it announces the device; give up mounts and swaps that nobody \
-                 needs at the boot ('nofail', 'noauto'); {RECORD_ORDER}"
+            .cost(Cost::on_path(lone_ns))
+            .certainty(Certainty::Inferred)
+            .evidence(end_ns.saturating_sub(lone_ns), "only device units are starting")
+            .evidence(device.end_ns, format!("{} appears; the next unit starts {} later", device.name, time(end_ns.saturating_sub(device.end_ns.unwrap_or(end_ns)))))
+            .advice(format!(
+                "use 'journalctl -b -k' to see what the kernel waits for before it announces the device; exclude unneeded mounts and \
+                 swap devices from the boot ('nofail', 'noauto'); {RECORD_ORDER}"
             ))
     });
     Ok(units.chain(devices).collect())
 }
 
-/// What says who waited for whom.
-const RECORD_ORDER: &str = "add 'systemctl show \"*\" > units.txt' to the recording: it says who waited for whom";
+/// Advice on recording unit ordering.
+const RECORD_ORDER: &str = "add 'systemctl show \"*\" > units.txt' to the recording to see which unit waited for which";
 
-/// A device lets the next unit go on within this time, ns: systemd has to handle its event first. Chosen: what the recorded boots of a slow
-/// emulated computer need.
+/// Maximum time from a device event to the next unit start, ns: systemd has to handle the event first. Chosen from
+/// recorded boots of a slow emulated computer.
 const AFTER_DEVICE_NS: i64 = 100_000_000;
 
-/// Devices that the start can only have waited for, where dependencies were not recorded: for the limit of slow units or longer no other unit
-/// was starting before the device appeared, and one started right after. Each with that time and its end, ns.
+/// Without recorded dependencies, finds devices the boot must have waited for: no other unit was starting before the
+/// device appeared, at least for the slow unit threshold, and one started right after. Returns each device with that
+/// time and its end.
 fn lone_devices<'a>(facts: &LinuxBootFacts<'a>) -> Vec<(&'a Unit, i64, i64)> {
     let report = facts.report;
     let is_device = |unit: &&Unit| unit.name.ends_with(".device");

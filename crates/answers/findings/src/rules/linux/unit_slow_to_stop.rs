@@ -1,4 +1,4 @@
-//! Units that a shutdown waits for.
+//! Units that delay a shutdown.
 
 use onoff_transitions::linux::shutdown::LinuxShutdownReport;
 
@@ -6,29 +6,31 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A unit that takes 1 s or more to stop, or that is killed when its time-out is over.
+    /// A unit that takes 1 s or more to stop, or that is killed after its timeout.
     ///
     /// # Why it costs time
-    /// The computer goes off when every unit has stopped; what is ordered before it stops only after it.
+    /// The computer powers off only after every unit has stopped, and units are stopped in reverse order of their
+    /// start.
     ///
     /// # Evidence needed
-    /// Stops of units: the journal of the boot that ended, kept over the shutdown.
+    /// Unit stops: the journal of the boot that ended, kept across the shutdown.
     ///
     /// # What to do
-    /// See what it does when it is asked to stop (`journalctl -b -1 -u UNIT`): end on SIGTERM, mend its ExecStop, or give it a shorter
-    /// `TimeoutStopSec`.
+    /// Find out what it does when asked to stop (`journalctl -b -1 -u UNIT`): have it exit on SIGTERM, fix its
+    /// ExecStop, or shorten `TimeoutStopSec`.
     ///
     /// # When it is wrong
-    /// Units stop side by side: one that is not on the path to the end costs less than its length. Such a cost is an upper bound.
+    /// Units stop in parallel: a unit off the critical path costs less than its duration, so its cost is an upper
+    /// bound.
     ///
     /// # Source
-    /// systemd.service(5), `TimeoutStopSec`; the limit is onoff's.
-    "linux/unit-slow-to-stop", "units that a shutdown waits for", LinuxShutdown(check)
+    /// systemd.service(5), `TimeoutStopSec`; the threshold is onoff's.
+    "linux/unit-slow-to-stop", "units that delay a shutdown", LinuxShutdown(check)
 }
 
 fn check(report: &LinuxShutdownReport) -> Outcome {
     if report.units.is_empty() {
-        return Err(lacks_other("when each unit was asked to stop and did"));
+        return Err(missing_input("unit stop times"));
     }
     Ok(report
         .units
@@ -36,7 +38,7 @@ fn check(report: &LinuxShutdownReport) -> Outcome {
         .filter(|unit| !unit.name.ends_with(".target"))
         .filter_map(|unit| {
             let (end, length) = unit.end_ns.zip(unit.duration_ns)?;
-            // Rows of a broken recording may end before they begin.
+            // In a corrupt recording, rows may end before they start.
             if length < 0 {
                 return None;
             }
@@ -45,31 +47,31 @@ fn check(report: &LinuxShutdownReport) -> Outcome {
             }
             let on_path = report.details.path.iter().find(|step| step.name == unit.name);
             let title = if unit.time_out.is_some() {
-                format!("{} does not stop; it is killed after {}", unit.name, time(length))
+                format!("{} did not stop; systemd killed it after {}", unit.name, time(length))
             } else {
-                format!("{} takes {} to stop", unit.name, time(length))
+                format!("{} took {} to stop", unit.name, time(length))
             };
             let mut finding = RuleFinding::new(
                 FindingSubject::new(FindingSubjectKind::Service, unit.name.clone())
                     .with_pid(unit.pid),
                 title,
             )
-            .costs(match on_path {
+            .cost(match on_path {
                 Some(step) => Cost::on_path(step.duration_ns),
                 None => Cost::at_most(length),
             })
-            .certain(on_path.map_or(Certainty::Measured, |step| step.certainty))
-            .because(unit.start_ns, format!("{} is asked to stop ({})", unit.name, unit.event))
-            .because(end, format!("it has stopped, {} later", time(length)))
-            .advise(format!(
-                "see what it does when it is asked to stop ('journalctl -b -1 -u {}'): end on SIGTERM, mend its ExecStop, or give it a \
-                 shorter TimeoutStopSec",
+            .certainty(on_path.map_or(Certainty::Measured, |step| step.certainty))
+            .evidence(unit.start_ns, format!("stop of {} requested ({})", unit.name, unit.event))
+            .evidence(end, format!("stopped {} later", time(length)))
+            .advice(format!(
+                "find out what it does when asked to stop ('journalctl -b -1 -u {}'): have it exit on SIGTERM, fix its ExecStop, or \
+                 shorten its TimeoutStopSec",
                 unit.name
             ));
             for process in unit.processes.iter().take(2) {
-                finding = finding.because(
+                finding = finding.evidence(
                     process.end_ns,
-                    format!("its process {} ({}) ends", process.image, process.pid),
+                    format!("its process {} ({}) exited", process.image, process.pid),
                 );
             }
             Some(finding)

@@ -1,4 +1,4 @@
-//! Units whose start ran into its time-out, or failed after long.
+//! Units that timed out or failed after a long start.
 
 use onoff_trace::ServiceOutcome;
 
@@ -6,29 +6,29 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A unit whose start failed after 1 s or more, by its time-out or otherwise.
+    /// A unit whose start failed after 1 s or more, through its timeout or otherwise.
     ///
     /// # Why it costs time
-    /// What is ordered after it waits until it is given up, 90 s by default, and it serves nobody.
+    /// Units ordered after it wait until systemd gives up, by default after 90 s, and the unit is not available.
     ///
     /// # Evidence needed
-    /// Times and results of units: the journal or the service manager's own dump.
+    /// Unit times and results: the journal, or systemd's own dump.
     ///
     /// # What to do
-    /// Mend or disable the unit; until then give it a shorter `TimeoutStartSec`. A device that does not come: correct or
-    /// remove its line in `/etc/fstab` or `/etc/crypttab`, or give that line `nofail` and a shorter `x-systemd.device-timeout`.
+    /// Fix or disable the unit; until then, shorten its `TimeoutStartSec`. For a device that does not appear, correct
+    /// or remove its line in `/etc/fstab` or `/etc/crypttab`, or add `nofail` and a shorter `x-systemd.device-timeout`.
     ///
     /// # When it is wrong
-    /// A unit that is restarted may have been there at the second attempt.
+    /// A restarted unit may have succeeded at the second attempt.
     ///
     /// # Source
-    /// systemd.service(5), `TimeoutStartSec`; systemd.mount(5), `x-systemd.device-timeout`; the limit is onoff's.
-    "linux/unit-timed-out", "units whose start failed after long", LinuxBoot(check)
+    /// systemd.service(5), `TimeoutStartSec`; systemd.mount(5), `x-systemd.device-timeout`; the threshold is onoff's.
+    "linux/unit-timed-out", "units that failed after a long start", LinuxBoot(check)
 }
 
 fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
     if facts.report.units.is_empty() {
-        return Err(lacks_other("when each unit started and was done"));
+        return Err(missing_input("unit start and end times"));
     }
     Ok(facts
         .report
@@ -48,12 +48,12 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
             Some(
                 RuleFinding::new(
                     FindingSubject::new(FindingSubjectKind::Service, unit.name.clone()).with_pid(unit.pid),
-                    format!("{} fails to start after {}{why}", unit.name, time(length)),
+                    format!("{} failed to start after {}{why}", unit.name, time(length)),
                 )
-                .costs(cost)
-                .because(unit.start_ns, format!("{} is started", unit.name))
-                .because(end, format!("it is given up{why}"))
-                .advise(advice(&unit.name)),
+                .cost(cost)
+                .evidence(unit.start_ns, format!("{} starts", unit.name))
+                .evidence(end, format!("it fails{why}"))
+                .advice(advice(&unit.name)),
             )
         })
         .collect())
@@ -62,12 +62,12 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
 fn advice(unit: &str) -> String {
     if unit.ends_with(".device") {
         return format!(
-            "see who needs it ('systemctl list-dependencies --reverse {unit}'); correct or remove its line in /etc/fstab or \
-             /etc/crypttab, or give that line nofail and a shorter x-systemd.device-timeout"
+            "find what needs it ('systemctl list-dependencies --reverse {unit}'); correct or remove its line in /etc/fstab or \
+             /etc/crypttab, or add nofail and a shorter x-systemd.device-timeout"
         );
     }
     format!(
-        "see why ('journalctl -b -u {unit}') and mend it, or give it a shorter TimeoutStartSec until then; disable it only if nothing \
+        "find out why ('journalctl -b -u {unit}') and fix it; until then, shorten its TimeoutStartSec; disable it only if nothing \
          needs it"
     )
 }

@@ -1,4 +1,4 @@
-//! Services that start one after the other.
+//! Services that start sequentially.
 
 use onoff_transitions::linux::boot::UnitPathStep;
 use onoff_usage::units::WaitKind;
@@ -7,39 +7,40 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// Three or more services on the way to the default target, each ordered after the one before it, that take 3 s or more together,
-    /// none of them most of that.
+    /// Three or more services on the critical path to the default target, each ordered after the previous one, that
+    /// take 3 s or more in total without one of them taking most of it.
     ///
     /// # Why it costs time
-    /// Each waits for the one before. Where an ordering is not needed they could start together, and only the longest would count.
+    /// Each waits for the previous one. Without unneeded ordering they could start in parallel, and only the longest
+    /// would count.
     ///
     /// # Evidence needed
-    /// Times of units (the journal or the service manager's own dump) and their ordering (properties of units).
+    /// Unit times (journal, or systemd's own dump) and unit ordering (unit properties).
     ///
     /// # What to do
-    /// Look at each `After=` between them (`systemctl show -p After UNIT`): it is needed where one uses what the other makes. A socket or
-    /// a D-Bus name lets both start at once.
+    /// Check each `After=` between them (`systemctl show -p After UNIT`): it is needed if one uses what the other
+    /// provides. With a socket or a D-Bus name, both can start at once.
     ///
     /// # When it is wrong
-    /// An ordering that is there for a reason has to stay, and services that keep the processors or the disk busy take as long side by
-    /// side.
+    /// Ordering that is needed has to stay, and services limited by CPU or disk take just as long in parallel.
     ///
     /// # Source
-    /// systemd.unit(5), `After=`; daemon(7), socket-based activation; the limits are those of the rule `boot/service-chain`.
-    "linux/units-in-a-row", "services that start one after the other", LinuxBoot(check)
+    /// systemd.unit(5), `After=`; daemon(7), socket-based activation; the thresholds are those of the rule
+    /// `boot/service-chain`.
+    "linux/units-in-a-row", "services that start sequentially", LinuxBoot(check)
 }
 
 fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
     let path = &facts.report.details.critical_path;
     if path.steps.is_empty() {
-        return Err(lacks_other("which unit waited for which: times of units and their properties"));
+        return Err(missing_input("unit ordering: unit times and properties"));
     }
     let is_link = |step: &UnitPathStep| {
         step.unit.ends_with(".service")
-            // systemd orders its own services as they need each other.
+            // systemd's own services are ordered by need.
             && !step.unit.starts_with("systemd-")
             && step.duration_ns >= thresholds::CHAIN_LINK_NS
-            // Who has all processors takes as long beside others.
+            // A CPU-bound service would take just as long in parallel.
             && step.busy_percent.is_none_or(|busy| busy < thresholds::CHAIN_BUSY_PERCENT)
     };
     let mut findings = Vec::new();
@@ -63,17 +64,17 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
         let names: Vec<&str> = chain.iter().map(|step| step.unit.as_str()).collect();
         let mut finding = RuleFinding::new(
             FindingSubject::new(FindingSubjectKind::Service, names.join(" → ")),
-            format!("{length} services start one after the other for {}: {}", time(whole_ns), names.join(", ")),
+            format!("{length} services started sequentially and took {} in total: {}", time(whole_ns), names.join(", ")),
         )
-        // Side by side the longest would be left.
-        .costs(Cost::at_most(whole_ns.saturating_sub(largest_ns)))
-        .certain(chain.iter().fold(path.certainty, |all, step| all.and(step.released_by.certainty)))
-        .advise(
-            "look at each 'After=' between them ('systemctl show -p After UNIT'): drop those where one does not use what the other makes, or \
-             let a socket carry the order",
+        // In parallel, only the longest would count.
+        .cost(Cost::at_most(whole_ns.saturating_sub(largest_ns)))
+        .certainty(chain.iter().fold(path.certainty, |all, step| all.and(step.released_by.certainty)))
+        .advice(
+            "check each 'After=' between them ('systemctl show -p After UNIT'): remove it if one does not use what the other \
+             provides, or use socket activation",
         );
         for step in chain {
-            finding = finding.because(step.start_ns, format!("{} takes {}", step.unit, time(step.duration_ns)));
+            finding = finding.evidence(step.start_ns, format!("{} took {}", step.unit, time(step.duration_ns)));
         }
         findings.push(finding);
     }

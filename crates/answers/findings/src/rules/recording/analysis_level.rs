@@ -1,4 +1,4 @@
-//! A recording with so much detail that it slows what it records.
+//! A recording so detailed that it slows down the system.
 
 use onoff_trace::Trace;
 
@@ -9,28 +9,28 @@ rule! {
     /// A recording with call stacks of context switches or samples: made for analysis, not for timing.
     ///
     /// # Why it costs time
-    /// Walking stacks and writing them takes time in every phase. Findings stay right in kind, but times are longer than without the
-    /// recording.
+    /// Walking and writing stacks takes time in every phase. Findings remain valid, but times are longer than without
+    /// the recording.
     ///
     /// # Evidence needed
-    /// The counts of events by kind.
+    /// Event counts by kind.
     ///
     /// # What to do
     /// Compare times only with recordings of the same detail. For timing, record without stacks (`-traceFlags base`).
     ///
     /// # When it is wrong
-    /// On a fast computer with few switches the difference is small.
+    /// On a fast computer with few context switches, the difference is small.
     ///
     /// # Source
     /// Windows On/Off Transition Performance Analysis, "Timing Traces and Analysis Traces".
-    "recording/analysis-level", "a recording with so much detail that times are longer", Recording(check)
+    "recording/analysis-level", "a recording so detailed that it lengthens times", Recording(check)
 }
 
-/// From this share of stacks among all events on, percent. Chosen: recordings of samples' stacks alone have fewer.
-const STACKS_PERCENT: u64 = 10;
+/// Minimum share of stacks among all events, percent. Chosen: recordings with only sample stacks have fewer.
+const MIN_STACKS_PERCENT: u64 = 10;
 
 fn check(trace: &Trace) -> Outcome {
-    let Some(counts) = &trace.inventory else { return Err(lacks_other("how many events of each kind there are")) };
+    let Some(counts) = &trace.inventory else { return Err(missing_input("event counts by kind")) };
     let stacks: u64 = counts
         .kinds
         .iter()
@@ -40,15 +40,15 @@ fn check(trace: &Trace) -> Outcome {
         })
         .map(|kind| kind.events)
         .fold(0, u64::saturating_add);
-    if counts.events == 0 || stacks.saturating_mul(100) < counts.events.saturating_mul(STACKS_PERCENT) {
+    if counts.events == 0 || stacks.saturating_mul(100) < counts.events.saturating_mul(MIN_STACKS_PERCENT) {
         return Ok(Vec::new());
     }
     Ok(vec![
         RuleFinding::new(
             FindingSubject::new(FindingSubjectKind::Recording, "call stacks"),
-            "the recording holds many call stacks: times are longer than without recording",
+            "the recording has many call stacks: times are longer than without recording",
         )
-        .because(None, format!("{stacks} of {} records are call stacks", counts.events))
-        .advise("compare times only with recordings of the same detail; for timing, record without stacks"),
+        .evidence(None, format!("{stacks} of {} events are call stacks", counts.events))
+        .advice("compare times only with recordings of the same detail; for timing, record without stacks"),
     ])
 }

@@ -6,20 +6,21 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// Losses of the recording that leave out or bend answers: events and buffers that the recorder lost, files that end early.
+    /// Losses that make results incomplete or wrong: events and buffers lost by the recorder, or truncated files.
     ///
     /// # Why it costs time
-    /// It does not. But what was lost is in no sum, and a cost of zero may be a loss.
+    /// Losses cost no time, but lost events are missing from every sum, and a cost of zero may be due to a loss.
     ///
     /// # Evidence needed
     /// The recording itself.
     ///
     /// # What to do
-    /// What fits the loss: more and larger buffers where events were dropped, another disk where whole buffers could not be written,
-    /// a new copy of a file that was cut or damaged. A loss that no setting of the recorder causes is said to be that.
+    /// Depends on the loss: use more and larger buffers if events were dropped, record to another disk if whole buffers
+    /// could not be written, copy the file again if it was truncated or damaged. The advice says so if no recorder
+    /// setting would help.
     ///
     /// # When it is wrong
-    /// Losses outside of the transition do no harm; each report says which of its parts they touch.
+    /// Losses outside the transition do no harm; each report lists the parts they affect.
     ///
     /// # Source
     /// Windows On/Off Transition Performance Analysis, "Reducing the Variance in Test Results".
@@ -33,16 +34,16 @@ fn check(trace: &Trace) -> Outcome {
     }
     let mut finding = RuleFinding::new(
         FindingSubject::new(FindingSubjectKind::Recording, "losses"),
-        format!("the recording has {}: costs may be too low", counted(lost.len(), "kind") + " of losses"),
+        format!("the recording has {} of losses: costs may be too low", counted(lost.len(), "kind")),
     )
-    .advise(advice(&lost));
+    .advice(advice(&lost));
     for loss in lost {
-        finding = finding.because(None, format!("{} × {}: {}", loss.count, loss.counter, loss.help));
+        finding = finding.evidence(None, format!("{} × {}: {}", loss.count, loss.counter, loss.help));
     }
     Ok(vec![finding])
 }
 
-/// What helps against a loss, by the names of its counters; what comes first is said first.
+/// Remedies by loss counter, in order of priority.
 const REMEDIES: &[(&[&str], &str)] = &[
     (
         &["events_lost_by_recorder", "events_lost", "buffers_marked_lossy", "trace_events_lost", "trace_gaps"],
@@ -50,9 +51,9 @@ const REMEDIES: &[(&[&str], &str)] = &[
     ),
     (
         &["buffers_lost_by_recorder", "buffers_lost"],
-        "record to a disk that is not the one that boots: the recorder could not write whole buffers",
+        "record to a disk other than the boot disk: the recorder could not write whole buffers",
     ),
-    (&["unfinished_file", "journal_cut_off"], "stop the recording before the file is copied: it was never closed"),
+    (&["unfinished_file", "journal_cut_off"], "stop the recording before copying the file: it was never closed"),
     (
         &[
             "buffers_absent",
@@ -66,18 +67,17 @@ const REMEDIES: &[(&[&str], &str)] = &[
             "trace_records_damaged",
             "journal_files_damaged",
         ],
-        "copy the file again: it was cut or damaged",
+        "copy the file again: it was truncated or damaged",
     ),
     (&["compact_context_switches_left_out"], "record a shorter time, or full context switches"),
 ];
 
-/// What to do about all of them: nothing, where no setting of the recorder causes them.
+/// Joins the remedies of all losses, or says that no recorder setting would help.
 fn advice(lost: &[&Loss]) -> String {
     let helps = |names: &[&str]| lost.iter().any(|loss| names.contains(&loss.counter));
     let remedies: Vec<&str> = REMEDIES.iter().filter(|(names, _)| helps(names)).map(|&(_, remedy)| remedy).collect();
     if remedies.is_empty() {
-        "no setting of the recorder prevents these losses; 'onoff info FILE' says which tables each one touches"
-            .to_owned()
+        "no recorder setting prevents these losses; 'onoff info FILE' shows the tables each one affects".to_owned()
     } else {
         remedies.join("; ")
     }
@@ -99,16 +99,16 @@ mod tests {
     }
 
     #[test]
-    fn advice_fits_the_loss() {
+    fn advice_matches_loss_kind() {
         let advice = advice_for(&["events_lost_by_recorder"]).unwrap();
         assert!(advice.contains("buffers") && !advice.contains("disk"), "{advice}");
         let advice = advice_for(&["buffers_lost"]).unwrap();
-        assert!(advice.contains("to a disk") && !advice.contains("more and larger"), "{advice}");
+        assert!(advice.contains("other than the boot disk") && !advice.contains("more and larger"), "{advice}");
         let advice = advice_for(&["buffer_truncated", "events_lost"]).unwrap();
         assert!(advice.contains("larger buffers; copy the file again"), "{advice}");
         // Larger buffers would not have recorded the end of a process.
         let advice = advice_for(&["process_end_missing"]).unwrap();
-        assert!(!advice.contains("buffers") && advice.contains("no setting"), "{advice}");
+        assert!(!advice.contains("buffers") && advice.contains("no recorder setting"), "{advice}");
         assert_eq!(advice_for(&["unused_space"]), None);
     }
 }

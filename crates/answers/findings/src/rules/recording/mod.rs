@@ -1,4 +1,4 @@
-//! How far the recording can be trusted.
+//! Rules about the limits of a recording.
 
 pub(crate) mod analysis_level;
 pub(crate) mod losses;

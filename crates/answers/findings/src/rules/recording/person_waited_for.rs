@@ -1,27 +1,28 @@
-//! Time that a person took.
+//! Time spent waiting for a person.
 
 use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A boot in which the computer waited for a person: for credentials at the welcome screen, or at a boot menu or a disk password.
+    /// A boot in which the computer waited for a person: for credentials at the welcome screen, at a boot menu, or at a
+    /// disk password prompt.
     ///
     /// # Why it costs time
-    /// It does not: it is in none of the lengths that onoff gives. But the computer works on meanwhile, so the longer a person takes, the
-    /// less is left to do after the logon.
+    /// The time is excluded from all durations. But the computer keeps working meanwhile, so the longer a person takes,
+    /// the less work is left after the logon.
     ///
     /// # Evidence needed
-    /// Events of the logon process (Microsoft-Windows-Winlogon) and of Microsoft-Windows-Kernel-Boot.
+    /// Events of Microsoft-Windows-Winlogon and Microsoft-Windows-Kernel-Boot.
     ///
     /// # What to do
-    /// For measurements, have it log on automatically.
+    /// Turn on automatic logon for measurements.
     ///
     /// # When it is wrong
-    /// A request that is answered within 500 ms is taken for automatic logon.
+    /// A prompt answered within 500 ms is taken for automatic logon.
     ///
     /// # Source
     /// Windows On/Off Transition Performance Analysis, "User Interaction Effects on Performance Measurements".
-    "recording/person-waited-for", "a boot in which the computer waited for a person", SessionTrust(check)
+    "recording/person-waited-for", "a boot in which the computer waited for a person", SessionCaveat(check)
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
@@ -33,17 +34,17 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     }
     let mut finding = RuleFinding::new(
         FindingSubject::new(FindingSubjectKind::Transition, "person"),
-        format!("The computer waited {} for a person; no length contains that", time(total)),
+        format!("the computer waited {} for a person, which is excluded from all durations", time(total)),
     )
-    .advise("for measurements, have it log on automatically: it works on while it waits");
+    .advice("turn on automatic logon for measurements: the computer keeps working while it waits");
     if logon > 0 {
         let first = facts.report.details.logon.waits_for_a_person().next();
         finding = finding
-            .because(first.map(|work| work.start_ns), format!("the logon waited for credentials: {}", time(logon)));
+            .evidence(first.map(|work| work.start_ns), format!("waiting for credentials at logon: {}", time(logon)));
     }
     if before > 0 {
-        finding =
-            finding.because(None, format!("before the kernel, at a boot menu or a disk password: {}", time(before)));
+        finding = finding
+            .evidence(None, format!("before the kernel, at a boot menu or a disk password prompt: {}", time(before)));
     }
     Ok(vec![finding])
 }

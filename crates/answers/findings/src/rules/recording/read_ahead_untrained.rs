@@ -1,4 +1,4 @@
-//! A boot whose read-ahead is not trained.
+//! A boot with untrained read-ahead.
 
 use onoff_transitions::boot::{ReadAhead, TrainingState};
 
@@ -6,30 +6,31 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A boot whose read-ahead (ReadyBoot) has learned from fewer than three boots since the last servicing.
+    /// A boot for which ReadyBoot had learned from fewer than three boots since the last servicing.
     ///
     /// # Why it costs time
-    /// The read-ahead learns with every boot which files the next one needs. In Microsoft's table 4 an untrained boot takes 47.5 s, the
-    /// first after it 24.9 s, the third and later ones 17 s: such a boot is not what people see every day.
+    /// With every boot, ReadyBoot learns which files the next one needs. In Microsoft's table 4, an untrained boot
+    /// takes 47.5 s, the next one 24.9 s, and the third and later ones 17 s, so an early boot is not representative.
     ///
     /// # Evidence needed
-    /// The count of trainings, which the logon process records.
+    /// The training count recorded by Winlogon.
     ///
     /// # What to do
-    /// Boot three times and let the computer rest for some minutes after the last, then record (`xbootmgr -prepSystem` does so).
+    /// Boot three times, leave the computer idle for a few minutes after the last boot, and record then (`xbootmgr
+    /// -prepSystem` does this).
     ///
     /// # When it is wrong
-    /// With solid-state disks training matters little.
+    /// On solid-state disks, training matters little.
     ///
     /// # Source
     /// Windows On/Off Transition Performance Analysis, "Prefetcher Effects on Boot Performance Measurements", table 4.
-    "recording/read-ahead-untrained", "a boot whose read-ahead is not trained", Trust(check)
+    "recording/read-ahead-untrained", "a boot with untrained read-ahead", BootCaveat(check)
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
     let read_ahead = &facts.report.details.read_ahead;
     let Some(count) = read_ahead.training_count else {
-        return Err(lacks_other("how often the read-ahead was trained: provider Microsoft-Windows-Winlogon tells"));
+        return Err(missing_input("read-ahead training (provider Microsoft-Windows-Winlogon)"));
     };
     if read_ahead.state == TrainingState::Trained {
         return Ok(Vec::new());
@@ -38,12 +39,12 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         RuleFinding::new(
             FindingSubject::new(FindingSubjectKind::Transition, "read-ahead"),
             format!(
-                "the read-ahead has learned from {} of the {} boots it needs: the next boots will be faster",
+                "ReadyBoot is still training ({} of {} boots), so the next boots will be faster",
                 count.max(0),
                 ReadAhead::TRAINED_BOOTS
             ),
         )
-        .because(None, format!("training count {count} by {}", read_ahead.event))
-        .advise("boot three times, let the computer rest, and record again before anything is changed"),
+        .evidence(None, format!("training count {count} ({})", read_ahead.event))
+        .advice("boot three times, leave the computer idle, and record again before you change anything"),
     ])
 }

@@ -1,4 +1,4 @@
-//! Applications that take long to end.
+//! Applications that are slow to exit.
 
 use onoff_transitions::shutdown::ProgramKind;
 
@@ -8,29 +8,30 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// An application with windows, or one of which that is not known, that answers the shutdown after 500 ms or more but before its time-out.
+    /// An application with windows, or of unknown kind, that responds to the shutdown after 500 ms or more but within
+    /// its timeout.
     ///
     /// # Why it costs time
-    /// Applications are notified one after the other (those of one level side by side in current versions): each one's time is added to the
-    /// shutdown.
+    /// Applications are notified one at a time (current versions notify those of one level in parallel), so each one's
+    /// time adds to the shutdown.
     ///
     /// # Evidence needed
     /// Provider Microsoft-Windows-Subsys-Csr.
     ///
     /// # What to do
-    /// The application's author answers WM_QUERYENDSESSION and WM_ENDSESSION at once: saves while it runs, writes only what is unsaved, flushes
-    /// nothing explicitly and asks no network.
+    /// The application should respond to WM_QUERYENDSESSION and WM_ENDSESSION at once: save while it runs, write only
+    /// unsaved data at the end, and avoid explicit flushes and network access.
     ///
     /// # When it is wrong
-    /// An application that asks a person whether to save waits for the person.
+    /// An application that asks the user whether to save waits for the user.
     ///
     /// # Source
-    /// Windows On/Off Transition Performance Analysis, "UserSession Performance Analysis"; the limit is onoff's.
-    "shutdown/application-slow", "applications that take long to end", Shutdown(check)
+    /// Windows On/Off Transition Performance Analysis, "UserSession Performance Analysis"; the threshold is onoff's.
+    "shutdown/application-slow", "applications that are slow to exit", Shutdown(check)
 }
 
 fn check(facts: &ShutdownFacts<'_>) -> Outcome {
-    facts.needs("Microsoft-Windows-Subsys-Csr")?;
+    facts.require_provider("Microsoft-Windows-Subsys-Csr")?;
     Ok(applications(facts)
         .filter(|(_, one)| {
             one.details.program != ProgramKind::Console
@@ -40,10 +41,10 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
         })
         .filter_map(|(_, one)| {
             let length = one.duration_ns?;
-            (length >= thresholds::APPLICATION_END_NS).then(|| {
-                about(facts, one, format!("{} takes {} to end", one.name, time(length))).advise(
-                    "have it answer the questions at once: save while it runs, write only what is unsaved, flush nothing explicitly, \
-                     ask no network",
+            (length >= thresholds::APPLICATION_EXIT_NS).then(|| {
+                about(facts, one, format!("{} took {} to exit", one.name, time(length))).advice(
+                    "have it respond at once: save while it runs, write only unsaved data at the end, and avoid explicit flushes and \
+                     network access",
                 )
             })
         })

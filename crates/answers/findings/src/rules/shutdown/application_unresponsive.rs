@@ -1,4 +1,4 @@
-//! Applications that run into their time-out.
+//! Applications that do not respond within their timeout.
 
 use onoff_transitions::shutdown::ProgramKind;
 
@@ -9,28 +9,29 @@ use crate::shell_argument::argument;
 
 rule! {
     /// # What it finds
-    /// An application whose windows do not answer the shutdown within their time-out (5 s, or 0.25 and 0.5 s when it is forced), or that had to
-    /// be terminated.
+    /// An application whose windows do not respond to the shutdown within their timeout (5 s, or 0.25 and 0.5 s if
+    /// forced), or that had to be terminated.
     ///
     /// # Why it costs time
-    /// The whole time-out is waited for, and then a person may be asked.
+    /// Windows waits for the full timeout, and may then ask the user.
     ///
     /// # Evidence needed
     /// Provider Microsoft-Windows-Subsys-Csr; Microsoft-Windows-Winsrv for threads and terminations.
     ///
     /// # What to do
-    /// Its author lets the thread with the window answer while work goes on elsewhere, and returns from WM_ENDSESSION when state is saved.
+    /// The application should respond on its window thread while other threads finish the work, and return from
+    /// WM_ENDSESSION once its state is saved.
     ///
     /// # When it is wrong
-    /// Without Winsrv's events a time-out is known from its length alone: *inferred*.
+    /// Without the Winsrv events, a timeout is recognized by its length alone: *inferred*.
     ///
     /// # Source
     /// Windows On/Off Transition Performance Analysis, "What Happens in UserSession".
-    "shutdown/application-unresponsive", "applications that run into their time-out", Shutdown(check)
+    "shutdown/application-unresponsive", "applications that do not respond within their timeout", Shutdown(check)
 }
 
 fn check(facts: &ShutdownFacts<'_>) -> Outcome {
-    facts.needs("Microsoft-Windows-Subsys-Csr")?;
+    facts.require_provider("Microsoft-Windows-Subsys-Csr")?;
     Ok(applications(facts)
         .filter(|(_, one)| {
             one.details.program != ProgramKind::Console
@@ -38,10 +39,10 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
                 && !waits_for_others(&one.name)
         })
         .map(|(_, one)| {
-            about(facts, one, format!("{} does not answer that it has to end", one.name))
-                .certain(certainty(one))
-                .advise(format!(
-                    "have the thread with the window answer while work goes on elsewhere; see what it waits for with 'onoff why FILE \
+            about(facts, one, format!("{} did not respond to the end of the session", one.name))
+                .certainty(certainty(one))
+                .advice(format!(
+                    "respond on the window thread while other threads finish the work; see what it waits for with 'onoff why FILE \
                      --process {}'",
                     argument(&one.name)
                 ))

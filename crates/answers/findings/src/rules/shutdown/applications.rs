@@ -1,43 +1,43 @@
-//! What the rules about applications at a shutdown share.
+//! Helpers for the rules about applications at shutdown.
 
 use onoff_transitions::shutdown::{ApplicationEnd, SessionEnd};
 
 use crate::rules::prelude::*;
 
-/// Every application that was told, with its session.
+/// Every notified application with its session.
 pub(super) fn applications<'a>(
     facts: &ShutdownFacts<'a>,
 ) -> impl Iterator<Item = (&'a SessionEnd, &'a ApplicationEnd)> {
     facts.report.details.sessions.iter().flat_map(|session| session.applications.iter().map(move |one| (session, one)))
 }
 
-/// From being told to the answer, or to the recording's end.
-pub(super) fn whole(facts: &ShutdownFacts<'_>, application: &ApplicationEnd) -> Stretch {
+/// From the notification to the response, or to the end of the recording.
+pub(super) fn whole(facts: &ShutdownFacts<'_>, application: &ApplicationEnd) -> Interval {
     (application.start_ns, application.end_ns.unwrap_or(facts.trace.duration_ns))
 }
 
-/// A finding about an application, with what was recorded of it.
+/// Builds a finding about an application, with its recorded events as evidence.
 pub(super) fn about(facts: &ShutdownFacts<'_>, application: &ApplicationEnd, title: String) -> RuleFinding {
     let (start, end) = whole(facts, application);
     let mut finding = RuleFinding::new(
         FindingSubject::new(FindingSubjectKind::Process, application.name.clone()).with_pid(application.pid),
         title,
     )
-    .costs(facts.cost(whole(facts, application)))
-    .because(
+    .cost(facts.cost(whole(facts, application)))
+    .evidence(
         start,
-        format!("{} is notified of the end; {} later it is gone", application.name, time(end.saturating_sub(start))),
+        format!("{} was notified; it was gone {} later", application.name, time(end.saturating_sub(start))),
     );
     for time_out in &application.details.time_outs {
-        finding = finding.because(time_out.at_ns, time_out.evidence.to_string());
+        finding = finding.evidence(time_out.at_ns, time_out.evidence.to_string());
     }
     if application.details.terminated {
-        finding = finding.because(application.details.process_end_ns, "it is terminated");
+        finding = finding.evidence(application.details.process_end_ns, "it was terminated");
     }
     finding
 }
 
-/// The time-out of an application that is the weakest known.
+/// The lowest certainty of the application's timeouts.
 pub(super) fn certainty(application: &ApplicationEnd) -> Certainty {
     application.details.time_outs.iter().map(|time_out| time_out.certainty).min().unwrap_or(Certainty::Inferred)
 }

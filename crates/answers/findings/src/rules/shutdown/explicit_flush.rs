@@ -1,4 +1,4 @@
-//! Programs that flush the disk while the computer shuts down.
+//! Programs that flush the disk during shutdown.
 
 use onoff_trace::DiskOperation;
 
@@ -6,28 +6,30 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A process whose flushes of the disk's cache take 100 ms or more in all while the computer shuts down.
+    /// A process whose disk cache flushes take 100 ms or more in total during shutdown.
     ///
     /// # Why it costs time
-    /// A flush makes the disk write all that it holds, also what others wrote, and whoever asks for it waits. At its end the system flushes by
-    /// itself.
+    /// A flush makes the disk write its whole cache, including other programs' data, while the caller waits. Windows
+    /// flushes the disks at the end of the shutdown anyway.
     ///
     /// # Evidence needed
-    /// Flushes of disks: the kernel's flag DISK_IO.
+    /// Disk flushes: kernel flag DISK_IO.
     ///
     /// # What to do
-    /// The program saves while it runs, writes only what is unsaved, and calls neither FlushFileBuffers nor RegFlushKey at the end.
+    /// The program should save while it runs, write only unsaved data at the end, and call neither FlushFileBuffers nor
+    /// RegFlushKey during shutdown.
     ///
     /// # When it is wrong
-    /// A database must flush to keep its promises: then fewer, larger transactions help. Flushes by the system itself are left out.
+    /// A database must flush to guarantee durability; fewer and larger transactions help. Flushes by the system itself
+    /// are not counted.
     ///
     /// # Source
-    /// Windows On/Off Transition Performance Analysis, "UserSession Performance Analysis"; the limit is onoff's.
-    "shutdown/explicit-flush", "programs that flush the disk while the computer shuts down", Shutdown(check)
+    /// Windows On/Off Transition Performance Analysis, "UserSession Performance Analysis"; the threshold is onoff's.
+    "shutdown/explicit-flush", "programs that flush the disk during shutdown", Shutdown(check)
 }
 
 fn check(facts: &ShutdownFacts<'_>) -> Outcome {
-    facts.needs_kernel("DISK_IO")?;
+    facts.require_kernel_flag("DISK_IO")?;
     let (start, end) = facts.window();
     let mut by_process: Vec<(u32, i64, u64, i64)> = Vec::new();
     for row in facts.trace.disk_ios.iter() {
@@ -42,7 +44,7 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
                 known.1 = known.1.saturating_add(took);
                 known.2 += 1;
             }
-            // Broken recordings may name any number of processes.
+            // A corrupt recording may name any number of processes.
             None if by_process.len() < 4096 => by_process.push((pid, took, 1, row.complete_ns)),
             None => {}
         }
@@ -54,11 +56,11 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
             let image = facts.images.at(pid, first).unwrap_or("a process");
             RuleFinding::new(
                 FindingSubject::new(FindingSubjectKind::Process, image).with_pid(Some(pid)),
-                format!("{image} flushes the disk {count} times while the computer shuts down, for {}", time(took)),
+                format!("{image} flushed the disk {count} times during shutdown, which took {}", time(took)),
             )
-            .costs(Cost::at_most(took.min(end.saturating_sub(start))))
-            .because(first, "the first of these flushes ends")
-            .advise("save while it runs and write only what is unsaved; call neither FlushFileBuffers nor RegFlushKey at the end")
+            .cost(Cost::at_most(took.min(end.saturating_sub(start))))
+            .evidence(first, "first flush completed")
+            .advice("save while it runs, write only unsaved data at the end, and call neither FlushFileBuffers nor RegFlushKey during shutdown")
         })
         .collect())
 }

@@ -1,4 +1,4 @@
-//! A shutdown.
+//! Rules for a Windows shutdown.
 
 pub(crate) mod application_slow;
 pub(crate) mod application_unresponsive;

@@ -6,28 +6,28 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// The kernel overwriting the page file with zeros.
+    /// The kernel overwrites the page file with zeros.
     ///
     /// # Why it costs time
-    /// All of the page file is written, gigabytes on usual computers, before the computer goes off.
+    /// The whole page file, typically gigabytes, is written before the computer powers off.
     ///
     /// # Evidence needed
-    /// The kernel's steps: provider Microsoft-Windows-Kernel-Power.
+    /// Kernel shutdown steps: provider Microsoft-Windows-Kernel-Power.
     ///
     /// # What to do
-    /// Turn off the policy "Shutdown: Clear virtual memory pagefile" (`ClearPageFileAtShutdown`) where security rules allow it; a disk that is
-    /// encrypted as a whole protects the page file as well.
+    /// Turn off the policy "Shutdown: Clear virtual memory pagefile" (`ClearPageFileAtShutdown`) if your security rules
+    /// allow it; full-disk encryption protects the page file as well.
     ///
     /// # When it is wrong
-    /// Where rules demand it, it stays.
+    /// Security rules require it.
     ///
     /// # Source
-    /// The kernel's step of that name; Windows' security policy of the same effect.
-    "shutdown/page-file-cleared", "a page file that is overwritten at the shutdown", Shutdown(check)
+    /// The kernel step of that name, and the Windows security policy that causes it.
+    "shutdown/page-file-cleared", "a page file that is overwritten at shutdown", Shutdown(check)
 }
 
 fn check(facts: &ShutdownFacts<'_>) -> Outcome {
-    facts.needs("Microsoft-Windows-Kernel-Power")?;
+    facts.require_provider("Microsoft-Windows-Kernel-Power")?;
     Ok(facts
         .report
         .details.kernel_steps
@@ -38,11 +38,11 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
             Some(
                 RuleFinding::new(
                     FindingSubject::new(FindingSubjectKind::Work, shutdown_step::ZERO_PAGE_FILE),
-                    format!("the page file is overwritten with zeros, which takes {}", time(length)),
+                    format!("overwriting the page file with zeros took {}", time(length)),
                 )
-                .costs(facts.cost((step.start_ns, end)))
-                .because(step.start_ns, format!("the kernel's step begins ({})", step.event))
-                .advise("turn ClearPageFileAtShutdown off where security rules allow it, or encrypt the disk as a whole instead"),
+                .cost(facts.cost((step.start_ns, end)))
+                .evidence(step.start_ns, format!("kernel step starts ({})", step.event))
+                .advice("turn off ClearPageFileAtShutdown if your security rules allow it, or use full-disk encryption instead"),
             )
         })
         .collect())

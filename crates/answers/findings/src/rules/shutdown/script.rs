@@ -1,30 +1,31 @@
-//! Scripts at logoff and shutdown.
+//! Logoff and shutdown scripts.
 
 use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A logoff or shutdown script of group policy that takes 500 ms or more.
+    /// A Group Policy logoff or shutdown script that takes 500 ms or more.
     ///
     /// # Why it costs time
-    /// The session, or the shutdown, waits until it is done.
+    /// The session or the shutdown waits for the script.
     ///
     /// # Evidence needed
     /// Policy events: provider Microsoft-Windows-GroupPolicy.
     ///
     /// # What to do
-    /// Drop it, shorten it, or do its work while the computer runs, as a scheduled task.
+    /// Remove or shorten it, or do its work in a scheduled task while the computer is running.
     ///
     /// # When it is wrong
     /// A script that waits for a server is as slow as the server or the network.
     ///
     /// # Source
-    /// Windows On/Off Transition Performance Analysis, "WinLogonInit Performance Vulnerabilities", for the way up; the limit is onoff's.
-    "shutdown/script", "scripts at logoff and shutdown", Shutdown(check)
+    /// Windows On/Off Transition Performance Analysis, "WinLogonInit Performance Vulnerabilities", about logon scripts;
+    /// the threshold is onoff's.
+    "shutdown/script", "slow logoff and shutdown scripts", Shutdown(check)
 }
 
 fn check(facts: &ShutdownFacts<'_>) -> Outcome {
-    facts.needs("Microsoft-Windows-GroupPolicy")?;
+    facts.require_provider("Microsoft-Windows-GroupPolicy")?;
     Ok(facts
         .report
         .details
@@ -35,12 +36,12 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
             (length >= thresholds::SCRIPT_NS).then(|| {
                 RuleFinding::new(
                     FindingSubject::new(FindingSubjectKind::Work, script.name.clone()),
-                    format!("policy script {} takes {}", script.name, time(length)),
+                    format!("policy script {} took {}", script.name, time(length)),
                 )
-                .costs(facts.cost((script.start_ns, end)))
-                .within((script.start_ns, end))
-                .because(script.start_ns, format!("{}: {}", script.name, time(length)))
-                .advise("drop it, shorten it, or do its work while the computer runs, as a scheduled task")
+                .cost(facts.cost((script.start_ns, end)))
+                .active_during((script.start_ns, end))
+                .evidence(script.start_ns, format!("{}: {}", script.name, time(length)))
+                .advice("remove or shorten it, or do its work in a scheduled task while the computer is running")
             })
         })
         .collect())

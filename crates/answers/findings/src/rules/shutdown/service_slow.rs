@@ -1,4 +1,4 @@
-//! Services that take long to stop.
+//! Services that are slow to stop.
 
 use onoff_usage::units::ServiceNotification;
 
@@ -7,28 +7,30 @@ use crate::shell_argument::argument;
 
 rule! {
     /// # What it finds
-    /// A service that takes 1 s or more to stop, but stops in time.
+    /// A service that takes 1 s or more to stop, but stops within its timeout.
     ///
     /// # Why it costs time
-    /// Services that registered to be notified before all others are stopped one after the other: each one's time is added. The rest stop side by side:
-    /// the slowest one counts.
+    /// Services registered for preshutdown notification stop one at a time, so each one's time adds up. The rest stop
+    /// in parallel: only the slowest counts.
     ///
     /// # Evidence needed
-    /// Stops of services: provider Microsoft-Windows-Services.
+    /// Service stops: provider Microsoft-Windows-Services.
     ///
     /// # What to do
-    /// Its author does less at a stop, reports STOP_PENDING at once, and asks for preshutdown notification only when it must.
+    /// The service should do less when it stops, report STOP_PENDING at once, and register for preshutdown notification
+    /// only if it must.
     ///
     /// # When it is wrong
-    /// A service that waits for another one to stop is held by that.
+    /// A service that waits for another one to stop is not the cause.
     ///
     /// # Source
-    /// Windows On/Off Transition Performance Analysis, "SystemSession Performance Vulnerabilities"; the limit is onoff's.
-    "shutdown/service-slow", "services that take long to stop", Shutdown(check)
+    /// Windows On/Off Transition Performance Analysis, "SystemSession Performance Vulnerabilities"; the threshold is
+    /// onoff's.
+    "shutdown/service-slow", "services that are slow to stop", Shutdown(check)
 }
 
 fn check(facts: &ShutdownFacts<'_>) -> Outcome {
-    facts.needs("Microsoft-Windows-Services")?;
+    facts.require_provider("Microsoft-Windows-Services")?;
     Ok(facts
         .report
         .units
@@ -40,22 +42,22 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
                 return None;
             }
             let when = match service.notification {
-                ServiceNotification::PreShutdown => "notified before all others, which wait for it",
-                ServiceNotification::Shutdown => "notified at the same time as the others",
-                ServiceNotification::Earlier => "stops for another reason, before services are notified",
+                ServiceNotification::PreShutdown => "notified before all other services, which wait for it (preshutdown)",
+                ServiceNotification::Shutdown => "notified at the same time as other services",
+                ServiceNotification::Earlier => "stopped before services were notified, for another reason",
                 ServiceNotification::Unknown => "notified to stop",
             };
             Some(
                 RuleFinding::new(
                     FindingSubject::new(FindingSubjectKind::Service, service.name.clone())
                         .with_pid(service.pid),
-                    format!("service {} takes {} to stop", service.name, time(length)),
+                    format!("service {} took {} to stop", service.name, time(length)),
                 )
-                .costs(facts.cost((service.start_ns, end)))
-                .because(service.start_ns, when)
-                .advise(format!(
-                    "see what it does meanwhile ('onoff why FILE --service {}'); have it do less at a stop, and ask for preshutdown \
-                     notification only when it must",
+                .cost(facts.cost((service.start_ns, end)))
+                .evidence(service.start_ns, when)
+                .advice(format!(
+                    "find out what it does while stopping ('onoff why FILE --service {}'); have it do less, and register for preshutdown \
+                     notification only if it must",
                     argument(&service.name)
                 )),
             )

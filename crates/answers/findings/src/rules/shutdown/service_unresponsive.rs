@@ -1,4 +1,4 @@
-//! Services that do not stop in time.
+//! Services that do not stop within the timeout.
 
 use crate::protected::is_protected;
 use crate::rules::prelude::*;
@@ -9,25 +9,27 @@ rule! {
     /// A service that had not stopped when the service control manager gave up waiting.
     ///
     /// # Why it costs time
-    /// One such service makes every shutdown as long as the wait: 20 s in Vista, 12 s in Windows 7, 5 s later, or what
-    /// WaitToKillServiceTimeout says.
+    /// A single such service makes every shutdown as long as the timeout: 20 s in Vista, 12 s in Windows 7, 5 s since
+    /// Windows 8, or the value of WaitToKillServiceTimeout.
     ///
     /// # Evidence needed
-    /// Stops of services: provider Microsoft-Windows-Services.
+    /// Service stops: provider Microsoft-Windows-Services.
     ///
     /// # What to do
-    /// Its author reports STOP_PENDING at once and SERVICE_STOPPED as soon as possible, or does not register for the shutdown at all.
+    /// The service should report STOP_PENDING at once and SERVICE_STOPPED as soon as possible, or not register for
+    /// shutdown notifications at all.
     ///
     /// # When it is wrong
-    /// When the wait is configured and not given with `--service-timeout`, a service may be taken for unresponsive that stopped late.
+    /// If the timeout was configured but not passed with `--service-timeout`, a service that stopped late may be
+    /// reported as unresponsive.
     ///
     /// # Source
     /// Windows On/Off Transition Performance Analysis, "SystemSession Performance Analysis".
-    "shutdown/service-unresponsive", "services that do not stop in time", Shutdown(check)
+    "shutdown/service-unresponsive", "services that do not stop within the timeout", Shutdown(check)
 }
 
 fn check(facts: &ShutdownFacts<'_>) -> Outcome {
-    facts.needs("Microsoft-Windows-Services")?;
+    facts.require_provider("Microsoft-Windows-Services")?;
     Ok(facts
         .report
         .units
@@ -41,31 +43,31 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
                 service.start_ns.saturating_add(waited).min(facts.window().1)
             });
             let title = match service.duration_ns {
-                Some(ns) => format!("service {} stops after {}, later than it is waited for", service.name, time(ns)),
-                None => format!("service {} never stops", service.name),
+                Some(ns) => format!("service {} stopped after {}, when the shutdown no longer waited for it", service.name, time(ns)),
+                None => format!("service {} never stopped", service.name),
             };
             let mut finding = RuleFinding::new(
                 FindingSubject::new(FindingSubjectKind::Service, service.name.clone()).with_pid(service.pid),
                 title,
             )
-            .costs(facts.cost((service.start_ns, end)))
-            .certain(service.time_out.as_ref().map_or(Certainty::Inferred, |it| it.certainty))
-            .because(service.start_ns, "it is notified to stop")
-            .advise(if is_protected(&service.name) {
+            .cost(facts.cost((service.start_ns, end)))
+            .certainty(service.time_out.as_ref().map_or(Certainty::Inferred, |it| it.certainty))
+            .evidence(service.start_ns, "it was notified to stop")
+            .advice(if is_protected(&service.name) {
                 format!(
-                    "{} belongs to Windows: find what it waits for ('onoff why FILE --service {}')",
+                    "{} is part of Windows: find out what it waits for ('onoff why FILE --service {}')",
                     service.name,
                     argument(&service.name)
                 )
             } else {
-                "have it report STOP_PENDING at once and stop as soon as it can, or not register for shutdowns at all"
+                "have it report STOP_PENDING at once and stop as soon as it can, or not register for shutdown notifications at all"
                     .to_owned()
             });
             if service.checkpoint_ns.is_none() {
-                finding = finding.because(None, "it never reports that it is stopping");
+                finding = finding.evidence(None, "it never reported STOP_PENDING");
             }
             if let Some(time_out) = &service.time_out {
-                finding = finding.because(time_out.at_ns, time_out.evidence.to_string());
+                finding = finding.evidence(time_out.at_ns, time_out.evidence.to_string());
             }
             finding
         })

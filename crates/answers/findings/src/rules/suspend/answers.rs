@@ -1,11 +1,11 @@
-//! What the rules about applications and services at a suspend share.
+//! Helpers for the rules about applications and services at suspend.
 
 use onoff_trace::NotificationKind;
 use onoff_transitions::suspend::{PowerNotification, PowerTransition};
 
 use crate::rules::prelude::*;
 
-/// Those who answer slowly, of these kinds.
+/// Returns findings for slow responses to notifications of these kinds.
 pub(super) fn slow(
     transition: &PowerTransition,
     kinds: &[NotificationKind],
@@ -25,7 +25,7 @@ pub(super) fn slow(
                     (one.start_ns.saturating_add(limit_ns), limit_ns)
                 }
             };
-            if length < thresholds::ANSWER_NS {
+            if length < thresholds::RESPONSE_NS {
                 return None;
             }
             let name = if one.name.is_empty() { "a process" } else { one.name.as_str() };
@@ -33,25 +33,29 @@ pub(super) fn slow(
                 FindingSubject::new(kind, name).with_pid(one.pid),
                 match &one.details.time_out {
                     Some(_) => {
-                        format!("{name} does not answer that the computer suspends: {} are waited for it", time(length))
+                        format!(
+                            "{name} did not respond to the suspend notification; Windows waited the full {}",
+                            time(length)
+                        )
                     }
-                    None => format!("{name} takes {} to answer that the computer suspends", time(length)),
+                    None => format!("{name} took {} to respond to the suspend notification", time(length)),
                 },
             )
-            .costs(alone(transition, one, (one.start_ns, end)))
-            .because(one.start_ns, format!("notified in {} ({})", one.details.phase.as_str(), one.event))
-            .advise(advice);
+            .cost(exclusive_cost(transition, one, (one.start_ns, end)))
+            .evidence(one.start_ns, format!("notified in {} ({})", one.details.phase.as_str(), one.event))
+            .advice(advice);
             if let Some(time_out) = &one.details.time_out {
-                finding = finding.certain(time_out.certainty).because(None, time_out.evidence.to_string());
+                finding = finding.certainty(time_out.certainty).evidence(None, time_out.evidence.to_string());
             }
             Some(finding)
         })
         .collect()
 }
 
-/// Time in which nobody else had still to answer: those are told one after the other, but current versions overlap them.
-fn alone(transition: &PowerTransition, one: &PowerNotification, own: Stretch) -> Cost {
-    let others: Vec<Stretch> = transition
+/// Cost of the time in which no other response of the phase was pending. Notifications are sent one at a time, but they
+/// overlap in current versions.
+fn exclusive_cost(transition: &PowerTransition, one: &PowerNotification, own: Interval) -> Cost {
+    let others: Vec<Interval> = transition
         .details
         .notifications
         .iter()

@@ -1,11 +1,11 @@
-//! What the rules about devices share.
+//! Helpers for the rules about devices at suspend and resume.
 
 use onoff_transitions::Half;
 use onoff_transitions::suspend::PowerTransition;
 
 use crate::rules::prelude::*;
 
-/// Devices that took long in one half, by how long each was the only one under way.
+/// Returns findings for slow devices during suspend or resume, judged by their exclusive time if `by_alone` is set.
 pub(super) fn slow(
     transition: &PowerTransition,
     half: Half,
@@ -33,26 +33,31 @@ pub(super) fn slow(
                     FindingSubjectKind::Driver,
                     if device.driver.is_empty() { name } else { device.driver.as_str() },
                 ),
-                format!("{name}{driver} takes {} to {verb}", time(length)),
+                format!("{name}{driver} took {} to {verb}", time(length)),
             )
-            .costs(match alone {
+            .cost(match alone {
                 Some(alone) => Cost::on_path(alone),
                 None => Cost::at_most(length),
             })
-            .because(
+            .evidence(
                 device.start_ns,
-                format!("{} asked in {}", device.device, device.details.phase.map_or("", |phase| phase.as_str())),
+                format!(
+                    "{}: request sent in {}",
+                    device.device,
+                    device.details.phase.map_or("", |phase| phase.as_str())
+                ),
             )
-            .because(end, format!("done {} later", time(length)))
-            .advise(advice);
+            .evidence(end, format!("done {} later", time(length)))
+            .advice(advice);
             if let Some(alone) = alone {
-                finding = finding
-                    .because(None, format!("for {} of that no other device of the phase was under way", time(alone)));
+                finding = finding.evidence(None, format!("for {} of it no other device was busy", time(alone)));
             }
             for part in device.details.drivers.iter().take(3) {
-                if let Some(held) = part.duration_ns.filter(|&ns| ns >= thresholds::NOISE_NS) {
-                    finding = finding
-                        .because(part.start_ns, format!("driver {} itself held it for {}", part.driver, time(held)));
+                if let Some(driver_ns) = part.duration_ns.filter(|&ns| ns >= thresholds::NOISE_NS) {
+                    finding = finding.evidence(
+                        part.start_ns,
+                        format!("driver {} accounts for {} of it", part.driver, time(driver_ns)),
+                    );
                 }
             }
             Some(finding)

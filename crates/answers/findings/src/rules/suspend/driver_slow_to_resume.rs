@@ -1,4 +1,4 @@
-//! Drivers that hold the resume.
+//! Drivers that delay the resume.
 
 use onoff_evidence::missing_evidence::Unanswered;
 use onoff_transitions::Half;
@@ -9,38 +9,40 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A device that holds the resume alone for 500 ms or more: its driver completes the request to wake only when the device is ready ("no
-    /// fast resume").
+    /// A device that delays the resume alone for 500 ms or more: its driver completes the power-up request only when
+    /// the device is ready (no fast resume).
     ///
     /// # Why it costs time
-    /// Programs go on when all devices have answered. A driver with fast resume answers at once and wakes its device meanwhile.
+    /// Programs continue only after all devices have completed. A driver with fast resume completes the request at once
+    /// and powers up its device in the background.
     ///
     /// # Evidence needed
-    /// Power requests to devices: provider Microsoft-Windows-Kernel-Power, or the kernel's flag POWER.
+    /// Device power requests: provider Microsoft-Windows-Kernel-Power, or kernel flag POWER.
     ///
     /// # What to do
-    /// Look for a newer driver. Its author completes the system's request at once and wakes the device after it; the Windows Driver Framework
-    /// does so by itself.
+    /// Look for a newer driver. The driver should complete the system request at once and power up the device
+    /// afterwards; the Windows Driver Framework does this by default.
     ///
     /// # When it is wrong
-    /// The disk that memory's pages are read from must be awake first.
+    /// The disk that memory pages are read from must be powered up first.
     ///
     /// # Source
-    /// Windows On/Off Transition Performance Analysis, "ResumeDevices Performance Vulnerabilities"; the limit is onoff's.
+    /// Windows On/Off Transition Performance Analysis, "ResumeDevices Performance Vulnerabilities"; the threshold is
+    /// onoff's.
     "suspend/driver-slow-to-resume", "drivers without fast resume", Suspend(check)
 }
 
 fn check(facts: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {
     if transition.details.devices.is_empty() {
-        facts.needs_power()?;
-        return Err(lacks_kernel(Unanswered::DevicePowerRequests, &["POWER"]));
+        facts.require_power_events()?;
+        return Err(missing_kernel_flags(Unanswered::DevicePowerRequests, &["POWER"]));
     }
     Ok(slow(
         transition,
         Half::Resume,
         thresholds::DEVICE_RESUME_NS,
         true,
-        "wake up",
-        "look for a newer driver; its author completes the system's request at once and wakes the device after it (fast resume)",
+        "resume",
+        "look for a newer driver; the driver should complete the system request at once and power up the device afterwards (fast resume)",
     ))
 }

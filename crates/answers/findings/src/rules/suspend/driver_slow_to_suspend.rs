@@ -1,4 +1,4 @@
-//! Drivers slow to put their device to sleep.
+//! Drivers that are slow to suspend their device.
 
 use onoff_evidence::missing_evidence::Unanswered;
 use onoff_transitions::Half;
@@ -9,38 +9,38 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A device that takes 500 ms or more to answer the question whether it can sleep, or to go to sleep.
+    /// A device that takes 500 ms or more to respond to a power query or to suspend.
     ///
     /// # Why it costs time
-    /// The computer sleeps when the last device does; a device that others depend on is suspended after those.
+    /// The computer sleeps only when the last device does; a device is suspended after the devices that depend on it.
     ///
     /// # Evidence needed
-    /// Power requests to devices: provider Microsoft-Windows-Kernel-Power, or the kernel's flag POWER.
+    /// Device power requests: provider Microsoft-Windows-Kernel-Power, or kernel flag POWER.
     ///
     /// # What to do
-    /// Look for a newer driver. Its author saves context without waiting for timers, and completes the request as soon as the device is quiet;
-    /// drivers made with the Windows Driver Framework do most of it by themselves.
+    /// Look for a newer driver. The driver should save its context without waiting for timers and complete the request
+    /// as soon as the device is idle; Windows Driver Framework drivers get most of this by default.
     ///
     /// # When it is wrong
-    /// A device that has to write its cache, such as a disk, needs the time.
+    /// A device that has to write back its cache, such as a disk, needs the time.
     ///
     /// # Source
-    /// Windows On/Off Transition Performance Analysis, "Identifying Driver Delays in the SuspendDevices and ResumeDevices Phases" (a driver
-    /// that holds the sleep for 20 s); the limit is onoff's.
-    "suspend/driver-slow-to-suspend", "drivers slow to put their device to sleep", Suspend(check)
+    /// Windows On/Off Transition Performance Analysis, "Identifying Driver Delays in the SuspendDevices and
+    /// ResumeDevices Phases" (a driver that delays the sleep by 20 s); the threshold is onoff's.
+    "suspend/driver-slow-to-suspend", "drivers that are slow to suspend their device", Suspend(check)
 }
 
 fn check(facts: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {
     if transition.details.devices.is_empty() {
-        facts.needs_power()?;
-        return Err(lacks_kernel(Unanswered::DevicePowerRequests, &["POWER"]));
+        facts.require_power_events()?;
+        return Err(missing_kernel_flags(Unanswered::DevicePowerRequests, &["POWER"]));
     }
     Ok(slow(
         transition,
         Half::Suspend,
         thresholds::DEVICE_SUSPEND_NS,
         false,
-        "go to sleep",
-        "look for a newer driver; its author completes the request as soon as the device is quiet and waits for no timer",
+        "suspend",
+        "look for a newer driver; the driver should complete the request as soon as the device is idle, without waiting for a timer",
     ))
 }

@@ -1,4 +1,4 @@
-//! Long deferred procedure calls while the computer resumes.
+//! Long deferred procedure calls during resume.
 
 use onoff_transitions::suspend::PowerTransition;
 
@@ -7,23 +7,24 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// Deferred procedure calls (DPCs) of a driver of 10 ms or more while the computer resumes.
+    /// Deferred procedure calls (DPCs) of a driver that run for 10 ms or more during resume.
     ///
     /// # Why it costs time
-    /// While one runs, its processor runs no thread at all, and other deferred calls stand behind it: devices answer later.
+    /// While a DPC runs, its CPU runs no thread at all, and other DPCs queue behind it, so devices respond later.
     ///
     /// # Evidence needed
-    /// Deferred procedure calls: the kernel's flag DPC; loaded modules for the driver's name.
+    /// Deferred procedure calls: kernel flag DPC; loaded modules for the driver name.
     ///
     /// # What to do
-    /// Look for a newer driver. Its author can move the work to a thread.
+    /// Look for a newer driver. The driver can move the work to a thread.
     ///
     /// # When it is wrong
-    /// Under a hypervisor a call looks long when the virtual processor itself was not run.
+    /// Under a hypervisor, a call looks long when the virtual CPU was not scheduled.
     ///
     /// # Source
-    /// Windows On/Off Transition Performance Analysis, "ResumeDevices Performance Vulnerabilities", which names no limit; 10 ms is onoff's.
-    "suspend/long-dpc", "long deferred procedure calls on the way up", Suspend(check)
+    /// Windows On/Off Transition Performance Analysis, "ResumeDevices Performance Vulnerabilities", which names no
+    /// limit; the 10 ms are onoff's.
+    "suspend/long-dpc", "long deferred procedure calls during resume", Suspend(check)
 }
 
 fn check(facts: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {

@@ -1,4 +1,4 @@
-//! A memory image that is most of a hibernation.
+//! A memory image that takes most of a hibernation.
 
 use onoff_transitions::PhaseName;
 use onoff_transitions::suspend::PowerTransition;
@@ -7,24 +7,26 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// Writing or reading the memory image (hiberfil.sys) that takes more than half of its way down or up, and 3 s or more.
+    /// Writing or reading the memory image (hiberfil.sys) takes 3 s or more, and more than half of the suspend or the
+    /// resume.
     ///
     /// # Why it costs time
-    /// All of the memory in use goes to the disk and comes back from it, compressed; nothing else runs.
+    /// All memory in use is compressed, written to disk and read back, and nothing else runs.
     ///
     /// # Evidence needed
-    /// The kernel's own account of the memory image: provider Microsoft-Windows-Kernel-Power or the kernel's flag POWER.
+    /// The kernel's own memory image times: provider Microsoft-Windows-Kernel-Power, or kernel flag POWER.
     ///
     /// # What to do
-    /// A faster disk; less memory in use; the reduced file type where only fast startup is wanted (`powercfg /h /type reduced`).
+    /// Use a faster disk, less memory, or the reduced file type if only fast startup is needed (`powercfg /h /type
+    /// reduced`).
     ///
     /// # When it is wrong
-    /// On a computer with much memory it is what hibernation costs; sleep is the alternative.
+    /// On a computer with a lot of memory, this is the normal cost of hibernation; sleep is the alternative.
     ///
     /// # Source
-    /// Windows On/Off Transition Performance Analysis, "Sleep and Hibernate Transitions": systems with large amounts of memory; the limits are
-    /// onoff's.
-    "suspend/memory-image-share", "a memory image that is most of a hibernation", Suspend(check)
+    /// Windows On/Off Transition Performance Analysis, "Sleep and Hibernate Transitions": systems with large amounts of
+    /// memory; the thresholds are onoff's.
+    "suspend/memory-image-share", "a memory image that takes most of a hibernation", Suspend(check)
 }
 
 fn check(_: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {
@@ -35,10 +37,10 @@ fn check(_: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {
     let written = phase_ns(&[PhaseName::HiberWrite]);
     let read = phase_ns(&[PhaseName::HiberRead]);
     let halves = [
-        ("writing", "down", written, &transition.details.suspend),
-        ("reading", "up", read, &transition.details.resume),
+        ("writing", "suspend", written, &transition.details.suspend),
+        ("reading", "resume", read, &transition.details.resume),
     ];
-    for (verb, way, image, half) in halves {
+    for (verb, name, image, half) in halves {
         let (Some(image), Some(whole)) = (image, half.whole_ns.or_else(|| half.by_kernel_ns())) else { continue };
         let percent = image as f64 * 100.0 / whole.max(1) as f64;
         if percent <= thresholds::MEMORY_IMAGE_PERCENT || image < thresholds::MEMORY_IMAGE_NS {
@@ -46,15 +48,15 @@ fn check(_: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {
         }
         let mut finding = RuleFinding::new(
             FindingSubject::new(FindingSubjectKind::File, "hiberfil.sys"),
-            format!("{verb} the memory image takes {}, {percent:.0} % of the way {way}", time(image)),
+            format!("{verb} the memory image took {}, {percent:.0} % of the {name}", time(image)),
         )
-        .costs(Cost::on_path(image))
-        .advise("a faster disk, less memory in use, or the reduced file type where only fast startup is wanted ('powercfg /h /type reduced')");
+        .cost(Cost::on_path(image))
+        .advice("use a faster disk, less memory, or the reduced file type if only fast startup is needed ('powercfg /h /type reduced')");
         if let Some(bytes) = transition.details.hibernate_file_bytes {
-            finding = finding.because(None, format!("its file has {:.2} GiB", bytes as f64 / f64::from(1 << 30)));
+            finding = finding.evidence(None, format!("file size: {:.2} GiB", bytes as f64 / f64::from(1 << 30)));
         }
         if let Some(pages) = transition.details.hibernate_pages {
-            finding = finding.because(None, format!("{pages} pages are in it"));
+            finding = finding.evidence(None, format!("pages: {pages}"));
         }
         findings.push(finding);
     }

@@ -1,4 +1,4 @@
-//! A sleep, a hibernation, a fast startup.
+//! Rules for a Windows sleep, hibernation or fast startup.
 
 pub(crate) mod application_slow;
 pub(crate) mod driver_slow_to_resume;

@@ -1,4 +1,4 @@
-//! A computer that stays busy after it resumed.
+//! A computer that stays busy after a resume.
 
 use onoff_evidence::Scope;
 use onoff_lists::cpu::{CpuGroup, list};
@@ -9,29 +9,32 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A computer that is busy for 5 s or more after its resume until it has settled, and who used the processors most.
+    /// A computer that is busy for 5 s or more between the resume and becoming idle, and the programs that used the
+    /// most CPU.
     ///
     /// # Why it costs time
-    /// A person wants to work now: timers, tasks and notifications of the time asleep all run at once and compete with the person.
+    /// The user wants to work, but timers, tasks and notifications that were due during the sleep all run at once.
     ///
     /// # Evidence needed
-    /// Processor times by process after the resume: the kernel's flag CSWITCH, or samples.
+    /// CPU time per process after the resume: kernel flag CSWITCH, or samples.
     ///
     /// # What to do
-    /// Have the programs named wait after a resume, do less, or run with low priority, which does not count.
+    /// Let the named programs wait after a resume, reduce their work, or run them at low priority, which does not count
+    /// as busy.
     ///
     /// # When it is wrong
-    /// A person who works keeps the computer busy as well.
+    /// A person using the computer also keeps it busy.
     ///
     /// # Source
-    /// Windows On/Off Transition Performance Analysis, "PostResume Subphase"; the metric is PostBoot's, the limit onoff's.
-    "suspend/post-resume-busy", "a computer that stays busy after it resumed", Suspend(check)
+    /// Windows On/Off Transition Performance Analysis, "PostResume Subphase"; the metric is that of PostBoot, the
+    /// threshold is onoff's.
+    "suspend/post-resume-busy", "a computer that stays busy after a resume", Suspend(check)
 }
 
 fn check(facts: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {
-    /// Threads below this priority do not count for the metric.
+    /// Threads below this priority do not count as busy.
     const NORMAL_PRIORITY: u8 = 8;
-    // The work after a new session's desktop is a boot's: `boot/post-boot-busy`.
+    // After a fast startup, `boot/post-boot-busy` covers the work after the desktop.
     if transition.phase(PhaseName::PostBoot).is_some() {
         return Ok(Vec::new());
     }
@@ -56,19 +59,19 @@ fn check(facts: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {
         }
     }
     users.sort_by_key(|it| std::cmp::Reverse(it.2));
-    let who = users.first().map_or(String::new(), |(image, _, _)| format!("; {image} used the processors most"));
+    let who = users.first().map_or(String::new(), |(image, _, _)| format!("; mostly with {image}"));
     let mut finding = RuleFinding::new(
         match users.first() {
             Some((image, pid, _)) => FindingSubject::new(FindingSubjectKind::Process, image.clone()).with_pid(*pid),
             None => FindingSubject::new(FindingSubjectKind::Transition, ""),
         },
-        format!("the computer is busy for {} after its resume{who}", time(settling.busy_ns)),
+        format!("the computer was busy for {} after the resume{who}", time(settling.busy_ns)),
     )
-    .costs(Cost::at_most(settling.busy_ns))
-    .certain(settling.certainty)
-    .advise("have these programs wait after a resume, do less, or run with low priority");
+    .cost(Cost::at_most(settling.busy_ns))
+    .certainty(settling.certainty)
+    .advice("let these programs wait after a resume, reduce their work, or run them at low priority");
     for (image, _, used) in users.iter().take(4) {
-        finding = finding.because(None, format!("{image}: {} of processor time", time(*used)));
+        finding = finding.evidence(None, format!("{image}: {} of CPU time", time(*used)));
     }
     Ok(vec![finding])
 }

@@ -1,14 +1,14 @@
-//! Sorcerer's Apprentice: everything is sent twice.
+//! Sorcerer's Apprentice syndrome: every packet is sent twice.
 
 use super::{Facts, Finding};
 
 pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
-    let doubled = facts.boot.transfers.iter().filter_map(|file| {
+    let duplicates = facts.boot.transfers.iter().filter_map(|file| {
         let run = file.doubled?;
         Some(Finding {
             rule: "sorcerers_apprentice",
             what: format!(
-                "{}: from block {} on, {} blocks in a row were each sent and acknowledged twice ({} bytes wasted)",
+                "{}: from block {}, {} consecutive blocks were each sent and acknowledged twice ({} bytes wasted)",
                 file.file,
                 run.first_block,
                 run.blocks,
@@ -16,9 +16,9 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
             ),
             cost_ns: None,
             stops_boot: false,
-            advice: "the server or client answers repeated packets (RFC 1123, 4.2.3.1): update it".to_owned(),
+            advice: "the server or the client responds to duplicate packets (RFC 1123, 4.2.3.1): update it".to_owned(),
             source: "RFC 1123, 4.2.3.1",
         })
     });
-    doubled.collect()
+    duplicates.collect()
 }
