@@ -868,12 +868,12 @@ mod tests {
     #[test]
     fn account_decides_subject_of_video_driver_gap() {
         let gap = || {
-            let mut gap = found(VIDEO_DRIVER, FindingSubjectKind::Work, "video driver (system session)", (0, 4_000));
+            let mut gap = rule_finding(VIDEO_DRIVER, FindingSubjectKind::Work, "video driver (system session)", (0, 4_000));
             gap.title = "the video driver took 4.00 s".to_owned();
             gap
         };
         let inferred = [phase("SMSSInit", vec![entry(Driver, VIDEO_DRIVERS[0], (0, 4_000))])];
-        assert_eq!(settled(&inferred, vec![gap()])[0].1, "video driver (system session)");
+        assert_eq!(merged(&inferred, vec![gap()])[0].1, "video driver (system session)");
         let other = [phase(
             "SMSSInit",
             vec![entry(Process, "smss.exe", (0, 3_500)), entry(Driver, VIDEO_DRIVERS[0], (3_500, 4_000))],

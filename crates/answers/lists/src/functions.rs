@@ -673,7 +673,7 @@ mod tests {
         // No stack was recorded for the request of 80.
         assert_eq!(
             of(TimeOf::DiskRequests, &[CodeGroup::Stack]),
-            is(&[("outer.dll", 5, None), ("unknown module", 2, None)])
+            expected_rows(&[("outer.dll", 5, None), ("unknown module", 2, None)])
         );
         assert_eq!(of(TimeOf::HardFaults, &[]), expected_rows(&[("inner.dll", 4, Some(4))]));
 
