@@ -1,4 +1,8 @@
 //! Finds and measures transitions: boots, shutdowns, and suspends with their resumes.
+//!
+//! Every transition is one struct, [`Transition`]; what only one kind on one system has is in its `details`. The rules that find
+//! transitions are separate for each kind and system, with one entry each in `registry.rs`; code that needs transitions or phases iterates
+//! over that list.
 
 #![forbid(unsafe_code)]
 
