@@ -1,11 +1,11 @@
 <#
 .SYNOPSIS
-Copies the recording that Windows made of its last boot or shutdown to where onoff can read it.
+Copies the log that Windows keeps of its last boot or shutdown to a folder where onoff can read it.
 
 .DESCRIPTION
-Windows records every boot by itself, into %SystemRoot%\System32\WDI\LogFiles: BootPerfDiagLogger.etl since Windows 10 1903,
+Windows logs every boot into %SystemRoot%\System32\WDI\LogFiles: BootPerfDiagLogger.etl since Windows 10 1903,
 BootCKCL.etl before. The folder is hidden and readable by administrators only, and the file may still be in use for some
-minutes after the logon. This changes nothing on the computer.
+minutes after logon. The script changes nothing on the computer.
 
 .EXAMPLE
 .\save-boot-log.ps1 -To C:\traces
@@ -15,9 +15,9 @@ minutes after the logon. This changes nothing on the computer.
 #>
 [CmdletBinding()]
 param(
-    # The folder to copy to; made if it is not there.
+    # Destination folder; created if it does not exist.
     [Parameter()][string]$To = '.',
-    # The last shutdown instead of the last boot.
+    # Copy the log of the last shutdown instead of the last boot.
     [Parameter()][switch]$Shutdown,
     # Minutes to wait for a file that is in use.
     [Parameter()][ValidateRange(0, 60)][int]$Minutes = 10
@@ -28,7 +28,7 @@ $ErrorActionPreference = 'Stop'
 
 $principal = [Security.Principal.WindowsPrincipal][Security.Principal.WindowsIdentity]::GetCurrent()
 if (-not $principal.IsInRole([Security.Principal.WindowsBuiltInRole]::Administrator)) {
-    throw 'Run this in a PowerShell started as administrator: the folder can be read by administrators only.'
+    throw 'Run this in PowerShell as administrator: only administrators can read the folder.'
 }
 
 $folder = Join-Path $env:SystemRoot 'System32\WDI\LogFiles'
@@ -36,18 +36,18 @@ $names = if ($Shutdown) { 'ShutdownPerfDiagLogger.etl', 'ShutdownCKCL.etl' } els
 $found = $names | ForEach-Object { Join-Path $folder $_ } | Where-Object { Test-Path -LiteralPath $_ } |
     Get-Item -Force | Sort-Object LastWriteTime -Descending | Select-Object -First 1
 if (-not $found) {
-    throw "$folder holds none of $($names -join ', '): this Windows does not record its boots by itself, or nothing was recorded yet."
+    throw "$folder has none of $($names -join ', '): this version of Windows does not log its boots, or has not logged one yet."
 }
 
 New-Item -ItemType Directory -Force -Path $To | Out-Null
 $target = Join-Path $To ('{0}-{1:yyyyMMdd-HHmmss}.etl' -f $found.BaseName, $found.LastWriteTime)
 if (Test-Path -LiteralPath $target) {
-    throw "$target is there already."
+    throw "$target already exists."
 }
 $until = (Get-Date).AddMinutes($Minutes)
 while ($true) {
     try {
-        # Others may go on writing: what is complete so far is copied.
+        # Windows may still be writing: copies what is complete so far.
         $source = [IO.File]::Open($found.FullName, 'Open', 'Read', 'ReadWrite, Delete')
         break
     } catch [IO.IOException] {

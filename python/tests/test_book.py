@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 @pytest.mark.parametrize("page", ["python.md", "tables.md"])
 def test_the_examples_of_a_page_answer_as_it_says(page, tmp_path, monkeypatch):
-    text = (ROOT / "docs/src/do" / page).read_text()
+    text = (ROOT / "docs/src/how-to" / page).read_text()
     shutil.copy(ROOT / "samples/slow-boot.etl", tmp_path / "boot.etl")
     monkeypatch.chdir(tmp_path)
     for command in re.findall(r"^onoff export .*parquet.*$", text, re.MULTILINE):

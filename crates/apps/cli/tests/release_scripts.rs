@@ -101,7 +101,7 @@ fn action_rejects_wrong_package() {
     assert_eq!(output.status.code(), Some(1));
     assert!(
         text(&output.stdout)
-            .contains("::error::onoff-9.8.7-x86_64-unknown-linux-musl.tar.gz is not what SHA256SUMS says")
+            .contains("::error::onoff-9.8.7-x86_64-unknown-linux-musl.tar.gz does not match SHA256SUMS")
     );
     assert!(!folder.path().join("installed/onoff").exists());
 
@@ -197,7 +197,7 @@ fn manifests_have_release_checksums() {
     fs::write(folder.path().join("SHA256SUMS"), sums.lines().skip(1).collect::<Vec<_>>().join("\n")).unwrap();
     let output = script(&folder, "packaging/manifests", &arguments, &[]);
     assert_eq!(output.status.code(), Some(1));
-    assert_eq!(text(&output.stderr), "manifests: no checksum of onoff-1.2.3-aarch64-apple-darwin.tar.gz\n");
+    assert_eq!(text(&output.stderr), "manifests: no checksum for onoff-1.2.3-aarch64-apple-darwin.tar.gz\n");
 }
 
 /// `tools/package` writes the names that `action/download`, the formula, winget and `cargo binstall` expect.
