@@ -439,18 +439,18 @@ const TESTED: [(&str, &str, &str, &str); 22] = [
     ("netboot: window_refused", ADVICE, "window_refusal_needs_server_reply", "\"window_refused\""),
     ("netboot: retransmissions", ADVICE, "cable_advice_needs_retransmissions", "\"retransmissions\""),
     ("netboot: slow_client", ADVICE, "client_delay_excludes_round_trip", "\"slow_client\""),
-    ("io: small_requests", IO, "small_requests_speak_above_the_limit_only", "FindingCode::SmallRequests"),
+    ("io: small_requests", IO, "reports_small_requests_above_limit", "FindingCode::SmallRequests"),
     (
         "io: amplification",
         IO,
-        "amplification_is_what_a_filter_would_move_and_not_the_number_of_requests",
+        "reports_amplification_by_bytes",
         "FindingCode::Amplification",
     ),
     // Further rules about disk requests.
-    ("io: read_again", IO, "reading_again_is_not_reading_on", "FindingCode::ReadAgain"),
-    ("io: unbuffered", IO, "misaligned_large_requests_and_small_ones_past_the_cache", "FindingCode::Unbuffered"),
-    ("io: misaligned", IO, "misaligned_large_requests_and_small_ones_past_the_cache", "FindingCode::Misaligned"),
-    ("io: scattered_writes", IO, "writes_in_no_order_and_flushes_after_each", "FindingCode::ScatteredWrites"),
+    ("io: read_again", IO, "reports_repeated_but_not_sequential_reads", "FindingCode::ReadAgain"),
+    ("io: unbuffered", IO, "reports_misaligned_and_unbuffered_requests", "FindingCode::Unbuffered"),
+    ("io: misaligned", IO, "reports_misaligned_and_unbuffered_requests", "FindingCode::Misaligned"),
+    ("io: scattered_writes", IO, "reports_scattered_writes_and_flushes", "FindingCode::ScatteredWrites"),
 ];
 const SCENARIOS: &str = "support/simulator/expected/findings.toml";
 const DIAGNOSE: &str = "apps/cli/tests/diagnose.rs";
