@@ -1,16 +1,16 @@
-/** Any range as a table: what it is about, what its rows tell apart, which values stand in it, and which one is drawn. */
+/** Table of a range, with a choice of subject, grouping, columns, and the column drawn as bars. */
 
 import { useEffect, useState } from "preact/hooks";
 import type { RangeTable } from "../data";
 import { tableOf } from "../source";
-import { about, drawn, goTo, grouped, leftOut, marked, page, recording, selectedRange, sorted, toggled, view } from "../state";
+import { about, drawn, goTo, groupBy, hiddenColumns, marked, page, recording, selectedRange, sortColumn, toggled, view } from "../state";
 import { duration } from "../time";
-import { Copies } from "./Table";
+import { CopyButtons } from "./Table";
 
 export function Ranges() {
   const range = selectedRange() ?? view.value;
   const subject = page.value.legend.subjects.find((one) => one.name === about.value) ?? { name: about.value, title: about.value, groups: [] as string[] };
-  const by = grouped.value.filter((group) => subject.groups.includes(group));
+  const by = groupBy.value.filter((group) => subject.groups.includes(group));
   const key = by.join(",");
   const [table, setTable] = useState<RangeTable | null>(null);
   const [fault, setFault] = useState("");
@@ -19,7 +19,7 @@ export function Ranges() {
     const timer = setTimeout(() => {
       tableOf(range, about.value, by).then(
         (answer) => current && (setTable(answer), setFault("")),
-        () => current && setFault("onoff does not answer."),
+        () => current && setFault("No response from onoff."),
       );
     }, 80);
     return () => {
@@ -30,8 +30,8 @@ export function Ranges() {
   return (
     <div>
       <div class="zones">
-        <label>About{" "}
-          <select value={about.value} onChange={(event) => ((about.value = event.currentTarget.value), (sorted.value = ""), (drawn.value = ""))}>
+        <label>Subject{" "}
+          <select value={about.value} onChange={(event) => ((about.value = event.currentTarget.value), (sortColumn.value = ""), (drawn.value = ""))}>
             {page.value.legend.subjects.map((one) => <option value={one.name}>{one.title}</option>)}
           </select>
         </label>
@@ -39,20 +39,20 @@ export function Ranges() {
           <fieldset>
             <legend>Group by</legend>
             {subject.groups.map((group, index) => (
-              <button type="button" aria-pressed={by.includes(group) || (by.length === 0 && index === 0)} onClick={() => (grouped.value = group === "each" || by.includes("each") || (by.length === 0 && subject.groups[0] === "each") ? [group] : regrouped(group, by.length ? by : subject.groups.slice(0, 1)))}>{group}</button>
+              <button type="button" aria-pressed={by.includes(group) || (by.length === 0 && index === 0)} onClick={() => (groupBy.value = group === "each" || by.includes("each") || (by.length === 0 && subject.groups[0] === "each") ? [group] : toggledGroup(group, by.length ? by : subject.groups.slice(0, 1)))}>{group}</button>
             ))}
           </fieldset>
         )}
         {table && (
           <fieldset>
-            <legend>Values</legend>
+            <legend>Columns</legend>
             {table.columns.filter((column) => column.number).map((column) => (
-              <button type="button" aria-pressed={!leftOut.value.has(column.name)} onClick={() => (leftOut.value = toggled(leftOut.value, column.name))}>{column.title}</button>
+              <button type="button" aria-pressed={!hiddenColumns.value.has(column.name)} onClick={() => (hiddenColumns.value = toggled(hiddenColumns.value, column.name))}>{column.title}</button>
             ))}
           </fieldset>
         )}
         {table && (
-          <label>Draw{" "}
+          <label>Bars{" "}
             <select value={drawnColumn(table)} onChange={(event) => (drawn.value = event.currentTarget.value)}>
               {table.columns.filter((column) => column.number).map((column) => <option value={column.name}>{column.title}</option>)}
             </select>
@@ -60,28 +60,28 @@ export function Ranges() {
         )}
       </div>
       {fault && <p>{fault}</p>}
-      {table?.nothing ? <p>{table.nothing}</p> : table ? <Grid table={table} range={range} title={subject.title} /> : <p class="hint">Summing…</p>}
+      {table?.nothing ? <p>{table.nothing}</p> : table ? <Grid table={table} range={range} title={subject.title} /> : <p class="hint">Loading…</p>}
     </div>
   );
 }
 
-/** A group joins those that are chosen, or leaves them; the last one stays. */
-function regrouped(group: string, by: string[]): string[] {
+/** Toggles a group; the last one cannot be removed. */
+function toggledGroup(group: string, by: string[]): string[] {
   if (!by.includes(group)) return [...by, group];
   const rest = by.filter((each) => each !== group);
   return rest.length ? rest : by;
 }
 
-/** The value that is drawn: the chosen one, else the first that is no identity. */
+/** Column drawn as bars: the selected one, or the first with times or bytes. */
 function drawnColumn(table: RangeTable): string {
   const numbers = table.columns.filter((column) => column.number);
   return (numbers.find((column) => column.name === drawn.value) ?? numbers.find((column) => /_ns$|^ns$|bytes/.test(column.name)) ?? numbers[0])?.name ?? "";
 }
 
 function Grid({ table, range, title }: { table: RangeTable; range: { start: number; end: number }; title: string }) {
-  const shown = table.columns.map((column, index) => ({ ...column, index })).filter((column) => !column.number || !leftOut.value.has(column.name));
+  const shown = table.columns.map((column, index) => ({ ...column, index })).filter((column) => !column.number || !hiddenColumns.value.has(column.name));
   const order = table.rows.map((_, index) => index);
-  const by = table.columns.findIndex((column) => column.name === sorted.value);
+  const by = table.columns.findIndex((column) => column.name === sortColumn.value);
   if (by >= 0) {
     const number = table.columns[by]?.number;
     order.sort((a, b) => (number ? (table.numbers[b]?.[by] ?? -Infinity) - (table.numbers[a]?.[by] ?? -Infinity) : (table.rows[a]?.[by] ?? "").localeCompare(table.rows[b]?.[by] ?? "")));
@@ -98,16 +98,16 @@ function Grid({ table, range, title }: { table: RangeTable; range: { start: numb
   return (
     <figure class="table">
       <figcaption>
-        {title}, {duration(range.start)} to {duration(range.end)} ({duration(range.end - range.start)}){table.of > table.rows.length ? `: the first ${table.rows.length} of ${table.of}` : ""}
+        {title}, {duration(range.start)} to {duration(range.end)} ({duration(range.end - range.start)}){table.of > table.rows.length ? `: first ${table.rows.length} of ${table.of}` : ""}
         {table.left_out && <small>{table.left_out}</small>}
-        <Copies rows={text} />
+        <CopyButtons rows={text} />
       </figcaption>
       <table class="grid">
         <thead>
           <tr>
             {shown.map((column) => (
-              <th scope="col" class={column.number ? "number" : ""} aria-sort={sorted.value === column.name ? (column.number ? "descending" : "ascending") : "none"}>
-                <button type="button" class="link" onClick={() => (sorted.value = sorted.value === column.name ? "" : column.name)}>{column.title}</button>
+              <th scope="col" class={column.number ? "number" : ""} aria-sort={sortColumn.value === column.name ? (column.number ? "descending" : "ascending") : "none"}>
+                <button type="button" class="link" onClick={() => (sortColumn.value = sortColumn.value === column.name ? "" : column.name)}>{column.title}</button>
               </th>
             ))}
           </tr>

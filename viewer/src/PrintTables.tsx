@@ -1,10 +1,10 @@
-/** What is printed besides the picture: every phase, who held it, and every finding. On a screen the tabs show it. */
+/** Tables added to the printout: phases with their largest contributors, and findings. On screen, the tabs show them. */
 
 import { recording, transition } from "./state";
-import { took } from "./Ribbon";
+import { phaseDuration } from "./Ribbon";
 import { costOf, duration } from "./time";
 
-export function Printed() {
+export function PrintTables() {
   const it = transition.value;
   if (!it) return null;
   return (
@@ -12,14 +12,14 @@ export function Printed() {
       {it.headline.slice(1).map((line) => <p>{line}</p>)}
       <table>
         <thead>
-          <tr><th>Phase</th><th>From</th><th>Took</th><th>Ends with</th><th>Held by</th></tr>
+          <tr><th>Phase</th><th>Start</th><th>Duration</th><th>Ends with</th><th>Blamed on</th></tr>
         </thead>
         <tbody>
           {it.phases.map((phase) => (
             <tr>
               <td>{phase.title}</td>
               <td>{duration(phase.start_ns)}</td>
-              <td>{phase.is_open ? "at least " : ""}{duration(took(phase))}</td>
+              <td>{phase.is_open ? "at least " : ""}{duration(phaseDuration(phase))}</td>
               <td>{phase.rule}{phase.certainty === "inferred" ? " (inferred)" : ""}</td>
               <td>{phase.account.filter((entry) => entry.kind !== "idle").slice(0, 3).map((entry) => `${entry.subject} ${duration(entry.ns)}`).join(", ")}</td>
             </tr>
@@ -29,11 +29,11 @@ export function Printed() {
       {it.findings.length > 0 && (
         <ol>
           {it.findings.map((finding) => (
-            <li><b>{costOf(finding, "cost not known")}</b> {finding.title}. {finding.advice}</li>
+            <li><b>{costOf(finding, "cost unknown")}</b> {finding.title}. {finding.advice}</li>
           ))}
         </ol>
       )}
-      <p>{recording.value?.losses.length ? `Lost: ${recording.value.losses.map((loss) => `${loss.count} ${loss.name}`).join(", ")}.` : "Nothing was lost."}</p>
+      <p>{recording.value?.losses.length ? `Losses: ${recording.value.losses.map((loss) => `${loss.count} ${loss.name}`).join(", ")}.` : "No losses."}</p>
     </section>
   );
 }
