@@ -21,7 +21,7 @@ const ALL_GROUPS = "firmware~network~processors~disks~critical_path~devices~serv
 
 /** Each kind of recording, with the expected content of its page. */
 const KINDS: [kind: string, recordings: string[], expected: { headline: RegExp; phases: string[]; groups: string[] }][] = [
-  ["a Windows boot with firmware stages at negative times", ["slow-boot.etl"], { headline: /^Boot: 30\.0 s/, phases: ["firmware", "loader", "PreSMSS", "PostBoot"], groups: ["Firmware", "Processors", "Critical path", "Services", "Log"] }],
+  ["a Windows boot with firmware stages at negative times", ["slow-boot.etl"], { headline: /^Boot: 30\.0 s/, phases: ["firmware", "loader", "PreSMSS", "PostBoot"], groups: ["Firmware", "CPU", "Critical path", "Services", "Log"] }],
   ["a Windows shutdown", ["slow-shutdown.etl"], { headline: /^Shutdown: 13\.6 s/, phases: ["UserSession", "SystemSession"], groups: ["Notifications", "Services"] }],
   ["a Windows sleep", ["slow-sleep.etl"], { headline: /^Sleep and wake: 11\.5 s/, phases: ["SuspendServices", "Asleep", "PostResume"], groups: ["Power requests"] }],
   ["a Linux boot", ["linux-boot.tar.xz"], { headline: /^Boot: 40\.1 s/, phases: ["kernel", "user space"], groups: ["Services", "Log"] }],
@@ -176,7 +176,7 @@ describe.each(browsers)("in %s", (name) => {
     const asleep = await page.$eval(".asleep", (element) => ({ said: element.getAttribute("aria-label") ?? "", share: element.getBoundingClientRect().width / (element.parentElement?.getBoundingClientRect().width ?? 1) }));
     expect(asleep.said).toMatch(/^asleep for 20\.0 s/);
     expect(asleep.share).toBeLessThan(0.08);
-    expect(await page.$$eval(".tick", (all) => all.map((each) => each.getAttribute("aria-label")))).toEqual([expect.stringMatching(/player\.exe ran into its time-out of 2\.00 s/)]);
+    expect(await page.$$eval(".tick", (all) => all.map((each) => each.getAttribute("aria-label")))).toEqual([expect.stringMatching(/player\.exe reached its time-out of 2\.00 s/)]);
     expect(await text(page, ".pane")).toContain("BiosInit: 520 ms");
     expect(faults).toEqual([]);
     await page.close();

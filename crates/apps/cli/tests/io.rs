@@ -87,7 +87,7 @@ fn the_page_and_the_files_for_other_viewers_show_who_asked_which_file() {
     // One write of a page is nothing to change.
     assert!(page.contains("\"title\":\"reader (7)") && !page.contains("\"title\":\"writer (8)"), "{page}");
     let trace = read("ours.perfetto-trace");
-    assert!(trace.contains("2000 reads of a.bin: 8000 bytes") && trace.contains("Requests to files"));
+    assert!(trace.contains("2000 reads of a.bin: 8000 bytes") && trace.contains("File requests"));
 }
 
 #[test]
