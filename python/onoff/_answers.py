@@ -129,7 +129,7 @@ class Answer(Record):
 
     @property
     def total(self) -> Optional[datetime.timedelta]:
-        """Duration of the transition, rounded down to microseconds; ``None`` if its start or end is not in the recording."""
+        """Duration of the transition in whole microseconds; ``None`` if its start or end was not recorded."""
         total = self._values.get("total_ns", self._values.get("duration_ns"))
         return None if total is None else datetime.timedelta(microseconds=total // 1000)
 

@@ -41,7 +41,7 @@ class DeltaStore:
             self._delete(name, self._digests(name) - complete)
 
     def recordings(self) -> dict[str, Any]:
-        """Stored recordings. One with several rows is marked for reading again, because its other rows cannot be told apart."""
+        """Stored recordings. One with several rows is marked for reading again, because its other rows are ambiguous."""
         from ._summaries import RecordingRow, rows_of_recordings
 
         table = self._columns("recordings", ["recording", *RecordingRow._fields])

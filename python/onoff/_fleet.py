@@ -1,4 +1,4 @@
-"""Statistics about a fleet: percentiles, slowest runs, factors of slow runs, changes over time, and a gate for two cohorts."""
+"""Fleet statistics: percentiles, slowest runs, factors of slow runs, changes over time, and a gate for two cohorts."""
 
 from __future__ import annotations
 
@@ -38,12 +38,13 @@ _MAX_PAIRED = 400
 _TAIL = 0.025
 """Tail probability on each side of a 95 % interval."""
 _SELECTED_TAIL = 0.02
-"""Tail probability for groups selected because of their size, where the normal approximation is less accurate. The measured tail is 0.02 to
-0.03."""
+"""Tail probability for groups selected because of their size, where the normal approximation is less accurate. The
+measured tail is 0.02 to 0.03."""
 
 
 class Difference(NamedTuple):
-    """Difference between two groups: the median of pairwise differences (Hodges-Lehmann estimator) with its 95 % confidence interval."""
+    """Difference between two groups: the median of pairwise differences (Hodges-Lehmann estimator) with its 95 %
+    confidence interval."""
 
     ns: int
     low_ns: int
@@ -87,8 +88,8 @@ class _Comparison:
     def difference(self, margin: float = math.inf) -> Difference:
         """Difference of groups that would not have been selected if the first had been shorter by more than ``margin``.
 
-        Selection biases the difference upward, so this is a conditional interval: the probability of the measured value is conditioned on
-        selection. The estimate is median-unbiased."""
+        Selection biases the difference upward, so this is a conditional interval: the probability of the measured value
+        is conditioned on selection. The estimate is median-unbiased."""
         tail = _TAIL if margin == math.inf else _SELECTED_TAIL
         return Difference(*(self._quantile_shift(chance, margin) for chance in (0.5, tail, 1 - tail)))
 
@@ -154,7 +155,7 @@ class Fleet:
         self.attributes = (*ATTRIBUTES, *(column for column in columns if column not in ("recording", "computer")))
 
     def runs(self, transition: str = "boot") -> list[dict[str, Any]]:
-        """All runs of the transition with a known duration, with the attributes of their computers, in order of time."""
+        """All runs with a known duration, with the attributes of their computers, in order of time."""
         tagged = "" if self._tag_key is None else f"LEFT JOIN tags AS g ON g.\"{self._tag_key}\" = r.\"{self._tag_key}\""
         names = ", ".join(f'CAST({"r" if name in ATTRIBUTES else "g"}."{name}" AS VARCHAR) AS "{name}"' for name in self.attributes)
         found = self._database.execute(
@@ -214,13 +215,14 @@ class Fleet:
     def explain(self, transition: str = "boot") -> Explanations:
         """Finds attributes, module versions, pairs of them, and dates associated with slow runs.
 
-        Tests every value of every attribute, every version of a driver, program or library, every pair of values (at least one of them an
-        attribute), and every date of ``drift``. p-values are corrected for the number of tests (Bonferroni); groups with the same runs
-        count once. Reported groups are slower by at least ``MIN_EFFECT_NS`` and ``MIN_EFFECT_SHARE``, with at least ``MIN_RUNS`` runs on
-        ``MIN_COMPUTERS`` computers. The strongest factor is removed before the search for the next.
+        Tests every value of every attribute, every version of a driver, program or library, every pair of values (at
+        least one of them an attribute), and every date of ``drift``. p-values are corrected for the number of tests
+        (Bonferroni); groups with the same runs count once. Reported groups are slower by at least ``MIN_EFFECT_NS`` and
+        ``MIN_EFFECT_SHARE``, with at least ``MIN_RUNS`` runs on ``MIN_COMPUTERS`` computers. The strongest factor is
+        removed before the search for the next.
 
-        Association is not causation: ``same_runs_as`` lists factors that cannot be separated, ``subject`` is the subject whose time
-        increased most.
+        Association is not causation: ``same_runs_as`` lists factors that cannot be separated, ``subject`` is the
+        subject whose time increased most.
         """
         import numpy
 
@@ -263,8 +265,8 @@ class Fleet:
         return Explanations(Records(found), tried, too_small, len(runs))
 
     def drift(self, transition: str = "boot") -> Records:
-        """Dates at which the transition became slower or faster, in order of time. Splits the runs recursively at the most significant
-        date."""
+        """Dates at which the transition became slower or faster, in order of time. Splits the runs recursively at the
+        most significant date."""
         import numpy
 
         runs = [run for run in self.runs(transition) if run["recorded_utc"]]
@@ -314,12 +316,12 @@ class Fleet:
         limit_ns: int = MIN_EFFECT_NS,
         limit_share: float = MIN_EFFECT_SHARE,
     ) -> Record:
-        """Checks whether one cohort is slower than another. Cohorts are given by attributes, such as ``{"os_build": 19045}``.
+        """Checks whether one cohort is slower than another. Cohorts are attributes, such as ``{"os_build": 19045}``.
 
-        The limit is the larger of ``limit_ns`` and ``limit_share`` of the baseline's median. ``verdict`` is ``pass`` if the entire 95 %
-        interval of the difference is below the limit, ``regression`` if it is entirely above, otherwise ``no_verdict``. ``more_computers``
-        then estimates how many additional computers each cohort needs for a verdict. ``passed`` is ``True``, ``False`` or ``None``;
-        ``exit_code`` is 0, 1 or 2, as in ``onoff gate``.
+        The limit is the larger of ``limit_ns`` and ``limit_share`` of the baseline's median. ``verdict`` is ``pass`` if
+        the entire 95 % interval of the difference is below the limit, ``regression`` if it is entirely above, otherwise
+        ``no_verdict``. ``more_computers`` then estimates how many additional computers each cohort needs for a verdict.
+        ``passed`` is ``True``, ``False`` or ``None``; ``exit_code`` is 0, 1 or 2, as in ``onoff gate``.
         """
         import numpy
 
@@ -395,8 +397,8 @@ class Fleet:
         return f"<p>{html.escape(repr(self)[1:-1])}</p>{self.phases()._repr_html_()}"
 
     def _candidates(self, transition: str, runs: list[dict[str, Any]], lengths: Any, computers: Any) -> tuple[list[_Group], int, int]:
-        """Returns the groups to test, the number of groups that are too small, and the number of pairs skipped because their module version
-        is not associated with slow runs."""
+        """Returns the groups to test, the number of groups that are too small, and the number of pairs skipped because
+        their module version is not associated with slow runs."""
         import numpy
 
         # Merge groups with the same runs, attributes first: modules of one update change versions together.
@@ -501,8 +503,8 @@ class Fleet:
         return found
 
     def _subject(self, transition: str, runs: list[dict[str, Any]], mask: Any) -> dict[str, Any]:
-        """Subject whose time in the account differs most between a group and the rest. It is selected on every second computer and its mean
-        difference is measured on the others, to avoid selection bias."""
+        """Subject whose time in the account differs most between a group and the rest. It is selected on every second
+        computer and its mean difference is measured on the others, to avoid selection bias."""
         nothing = {"subject": "", "subject_phase": "", "subject_ns": None}
         if "account" not in self._tables():
             return nothing
@@ -642,8 +644,8 @@ def _verdict(passed: Optional[bool], why: str) -> dict[str, Any]:
 
 
 def _more_computers(difference: Difference, limit: float, baseline: int, candidate: int) -> Optional[int]:
-    """Additional computers per cohort that shrink the interval to the distance between difference and limit. The length of the interval is
-    proportional to the root of ``1 / baseline + 1 / candidate``."""
+    """Additional computers per cohort that shrink the interval to the distance between difference and limit. The length
+    of the interval is proportional to the root of ``1 / baseline + 1 / candidate``."""
     distance = abs(limit - difference.ns)
     reach = difference.high_ns - difference.ns if difference.ns < limit else difference.ns - difference.low_ns
     wanted = (1 / baseline + 1 / candidate) * (distance / max(1, reach)) ** 2
@@ -687,6 +689,6 @@ def _even_indices(length: int) -> Any:
 
 
 def fleet(runs: Path, tags: Optional[Path] = None) -> Fleet:
-    """Opens the tables written by ``onoff.summaries``. ``tags`` is a CSV or Parquet file with a column ``computer`` or ``recording``, and
-    one column per additional attribute, such as a driver version."""
+    """Opens the tables written by ``onoff.summaries``. ``tags`` is a CSV or Parquet file with a column ``computer`` or
+    ``recording``, and one column per additional attribute, such as a driver version."""
     return Fleet(runs, tags)

@@ -39,7 +39,7 @@ else:
 
 @contextlib.contextmanager
 def exclusive(path: Path, output: str) -> Iterator[None]:
-    """Locks the file ``path`` for the writer of ``output``; raises ``UnreadableError`` if another process has locked it.
+    """Locks the file ``path`` for the writer of ``output``; raises ``UnreadableError`` if it is already locked.
 
     The file is kept, empty: deleting it could delete a file that the next writer has just locked.
     """

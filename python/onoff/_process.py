@@ -19,7 +19,7 @@ class Reader:
         self._process: Optional[subprocess.Popen[bytes]] = None
 
     def run(self, task: Any) -> Any:
-        """Returns the result of a task (see ``_worker.answer``), or an error message if the process crashed or timed out."""
+        """Returns the result of a task (see ``_worker.answer``), or an error message after a crash or time-out."""
         if self._process is None:
             self._process = self._start()
         answer = self._run(self._process, task)

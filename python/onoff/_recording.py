@@ -67,7 +67,8 @@ def tables() -> list[TableDeclaration]:
 
 
 class Table:
-    """A table of a recording. Supports the Arrow PyCapsule interface: pass it to ``pyarrow.table``, ``polars.from_arrow`` or DuckDB.
+    """A table of a recording. Supports the Arrow PyCapsule interface: pass it to ``pyarrow.table``,
+    ``polars.from_arrow`` or DuckDB.
 
     Numbers and strings share the recording's memory, which is kept alive as long as it is referenced.
     """
@@ -149,8 +150,8 @@ class Transition(Answer):
 
 
 class Recording:
-    """A recording. Every command about one recording is a method, with command-line options as keywords; every table is an
-    attribute."""
+    """A recording. Every command about one recording is a method, with command-line options as keywords; every table is
+    an attribute."""
 
     def __init__(
         self,
@@ -218,7 +219,7 @@ class Recording:
         return self._run("diagnose", options)
 
     def why(self, **options: Option) -> Answer:
-        """Explains what a ``service``, ``process``, ``device``, ``thread`` or ``phase`` waited for, like ``onoff why``."""
+        """Explains what a ``service``, ``process``, ``device``, ``thread`` or ``phase`` waited for."""
         return self._run("why", options)
 
     def netboot(self, **options: Option) -> Answer:
@@ -230,7 +231,8 @@ class Recording:
         return self._run("io", options)
 
     def list(self, what: str, **options: Option) -> Answer:
-        """Returns a list: ``processes``, ``cpu``, ``interrupts``, ``disk``, ``files``, ``hardfaults``, ``services``, ``devices`` or ``policy``."""
+        """Returns a list: ``processes``, ``cpu``, ``interrupts``, ``disk``, ``files``, ``hardfaults``, ``services``,
+        ``devices`` or ``policy``."""
         return self._run(what, options)
 
     def info(self) -> Answer:

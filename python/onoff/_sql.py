@@ -44,8 +44,8 @@ CREATE MACRO overlapping(start_a, end_a, start_b, end_b) AS
 CREATE MACRO overlap_ns(start_a, end_a, start_b, end_b) AS
     CASE WHEN least(end_a, end_b) < greatest(start_a, start_b) THEN 0 ELSE least(end_a, end_b) - greatest(start_a, start_b) END;
 """
-"""An interval without a start began before the recording; one without an end ended after it. ``least`` and ``greatest`` ignore NULL; an
-overlap has no known length if both starts or both ends are NULL."""
+"""An interval without a start began before the recording; one without an end ended after it. ``least`` and ``greatest``
+ignore NULL; an overlap has no known length if both starts or both ends are NULL."""
 
 _PHASE_MACRO = """
 CREATE MACRO in_phase(recording_number, time_ns, phase_name) AS
@@ -53,8 +53,8 @@ CREATE MACRO in_phase(recording_number, time_ns, phase_name) AS
             WHERE p.recording = argument.recording AND p.phase = argument.phase
               AND argument.time_ns >= p.start_ns AND argument.time_ns < p.end_ns);
 """
-"""Arguments are the caller's expressions. ``VALUES`` evaluates them where no table of the macro is in scope; otherwise the columns of
-``phases`` would capture the caller's ``recording`` or ``start_ns``."""
+"""Arguments are the caller's expressions. ``VALUES`` evaluates them where no table of the macro is in scope; otherwise
+the columns of ``phases`` would capture the caller's ``recording`` or ``start_ns``."""
 
 
 def queries() -> dict[str, str]:

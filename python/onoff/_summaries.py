@@ -103,7 +103,7 @@ TABLES: Mapping[str, Mapping[str, str]] = {
     "losses": {"counter": _TEXT, "count": _NUMBER, "severity": _TEXT},
     "versions": {"module": _TEXT, "version": _TEXT},
 }
-"""Tables with the type of each column. Each also has a column ``recording``: the SHA-256 of the recording's contents."""
+"""Tables with the type of each column. Each also has a column ``recording``: the SHA-256 of the contents."""
 
 _BATCH = 256
 """Maximum number of recordings written together."""
@@ -161,20 +161,21 @@ def summaries(
     format: str = "parquet",
 ) -> Summaries:
     """Summarizes all recordings in ``paths`` (files and folders) into tables in the folder ``out``, as Parquet or, with
-    ``format="delta"``, as Delta tables: recordings, transitions, phases, account, services, devices, findings, losses, and versions of
-    modules (drivers, services, programs).
+    ``format="delta"``, as Delta tables: recordings, transitions, phases, account, services, devices, findings, losses,
+    and versions of modules (drivers, services, programs).
 
-    Recordings are identified by their contents. A recording in ``out`` is not read again, unless it was summarized by a version of onoff
-    with other rows. Rows of a changed file are replaced.
+    Recordings are identified by their contents. A recording in ``out`` is not read again, unless it was summarized by a
+    version of onoff with other rows. Rows of a changed file are replaced.
 
-    A pool of ``workers`` processes (default: one per CPU) reads the recordings. Each recording is limited to ``seconds`` and, if the system
-    supports it, ``memory_bytes``. A recording that cannot be read or crashes its process becomes a row of ``recordings`` with an
-    ``error``. If the error may be transient (time-out, memory, crash, a file that could not be opened or changed while it was read),
-    ``schema`` is 0 and the next run tries again.
+    A pool of ``workers`` processes (default: one per CPU) reads the recordings. Each recording is limited to
+    ``seconds`` and, if the system supports it, ``memory_bytes``. A recording that cannot be read or crashes its process
+    becomes a row of ``recordings`` with an ``error``. If the error may be transient (time-out, memory, crash, a file
+    that could not be opened or changed while it was read), ``schema`` is 0 and the next run tries again.
 
     ``progress`` is called with the number of finished recordings, the total, and the estimated remaining seconds.
 
-    To continue an interrupted run, call this function again. If another process is writing to ``out``, it raises ``UnreadableError``.
+    To continue an interrupted run, call this function again. If another process is writing to ``out``, it raises
+    ``UnreadableError``.
     """
     try:
         import pyarrow  # noqa: F401
@@ -267,7 +268,7 @@ class _Plan:
     def _is_stale(
         self, digest: str, row: RecordingRow, given: list[str], opened: Mapping[str, Any], readable: set[str], closed: set[str]
     ) -> bool:
-        """Returns whether the rows of a recording must be deleted, because they are replaced or refer to a missing file."""
+        """Returns whether the rows of a recording must be deleted, because they are replaced or their file is missing."""
         if digest in opened:
             return digest in self.wanted
         files = _files_of(row.path)
@@ -318,7 +319,7 @@ class _Batch:
             self.write()
 
     def write(self) -> None:
-        """Writes the collected rows. They are removed first, so that an interrupt cannot cause them to be written twice."""
+        """Writes the collected rows. They are removed first, so that an interrupt cannot write them twice."""
         rows, self._rows = self._rows, {}
         if rows:
             self.store.write(_tables(rows))
@@ -396,7 +397,8 @@ def rows_of_recordings(table: Any) -> dict[str, RecordingRow]:
 
 
 class _Store:
-    """A folder of Parquet tables. A row is valid if its recording is in the file of ``recordings`` with the same name, which is written last."""
+    """A folder of Parquet tables. A row is valid if its recording is in the file of ``recordings`` with the same name,
+    which is written last."""
 
     def __init__(self, folder: FilePath) -> None:
         self.folder = folder

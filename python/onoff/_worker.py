@@ -263,7 +263,7 @@ _GRACE = 5.0
 
 
 def _limit_time(seconds: float) -> None:
-    """Makes the system terminate this process after the time limit. The parent does so too, but may have been killed."""
+    """Makes the system terminate this process after the time limit. The parent does so too, but may be gone."""
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, seconds + _GRACE if seconds > 0 else 0)
 

@@ -32,7 +32,8 @@ except ImportError:
     raise UsageError("The Spark data source requires PySpark 4 and pyarrow: pip install 'onoff-perf[spark]'") from None
 
 SUMMARIES = "summaries"
-"""Default of the option ``table``: one row per recording, with the rows of all other tables of ``onoff.summaries`` nested in it."""
+"""Default of the option ``table``: one row per recording, with the rows of all other tables of ``onoff.summaries``
+nested in it."""
 
 _TARGET_PARTITIONS = 64
 """Recordings are grouped into partitions if there are more than this."""
@@ -88,11 +89,11 @@ def tables(summaries: Any) -> dict[str, Any]:
 def read_files(
     spark: Any, path: Union[str, list[str]], table: str = "summaries", seconds: float = 600.0, memory_bytes: int = 0
 ) -> Any:
-    """Reads recordings through Spark's own file access: ``s3a://``, ``abfss://``, ``hdfs://`` and other Hadoop file systems, with Spark's
-    credentials. ``path`` is a file, a folder (read recursively), a pattern, or a list of them.
+    """Reads recordings through Spark's own file access: ``s3a://``, ``abfss://``, ``hdfs://`` and other Hadoop file
+    systems, with Spark's credentials. ``path`` is a file, a folder (read recursively), a pattern, or a list of them.
 
-    Each file is one recording; other files are ignored. Each recording is copied to the temporary folder of its executor, read, and
-    deleted. Files of 2 GiB or more are not supported by Spark.
+    Each file is one recording; other files are ignored. Each recording is copied to the temporary folder of its
+    executor, read, and deleted. Files of 2 GiB or more are not supported by Spark.
     """
     settings = _Settings.of({"table": table, "seconds": str(seconds), "memory_bytes": str(memory_bytes)})
     schema = _schema(table)

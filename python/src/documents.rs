@@ -51,8 +51,8 @@ pub(crate) fn of(session: &Session, name: &str) -> Result<Vec<u8>, Error> {
     Ok(out.end())
 }
 
-/// File versions of modules: distinct pairs of lower-case file name and version, at most [`MAX_VERSIONS`]. Windows file names are
-/// case-insensitive.
+/// File versions of modules: distinct pairs of lower-case file name and version, at most [`MAX_VERSIONS`]. Windows file
+/// names are case-insensitive.
 fn versions(session: &Session) -> Result<BTreeSet<(String, String)>, Error> {
     let trace = session.tables(Tables::of(&[TableName::Images]))?;
     let mut found = BTreeSet::new();

@@ -1,5 +1,5 @@
-//! Python module `onoff._onoff`: commands, and the tables of a recording. Contains no analysis: results are exchanged as documented JSON,
-//! tables through Arrow.
+//! Python module `onoff._onoff`: commands, and the tables of a recording. Contains no analysis: results are exchanged
+//! as documented JSON, tables through Arrow.
 
 // Not `forbid`: PyO3's macros generate unsafe code.
 #![deny(unsafe_code)]
@@ -31,8 +31,8 @@ fn answer(py: Python<'_>, arguments: Vec<OsString>) -> PyResult<Vec<u8>> {
     answer.map_err(|no| NoAnswer::new_err((no.code, no.message)))
 }
 
-/// Finds recordings in files and folders, including unreadable ones. Returns the paths of each, and the number of files in the folders
-/// that are not recordings.
+/// Finds recordings in files and folders, including unreadable ones. Returns the paths of each, and the number of files
+/// in the folders that are not recordings.
 #[pyfunction]
 fn recordings(py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<(Vec<Vec<PathBuf>>, u64)> {
     let found = py.detach(|| onoff_files::recordings(&paths)).map_err(|error| recording::unreadable(&error))?;
@@ -40,7 +40,8 @@ fn recordings(py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<(Vec<Vec<PathBuf>
     Ok((found.all(), other_files))
 }
 
-/// Returns the declarations of all tables as JSON: name, description, order, and name, type, unit, role and description of each column.
+/// Returns the declarations of all tables as JSON: name, description, order, and name, type, unit, role and description
+/// of each column.
 #[pyfunction]
 fn declarations() -> PyResult<String> {
     recording::declarations()

@@ -65,8 +65,8 @@ impl Recording {
         serde_json::to_string(&rows).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
-    /// JSON object with the available documents of `onoff info`, `boot`, `shutdown`, `suspend`, `netboot`, `diagnose` and `why`, and with
-    /// the transitions under `rows`. Reads the recording only once.
+    /// JSON object with the available documents of `onoff info`, `boot`, `shutdown`, `suspend`, `netboot`, `diagnose`
+    /// and `why`, and with the transitions under `rows`. Reads the recording only once.
     fn documents(&self, py: Python<'_>, name: &str) -> PyResult<Vec<u8>> {
         py.detach(|| documents::of(&self.session, name)).map_err(|error| unreadable(&error))
     }

@@ -54,8 +54,8 @@ def durations(rng, computers, runs):
 
 
 def slow_module_fleet(rng, seconds, computers=200, runs=2):
-    """A fleet with three update rings. Twelve modules were updated on some rings, with stragglers; ``updated0.sys`` is slow. Five other
-    modules are distributed randomly."""
+    """A fleet with three update rings. Twelve modules were updated on some rings, with stragglers; ``updated0.sys`` is
+    slow. Five other modules are distributed randomly."""
     lengths, computer = durations(rng, computers, runs)
     ring = rng.choice(3, computers, p=(0.15, 0.35, 0.5))
     modules = {}

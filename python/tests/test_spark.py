@@ -31,7 +31,7 @@ NAMES = ("slow-boot.etl", "slow-shutdown.etl", "linux-boot.tar.xz")
 RECORDINGS = 2000
 POISONED = 10
 
-# Run at the start of every Python process on the cluster: makes reader processes crash or hang on files with certain names.
+# Run at the start of every Python process on the cluster: reader processes crash or hang on certain file names.
 POISON = """
 import sys
 if any("onoff._worker" in word for word in getattr(sys, "orig_argv", [])):

@@ -279,7 +279,7 @@ def check_unique(out, count):
 
 @pytest.fixture
 def in_process(monkeypatch):
-    """Reads recordings in this process. Functions appended to the returned list get the first file and may return the result."""
+    """Reads recordings in this process. Functions appended to the returned list get the first file and may return a result."""
     before = []
 
     def run(reader, task):

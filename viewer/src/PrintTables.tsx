@@ -1,4 +1,4 @@
-/** Tables added to the printout: phases with their largest contributors, and findings. On screen, the tabs show them. */
+/** Tables added to the printout: phases with their largest contributors, and findings. */
 
 import { recording, transition } from "./state";
 import { phaseDuration } from "./Ribbon";

@@ -5,7 +5,9 @@ import type { Band, Phase } from "./data";
 import { baselineMedians, goTo, page, recording, recordingIndex, selection, tab, transition, view, whole, type Range } from "./state";
 import { duration } from "./time";
 
-/** Duration of a phase as every command reports it: without the idle time that ends it and without waiting for a person. */
+/**
+ * Duration of a phase as every command reports it: without the idle time that ends it and without waiting for a person.
+ */
 export const phaseDuration = (phase: Phase): number => phase.end_ns - phase.start_ns - phase.idle_ns - phase.person_ns;
 
 const place = (range: Range, start: number, end: number) => {

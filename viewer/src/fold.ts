@@ -55,7 +55,10 @@ export function timeAtFraction(fraction: number, range: Range): number {
   return fromAxis(start + fraction * (toAxis(range.end) - start));
 }
 
-/** Ratio of a range's duration to its drawn length. Lanes are requested with this many times the pixels, so that folds do not cost resolution. */
+/**
+ * Ratio of a range's duration to its drawn length. Lanes are requested with this many times the pixels, so that folds
+ * do not cost resolution.
+ */
 export const compressionOf = (range: Range): number => (range.end - range.start) / Math.max(1e-9, toAxis(range.end) - toAxis(range.start));
 
 /** Returns a function from times to pixels, for many times of one range. */

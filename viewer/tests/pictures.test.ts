@@ -1,4 +1,6 @@
-/** Screenshots for the README and the book. ONOFF_WRITE_PICTURES=1 (`make pictures`) creates them; each must stay small. */
+/**
+ * Screenshots for the README and the book. ONOFF_WRITE_PICTURES=1 (`make pictures`) creates them; each must stay small.
+ */
 
 import { existsSync, mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";

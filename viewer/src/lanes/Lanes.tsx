@@ -1,4 +1,6 @@
-/** The lanes: track names next to one canvas. Only visible tracks are drawn, so the number of tracks does not matter. */
+/**
+ * The lanes: track names next to one canvas. Only visible tracks are drawn, so the number of tracks does not matter.
+ */
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Arrow, Track } from "../data";

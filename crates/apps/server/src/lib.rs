@@ -1,7 +1,7 @@
 //! HTTP server for the page: 127.0.0.1 only, protected by a token, read-only.
 //!
-//! To reject requests from other pages and DNS rebinding, every request must name this server in `Host`, carry the token as the
-//! first element of its path, and have no foreign `Origin`.
+//! To reject requests from other pages and DNS rebinding, every request must name this server in `Host`, carry the
+//! token as the first element of its path, and have no foreign `Origin`.
 
 #![forbid(unsafe_code)]
 

@@ -141,7 +141,7 @@ impl Shown {
     }
 }
 
-/// Index of the transition with the most time on known path steps, presumably the purpose of the recording; 0 if there are none.
+/// Index of the transition with the most time on known path steps, presumably the purpose of the recording.
 fn best_recorded(transitions: &[PageTransition], paths: &[CriticalPath]) -> usize {
     let known_ns = |one: &PageTransition| {
         let steps = paths.iter().flat_map(|path| &path.steps);

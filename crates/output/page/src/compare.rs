@@ -256,7 +256,7 @@ fn normalized(key: &str, keeps_case: bool) -> String {
     if keeps_case { key.to_owned() } else { key.to_ascii_lowercase() }
 }
 
-/// Index of the run to show in full: among compared runs with files (`has_file`), the one whose total is nearest to the median.
+/// Index of the run to show in full: the compared run with a file (`has_file`) whose total is nearest to the median.
 #[must_use]
 pub fn typical_run(
     configurations: &[Configuration],

@@ -1,5 +1,5 @@
-//! Page content of firmware tables: stages become phases; firmware phases and the work of each module become lanes. Times count from
-//! the processor's reset.
+//! Page content of firmware tables: stages become phases; firmware phases and the work of each module become lanes.
+//! Times count from the processor's reset.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::transitions::explains;
 const MAX_MODULES: usize = 200;
 
 impl Shown {
-    /// Builds the content of firmware tables, displayed as `name`; `None` if they contain no stage, phase or work with times.
+    /// Builds the content of firmware tables, displayed as `name`; `None` if they contain no times.
     #[must_use]
     pub fn of_firmware(name: String, report: &FirmwareReport) -> Option<Self> {
         let ends = || {

@@ -1,4 +1,4 @@
-//! Names of tones, track groups, step kinds and tables. They are sent with the page, so that TypeScript needs no list of its own.
+//! Names of tones, track groups, step kinds and tables. They are sent with the page, so that TypeScript has no copy.
 
 use onoff_blame::waits::StepKind;
 use onoff_lanes::TrackGroup;

@@ -3,8 +3,8 @@
 //! # Design constraints
 //!
 //! * No analysis: this crate converts results of other crates and maps times to pixels.
-//! * The page (`viewer/`, built into `built/index.html`) holds view state only: it computes no totals, and its lists of tones, groups
-//!   and tables come from [`legend`].
+//! * The page (`viewer/`, built into `built/index.html`) holds view state only: it computes no totals, and its lists of
+//!   tones, groups and tables come from [`legend`].
 //! * The served page and the single file have the same content, except that a server answers [`queries`].
 //! * No file, network or clock access, so that the crate builds for WebAssembly.
 

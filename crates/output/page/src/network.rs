@@ -1,5 +1,5 @@
-//! Page content of network boots: stages become phases; DHCP exchanges and transfers become lanes. Times count from the first frame of
-//! the capture.
+//! Page content of network boots: stages become phases; DHCP exchanges and transfers become lanes. Times count from the
+//! first frame of the capture.
 
 use std::sync::Arc;
 

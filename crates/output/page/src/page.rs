@@ -280,8 +280,8 @@ pub fn loss_list(losses: &Losses) -> Vec<PageLoss> {
         .collect()
 }
 
-/// Draws the lanes for a page without a server: at the width of a screen, and at two finer resolutions as far as they fit into
-/// `budget_bytes` of JSON.
+/// Draws the lanes for a page without a server: at the width of a screen, and at two finer resolutions as far as they
+/// fit into `budget_bytes` of JSON.
 #[must_use]
 pub fn drawn_beforehand(
     (tracks, arrows): (&[Track], &[Arrow]),

@@ -119,8 +119,8 @@ pub fn draw(arrows: &[Arrow], from_ns: i64, to_ns: i64, pixels: u32) -> Vec<Draw
     drawn
 }
 
-/// Longest steps in `from_ns..to_ns`, at most `max_steps`, in order of time. Steps shorter than a thousandth of the range are
-/// omitted.
+/// Longest steps in `from_ns..to_ns`, at most `max_steps`, in order of time. Steps shorter than a thousandth of the
+/// range are omitted.
 #[must_use]
 pub fn steps(paths: &[CriticalPath], from_ns: i64, to_ns: i64, max_steps: usize) -> PageSteps {
     let touched = |path: &&CriticalPath| path.start_ns < to_ns && path.end_ns > from_ns;

@@ -1,5 +1,5 @@
-//! Tables and flame graphs of any range. The tables have the columns of the corresponding commands (`onoff cpu`, `disk`, `files`,
-//! `hardfaults`, `interrupts`, `services`, `devices`).
+//! Tables and flame graphs of any range. The tables have the columns of the corresponding commands (`onoff cpu`,
+//! `disk`, `files`, `hardfaults`, `interrupts`, `services`, `devices`).
 
 use onoff_blame::waits::{CriticalPath, PathShare, StepKind};
 use onoff_evidence::Interval;
@@ -312,7 +312,8 @@ pub struct PageFlameNode {
     pub ns: i64,
 }
 
-/// Flame graph of `samples`, or of `waits` on the critical path, with at most `max_nodes` nodes; `None` for other values of `of`.
+/// Flame graph of `samples`, or of `waits` on the critical path, with at most `max_nodes` nodes; `None` for other
+/// values of `of`.
 #[must_use]
 pub fn flame_graph(
     trace: &Trace,

@@ -14,7 +14,8 @@ use crate::page::{PageFinding, PagePhase, PageRecording, PageTransition, loss_li
 use crate::track::track_list;
 
 impl Shown {
-    /// Builds the content for the file operations in `trace`, displayed as `name`; `report` is the result of `onoff io`.
+    /// Builds the content for the file operations in `trace`, displayed as `name`; `report` is the result of
+    /// `onoff io`.
     #[must_use]
     pub fn of_requests(name: String, trace: Arc<Trace>, report: &IoReport) -> Self {
         let tracks = request_tracks(&trace);

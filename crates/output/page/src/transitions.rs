@@ -1,5 +1,5 @@
-//! Page content of transitions: phases with their breakdown, time-outs, time asleep, and the stages before the kernel from firmware
-//! tables and network captures.
+//! Page content of transitions: phases with their breakdown, time-outs, time asleep, and the stages before the kernel
+//! from firmware tables and network captures.
 
 use onoff_blame::account::PhaseAccount;
 use onoff_blame::waits::TransitionPhase;
@@ -311,8 +311,8 @@ fn is_work(phase: &PagePhase) -> bool {
     !phase.is_open && !matches!(phase.name.as_str(), "Asleep" | "Standby" | "machine")
 }
 
-/// Longest phase that is known only from the kernel's counters, without a position on the axis: name and duration, ns. Ignores a missing
-/// half of a sleep and phases that overlap others.
+/// Longest phase that is known only from the kernel's counters, without a position on the axis: name and duration, ns.
+/// Ignores a missing half of a sleep and phases that overlap others.
 fn longest_counted(transition: &Transition) -> Option<(&'static str, i64)> {
     let Details::WindowsSuspend(suspend) = &transition.details else { return None };
     let counted = transition.phases.iter().filter(|phase| suspend.counts(phase));

@@ -1,5 +1,5 @@
-//! The processed profile format of the Firefox Profiler (<https://profiler.firefox.com>): samples with their stacks by process
-//! and thread; phases, services, devices and the critical path as markers.
+//! The processed profile format of the Firefox Profiler (<https://profiler.firefox.com>): samples with their stacks by
+//! process and thread; phases, services, devices and the critical path as markers.
 
 use std::io::{self, Write};
 

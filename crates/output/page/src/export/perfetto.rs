@@ -1,9 +1,11 @@
-//! Perfetto's native format: a stream of `TracePacket` messages (protocol buffers), as read by <https://ui.perfetto.dev> and
-//! `trace_processor`. Field numbers are from Perfetto's `protos/perfetto/trace/trace_packet.proto`,
-//! `track_event/track_event.proto`, `track_event/track_descriptor.proto` and `track_event/counter_descriptor.proto`.
+//! Perfetto's native format: a stream of `TracePacket` messages (protocol buffers), as read by
+//! <https://ui.perfetto.dev> and `trace_processor`. Field numbers are from Perfetto's
+//! `protos/perfetto/trace/trace_packet.proto`, `track_event/track_event.proto`, `track_event/track_descriptor.proto`
+//! and `track_event/counter_descriptor.proto`.
 //!
-//! Each track of the page becomes a Perfetto track below the track of its group. If intervals overlap, each row becomes a
-//! separate track, because Perfetto nests overlapping slices. Ready-thread arrows become flows between steps of the critical path.
+//! Each track of the page becomes a Perfetto track below the track of its group. If intervals overlap, each row becomes
+//! a separate track, because Perfetto nests overlapping slices. Ready-thread arrows become flows between steps of the
+//! critical path.
 
 use std::io::{self, Write};
 
