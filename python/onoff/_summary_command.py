@@ -59,13 +59,13 @@ def run(arguments: Sequence[str]) -> int:
         print(f"onoff: {error}", file=sys.stderr)
         return 64 if isinstance(error, UsageError) else 2 if isinstance(error, NothingToAnswer) else 1
     except KeyboardInterrupt:
-        print(f"onoff: interrupted; run the same command again to continue", file=sys.stderr)
+        print("onoff: interrupted; run the same command again to continue", file=sys.stderr)
         return 130
     finally:
         if sys.stderr.isatty():
             print("\r\033[K", end="", file=sys.stderr)
-    errors = f"; {done.errors} recordings in it could not be read" if done.errors else ""
-    skipped = f"; skipped {done.skipped} files that are not recordings" if done.skipped else ""
+    errors = f"; {done.errors} recording{'' if done.errors == 1 else 's'} in it could not be read" if done.errors else ""
+    skipped = f"; skipped {done.skipped} other file{'' if done.skipped == 1 else 's'}" if done.skipped else ""
     print(f"{done.out}: {done.read} read in {done.seconds:.1f} s, {done.failed} failed; {done.known} already known{errors}{skipped}")
     if done.failed or done.errors:
         return 1

@@ -408,7 +408,7 @@ def test_retries_time_outs_and_exit_code_reflects_stored_errors(tmp_path, in_pro
     check_unique(out, 4)
     in_process.clear()
     assert run_command(paths, out) == 1
-    assert "1 read" in (message := capsys.readouterr().out) and "1 recordings in it could not be read" in message
+    assert "1 read" in (message := capsys.readouterr().out) and "1 recording in it could not be read" in message
     assert {error for path, error in check_unique(out, 4).items() if "bad" not in path} == {""}
     # A damaged file is not read again, but the exit code is 1 until it is deleted.
     assert run_command(paths, out) == 1

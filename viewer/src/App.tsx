@@ -13,28 +13,28 @@ import {
 import { costOf, duration } from "./time";
 
 export function App() {
-  const it = recording.value;
-  if (!it && page.value.comparison) return <ComparisonOnly />;
-  if (!it) return <main class="empty"><h1>onoff</h1><p>This page contains no recording. Create a report with: onoff view FILE -o report.html</p></main>;
+  const current = recording.value;
+  if (!current && page.value.comparison) return <ComparisonOnly />;
+  if (!current) return <main class="empty"><h1>onoff</h1><p>This page contains no recording. Create a report with: onoff view FILE -o report.html</p></main>;
   const findings = transition.value?.findings ?? [];
   return (
     <main>
       <header>
-        <h1>{it.name}</h1>
-        <span class="machine">{it.machine}</span>
+        <h1>{current.name}</h1>
+        <span class="machine">{current.machine}</span>
         {page.value.recordings.length > 1 && (
           <select aria-label="Recording" value={recordingIndex.value} onChange={(event) => (page.value.comparison ? showRun(Number(event.currentTarget.value)) : choose(Number(event.currentTarget.value), page.value.recordings[Number(event.currentTarget.value)]?.first ?? 0))}>
             {page.value.recordings.map((each, index) => <option value={index}>{each.name}</option>)}
           </select>
         )}
-        {it.transitions.length > 1 && (
+        {current.transitions.length > 1 && (
           <select aria-label="Transition" value={transitionIndex.value} onChange={(event) => choose(recordingIndex.value, Number(event.currentTarget.value))}>
-            {it.transitions.map((each, index) => <option value={index}>{each.title}</option>)}
+            {current.transitions.map((each, index) => <option value={index}>{each.title}</option>)}
           </select>
         )}
-        <button type="button" class={it.losses.length ? "trust bad" : "trust"} onClick={() => (tab.value = "trust")}>
-          {it.losses.length ? `⚠ ${it.losses.length} ${it.losses.length === 1 ? "loss" : "losses"}` : "✓ no losses"}
-          {it.missing.length ? `, ${it.missing.length} not recorded` : ""}
+        <button type="button" class={current.losses.length ? "trust bad" : "trust"} onClick={() => (tab.value = "trust")}>
+          {current.losses.length ? `⚠ ${current.losses.length} ${current.losses.length === 1 ? "loss" : "losses"}` : "✓ no losses"}
+          {current.missing.length ? `, ${current.missing.length} not recorded` : ""}
         </button>
         <span class="grow" />
         <button type="button" onClick={() => (sheet.value = "views")}>Saved views{saved.value.length ? ` (${saved.value.length})` : ""}</button>

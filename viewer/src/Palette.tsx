@@ -20,9 +20,9 @@ interface Entry {
 }
 
 function entries(): Entry[] {
-  const it = transition.value;
+  const current = transition.value;
   const all: Entry[] = [];
-  it?.phases.forEach((phase) =>
+  current?.phases.forEach((phase) =>
     all.push({
       text: phase.title,
       hint: `phase, ${duration(phaseDuration(phase))}`,
@@ -33,8 +33,8 @@ function entries(): Entry[] {
       },
     }),
   );
-  it?.findings.forEach((finding, index) => all.push({ text: finding.title, hint: "finding", run: () => showFinding(index) }));
-  it?.phases.forEach((phase) =>
+  current?.findings.forEach((finding, index) => all.push({ text: finding.title, hint: "finding", run: () => showFinding(index) }));
+  current?.phases.forEach((phase) =>
     phase.account.slice(0, 12).forEach((entry) =>
       all.push({
         text: entry.subject,

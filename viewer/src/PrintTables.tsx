@@ -5,17 +5,17 @@ import { phaseDuration } from "./Ribbon";
 import { costOf, duration } from "./time";
 
 export function PrintTables() {
-  const it = transition.value;
-  if (!it) return null;
+  const current = transition.value;
+  if (!current) return null;
   return (
     <section class="printed" aria-hidden="true">
-      {it.headline.slice(1).map((line) => <p>{line}</p>)}
+      {current.headline.slice(1).map((line) => <p>{line}</p>)}
       <table>
         <thead>
           <tr><th>Phase</th><th>Start</th><th>Duration</th><th>Ends with</th><th>Blamed on</th></tr>
         </thead>
         <tbody>
-          {it.phases.map((phase) => (
+          {current.phases.map((phase) => (
             <tr>
               <td>{phase.title}</td>
               <td>{duration(phase.start_ns)}</td>
@@ -26,9 +26,9 @@ export function PrintTables() {
           ))}
         </tbody>
       </table>
-      {it.findings.length > 0 && (
+      {current.findings.length > 0 && (
         <ol>
-          {it.findings.map((finding) => (
+          {current.findings.map((finding) => (
             <li><b>{costOf(finding, "cost unknown")}</b> {finding.title}. {finding.advice}</li>
           ))}
         </ol>

@@ -26,15 +26,15 @@ function explain(phase: Phase): string {
 }
 
 export function Ribbon() {
-  const it = transition.value;
-  if (!it) return null;
+  const current = transition.value;
+  if (!current) return null;
   const range = view.value;
   const chosen = selection.value;
   return (
     <section class="ribbon" aria-label="Phases">
       <div class="label">Phases</div>
       <div class="track">
-        {it.phases.map((phase, index) => {
+        {current.phases.map((phase, index) => {
           const style = place(range, phase.start_ns, phase.end_ns);
           if (!style) return null;
           return (
@@ -56,14 +56,14 @@ export function Ribbon() {
           );
         })}
         <Folds range={range} />
-        {it.ticks.map((tick) => {
+        {current.ticks.map((tick) => {
           const at = fractionOf(tick.time_ns, range);
           const text = `${duration(tick.time_ns)}: ${tick.label}`;
           return at < 0 || at > 1 ? null : <span class="tick" style={{ left: `${at * 100}%` }} title={text} role="img" aria-label={text} />;
         })}
       </div>
       <BaselineRow range={range} />
-      {it.band && <BandRow band={it.band} range={range} />}
+      {current.band && <BandRow band={current.band} range={range} />}
     </section>
   );
 }

@@ -12,10 +12,10 @@ export const unfolded = signal(false);
 
 /** Folds that shorten the axis, in order of time, each with the length it is drawn at in ns. */
 export const folds = computed<(Fold & { drawn_ns: number })[]>(() => {
-  const it = recording.value;
-  if (!it || unfolded.value) return [];
-  const real = it.folds.filter((fold) => fold.end_ns > fold.start_ns);
-  const awake = it.duration_ns - real.reduce((sum, fold) => sum + fold.end_ns - fold.start_ns, 0);
+  const current = recording.value;
+  if (!current || unfolded.value) return [];
+  const real = current.folds.filter((fold) => fold.end_ns > fold.start_ns);
+  const awake = current.duration_ns - real.reduce((sum, fold) => sum + fold.end_ns - fold.start_ns, 0);
   return real.map((fold) => ({ ...fold, drawn_ns: Math.min(fold.end_ns - fold.start_ns, Math.max(awake, 1e6) * FOLD_FRACTION) }));
 });
 

@@ -20,18 +20,18 @@ const key = (track: number) => `${recordingIndex.value}/${track}`;
 
 /** The finest available lane of a track, and the range it was drawn for. */
 export function cachedLane(track: number, pixels: number): CachedLane | undefined {
-  const it = recording.value;
-  if (!it) return undefined;
+  const current = recording.value;
+  if (!current) return undefined;
   if (page.value.served) return laneCache.get(key(track));
-  const level = it.drawn.find((each) => each.pixels >= pixels) ?? it.drawn[it.drawn.length - 1];
+  const level = current.drawn.find((each) => each.pixels >= pixels) ?? current.drawn[current.drawn.length - 1];
   const lane = level?.lanes[track];
-  return lane && level ? { range: { start: it.start_ns, end: it.start_ns + it.duration_ns }, pixels: level.pixels, lane } : undefined;
+  return lane && level ? { range: { start: current.start_ns, end: current.start_ns + current.duration_ns }, pixels: level.pixels, lane } : undefined;
 }
 
 /** Pixels of the entire recording at which `range` has `pixels`; selects a resolution of the page's own lanes. */
 export function pixelsOfWhole(range: Range, pixels: number): number {
-  const it = recording.value;
-  return it ? (pixels * it.duration_ns) / Math.max(1, range.end - range.start) : pixels;
+  const current = recording.value;
+  return current ? (pixels * current.duration_ns) / Math.max(1, range.end - range.start) : pixels;
 }
 
 /** Requests the lanes of tracks from the server, except those already cached for this range and resolution. */
@@ -105,10 +105,10 @@ let arrowCache: { key: string; arrows: Arrow[] } = { key: "", arrows: [] };
 
 /** Available ready-thread arrows of a range. */
 export function cachedArrows(range: Range, pixels: number): Arrow[] {
-  const it = recording.value;
-  if (!it) return [];
+  const current = recording.value;
+  if (!current) return [];
   if (!page.value.served) {
-    const level = it.drawn.find((each) => each.pixels >= pixelsOfWhole(range, pixels)) ?? it.drawn[it.drawn.length - 1];
+    const level = current.drawn.find((each) => each.pixels >= pixelsOfWhole(range, pixels)) ?? current.drawn[current.drawn.length - 1];
     return level?.arrows ?? [];
   }
   return arrowCache.key.startsWith(`${recordingIndex.value}/`) ? arrowCache.arrows : [];

@@ -65,26 +65,26 @@ export const groupOrder = signal<readonly string[]>([]);
 export const saved = signal<readonly SavedView[]>([]);
 export const theme = signal<"" | "light" | "dark">("");
 /** Options of the range table. */
-export const about = signal("processor");
+export const tableSubject = signal("processor");
 export const groupBy = signal<string[]>([]);
 export const hiddenColumns = signal<ReadonlySet<string>>(new Set());
-export const drawn = signal("");
+export const barColumn = signal("");
 export const sortColumn = signal("");
-export const flameOfWaits = signal(false);
+export const flameShowsWaits = signal(false);
 export const sheet = signal<"" | "keys" | "palette" | "views">("");
 
 export const recording = computed<Recording | undefined>(() => page.value.recordings[recordingIndex.value]);
 export const transition = computed<Transition | undefined>(() => recording.value?.transitions[transitionIndex.value]);
 export const whole = computed<Range>(() => {
-  const it = recording.value;
-  return it ? { start: it.start_ns, end: it.start_ns + Math.max(1, it.duration_ns) } : { start: 0, end: 1 };
+  const current = recording.value;
+  return current ? { start: current.start_ns, end: current.start_ns + Math.max(1, current.duration_ns) } : { start: 0, end: 1 };
 });
 /** Initial view: the transition with a margin on both sides. */
 export const home = computed<Range>(() => {
-  const it = transition.value;
-  if (!it || it.end_ns <= it.start_ns) return whole.value;
-  const margin = (it.end_ns - it.start_ns) * 0.015;
-  return { start: Math.max(whole.value.start, it.start_ns - margin), end: Math.min(whole.value.end, it.end_ns + margin) };
+  const current = transition.value;
+  if (!current || current.end_ns <= current.start_ns) return whole.value;
+  const margin = (current.end_ns - current.start_ns) * 0.015;
+  return { start: Math.max(whole.value.start, current.start_ns - margin), end: Math.min(whole.value.end, current.end_ns + margin) };
 });
 
 /** The phase that covers most of a range. */
@@ -282,12 +282,12 @@ export function address(withSaved = true): string {
   if (moves.value.length) parts.set("move", moves.value.map((each) => each.join(".")).join("~"));
   if (groupOrder.value.length) parts.set("groups", groupOrder.value.join("~"));
   if (unfolded.value) parts.set("asleep", "whole");
-  if (about.value !== "processor") parts.set("about", about.value);
+  if (tableSubject.value !== "processor") parts.set("about", tableSubject.value);
   if (groupBy.value.length) parts.set("by", groupBy.value.join("~"));
   if (hiddenColumns.value.size) parts.set("without", [...hiddenColumns.value].join("~"));
-  if (drawn.value) parts.set("draw", drawn.value);
+  if (barColumn.value) parts.set("draw", barColumn.value);
   if (sortColumn.value) parts.set("sort", sortColumn.value);
-  if (flameOfWaits.value) parts.set("flame", "waits");
+  if (flameShowsWaits.value) parts.set("flame", "waits");
   if (theme.value) parts.set("theme", theme.value);
   if (withSaved) for (const each of saved.value) parts.append("saved", `${each.name}~${each.address}`);
   return parts.toString();
@@ -330,12 +330,12 @@ export function applyAddress(fragment: string): void {
   hidden.value = numbers("hide");
   collapsed.value = new Set((parts.get("fold") ?? "").split("~").filter(Boolean));
   const names = (name: string) => (parts.get(name) ?? "").split("~").filter((each) => /^[a-z_0-9]+$/.test(each));
-  about.value = names("about")[0] ?? "processor";
+  tableSubject.value = names("about")[0] ?? "processor";
   groupBy.value = names("by");
   hiddenColumns.value = new Set(names("without"));
-  drawn.value = names("draw")[0] ?? "";
+  barColumn.value = names("draw")[0] ?? "";
   sortColumn.value = names("sort")[0] ?? "";
-  flameOfWaits.value = parts.get("flame") === "waits";
+  flameShowsWaits.value = parts.get("flame") === "waits";
   groupOrder.value = names("groups");
   const pairs = (parts.get("move") ?? "").split("~").map((each) => each.split(".").map(Number));
   moves.value = pairs.filter((each): each is [number, number] => each.length === 2 && each.every(Number.isInteger));
@@ -350,9 +350,9 @@ export function applyAddress(fragment: string): void {
 export function showEvents(range: Range): void {
   marked.value = range;
   selection.value = null;
-  about.value = "events";
+  tableSubject.value = "events";
   groupBy.value = ["each"];
-  drawn.value = "";
+  barColumn.value = "";
   sortColumn.value = "";
   tab.value = "use";
 }

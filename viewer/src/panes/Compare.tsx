@@ -18,24 +18,24 @@ function shortName(name: string, all: string[]): string {
 }
 
 export function Compare() {
-  const it = page.value.comparison;
-  if (!it) return <p>No comparison. Create one with: onoff view --baseline OLD… --candidate NEW…</p>;
+  const comparison = page.value.comparison;
+  if (!comparison) return <p>No comparison. Create one with: onoff view --baseline OLD… --candidate NEW…</p>;
   return (
     <div class="compare">
-      <h2>{it.answer[0]}</h2>
-      {it.answer.slice(1).map((line) => <p>{line}</p>)}
-      {it.explanations.some((one) => one.parts.length > 0) && (
+      <h2>{comparison.answer[0]}</h2>
+      {comparison.answer.slice(1).map((line) => <p>{line}</p>)}
+      {comparison.explanations.some((one) => one.parts.length > 0) && (
         <section>
           <h2>Explanation of the difference</h2>
-          {it.explanations.filter((one) => one.difference_ns !== 0).map((one, _, all) => <ExplanationBar one={one} largest={Math.max(...all.map(totalChange))} />)}
+          {comparison.explanations.filter((one) => one.difference_ns !== 0).map((one, _, all) => <ExplanationBar one={one} largest={Math.max(...all.map(totalChange))} />)}
         </section>
       )}
-      <Legend sides={it.sides} />
-      {it.lists.map((list) => <List list={list} />)}
-      {it.moved.length > 0 && (
+      <Legend sides={comparison.sides} />
+      {comparison.lists.map((list) => <List list={list} />)}
+      {comparison.moved.length > 0 && (
         <section>
           <h2>Changed order in every run</h2>
-          <ul>{it.moved.map((line) => <li>{line}</li>)}</ul>
+          <ul>{comparison.moved.map((line) => <li>{line}</li>)}</ul>
         </section>
       )}
     </div>

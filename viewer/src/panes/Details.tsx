@@ -60,7 +60,7 @@ function currentPhase(): Phase | undefined {
 
 function SelectionDetails() {
   const chosen = selection.value;
-  const it = transition.value;
+  const current = transition.value;
   if (chosen?.of === "slice") {
     const track = recording.value?.tracks.find((each) => each.id === chosen.track);
     const phase = phaseAt({ start: chosen.start, end: chosen.end + 1 });
@@ -99,12 +99,12 @@ function SelectionDetails() {
   if (marked.value) return <Facts title="Selected range" rows={[["Time", formatRange(marked.value.start, marked.value.end)], ["", "“Range” shows CPU and disk usage, “Critical path” shows the waits. Press F to zoom in, Esc to clear."]]} />;
   return (
     <div>
-      <h2>{it?.title}</h2>
-      {it?.headline.map((line) => <p>{line}</p>)}
-      {(it?.unplaced.length ?? 0) > 0 && <ul>{it?.unplaced.map((line) => <li>{line}</li>)}</ul>}
-      {(it?.ticks.length ?? 0) > 0 && (
+      <h2>{current?.title}</h2>
+      {current?.headline.map((line) => <p>{line}</p>)}
+      {(current?.unplaced.length ?? 0) > 0 && <ul>{current?.unplaced.map((line) => <li>{line}</li>)}</ul>}
+      {(current?.ticks.length ?? 0) > 0 && (
         <dl>
-          {it?.ticks.map((tick) => (
+          {current?.ticks.map((tick) => (
             <div>
               <dt><button type="button" class="link" onClick={() => goTo(around(tick.time_ns))}>{duration(tick.time_ns)}</button></dt>
               <dd>{tick.label}</dd>
@@ -233,7 +233,7 @@ function PhaseUsage() {
 }
 
 function DataQuality() {
-  const it = recording.value;
+  const current = recording.value;
   const section = (title: string, children: ComponentChildren) => (
     <div>
       <h2>{title}</h2>
@@ -243,9 +243,9 @@ function DataQuality() {
   return (
     <div>
       {section(
-        it?.losses.length ? "Losses" : "No losses",
+        current?.losses.length ? "Losses" : "No losses",
         <dl>
-          {it?.losses.map((loss) => (
+          {current?.losses.map((loss) => (
             <div>
               <dt>{loss.count} · {loss.severity}</dt>
               <dd><b>{loss.name}</b>: {loss.means}</dd>
@@ -253,7 +253,7 @@ function DataQuality() {
           ))}
         </dl>,
       )}
-      {it?.missing.length ? section("Not recorded, and how to record it", <dl>{it.missing.map((each) => <div><dt>{each.what}</dt><dd>{each.record}</dd></div>)}</dl>) : null}
+      {current?.missing.length ? section("Not recorded, and how to record it", <dl>{current.missing.map((each) => <div><dt>{each.what}</dt><dd>{each.record}</dd></div>)}</dl>) : null}
     </div>
   );
 }

@@ -3,14 +3,14 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Flame as Graph, FlameNode } from "../data";
 import { flameOf } from "../source";
-import { flameOfWaits, page, phaseAt, recording, selectedRange, view } from "../state";
+import { flameShowsWaits, page, phaseAt, recording, selectedRange, view } from "../state";
 import { duration } from "../time";
 
 const ROW = 18;
 
 export function Flame() {
   const range = selectedRange() ?? view.value;
-  const of = flameOfWaits.value ? "waits" : "samples";
+  const of = flameShowsWaits.value ? "waits" : "samples";
   const [graph, setGraph] = useState<Graph | null>(null);
   const [focus, setFocus] = useState<FlameNode | null>(null);
   useEffect(() => {
@@ -28,8 +28,8 @@ export function Flame() {
   return (
     <div>
       <p class="choices" role="group" aria-label="Data">
-        <button type="button" aria-pressed={of === "samples"} onClick={() => (flameOfWaits.value = false)}>Samples</button>
-        <button type="button" aria-pressed={of === "waits"} onClick={() => (flameOfWaits.value = true)}>Waits</button>
+        <button type="button" aria-pressed={of === "samples"} onClick={() => (flameShowsWaits.value = false)}>Samples</button>
+        <button type="button" aria-pressed={of === "waits"} onClick={() => (flameShowsWaits.value = true)}>Waits</button>
         <span class="hint">
           {of === "samples" ? "CPU time by process and module." : "Critical path by chain of waits."}{" "}
           {page.value.served ? `${duration(range.start)} to ${duration(range.end)}` : `Entire phase${phase ? ` ${phase.title}` : ""}; run onoff view FILE for any range`}

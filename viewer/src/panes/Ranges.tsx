@@ -3,13 +3,13 @@
 import { useEffect, useState } from "preact/hooks";
 import type { RangeTable } from "../data";
 import { tableOf } from "../source";
-import { about, drawn, goTo, groupBy, hiddenColumns, marked, page, recording, selectedRange, sortColumn, toggled, view } from "../state";
+import { tableSubject, barColumn, goTo, groupBy, hiddenColumns, marked, page, recording, selectedRange, sortColumn, toggled, view } from "../state";
 import { duration } from "../time";
 import { CopyButtons } from "./Table";
 
 export function Ranges() {
   const range = selectedRange() ?? view.value;
-  const subject = page.value.legend.subjects.find((one) => one.name === about.value) ?? { name: about.value, title: about.value, groups: [] as string[] };
+  const subject = page.value.legend.subjects.find((one) => one.name === tableSubject.value) ?? { name: tableSubject.value, title: tableSubject.value, groups: [] as string[] };
   const by = groupBy.value.filter((group) => subject.groups.includes(group));
   const key = by.join(",");
   const [table, setTable] = useState<RangeTable | null>(null);
@@ -17,7 +17,7 @@ export function Ranges() {
   useEffect(() => {
     let current = true;
     const timer = setTimeout(() => {
-      tableOf(range, about.value, by).then(
+      tableOf(range, tableSubject.value, by).then(
         (answer) => current && (setTable(answer), setFault("")),
         () => current && setFault("No response from onoff."),
       );
@@ -26,12 +26,12 @@ export function Ranges() {
       current = false;
       clearTimeout(timer);
     };
-  }, [range.start, range.end, about.value, key, recording.value]);
+  }, [range.start, range.end, tableSubject.value, key, recording.value]);
   return (
     <div>
       <div class="zones">
         <label>Subject{" "}
-          <select value={about.value} onChange={(event) => ((about.value = event.currentTarget.value), (sortColumn.value = ""), (drawn.value = ""))}>
+          <select value={tableSubject.value} onChange={(event) => ((tableSubject.value = event.currentTarget.value), (sortColumn.value = ""), (barColumn.value = ""))}>
             {page.value.legend.subjects.map((one) => <option value={one.name}>{one.title}</option>)}
           </select>
         </label>
@@ -53,7 +53,7 @@ export function Ranges() {
         )}
         {table && (
           <label>Bars{" "}
-            <select value={drawnColumn(table)} onChange={(event) => (drawn.value = event.currentTarget.value)}>
+            <select value={barColumnName(table)} onChange={(event) => (barColumn.value = event.currentTarget.value)}>
               {table.columns.filter((column) => column.number).map((column) => <option value={column.name}>{column.title}</option>)}
             </select>
           </label>
@@ -73,9 +73,9 @@ function toggledGroup(group: string, by: string[]): string[] {
 }
 
 /** Column drawn as bars: the selected one, or the first with times or bytes. */
-function drawnColumn(table: RangeTable): string {
+function barColumnName(table: RangeTable): string {
   const numbers = table.columns.filter((column) => column.number);
-  return (numbers.find((column) => column.name === drawn.value) ?? numbers.find((column) => /_ns$|^ns$|bytes/.test(column.name)) ?? numbers[0])?.name ?? "";
+  return (numbers.find((column) => column.name === barColumn.value) ?? numbers.find((column) => /_ns$|^ns$|bytes/.test(column.name)) ?? numbers[0])?.name ?? "";
 }
 
 function Grid({ table, range, title }: { table: RangeTable; range: { start: number; end: number }; title: string }) {
@@ -86,8 +86,8 @@ function Grid({ table, range, title }: { table: RangeTable; range: { start: numb
     const number = table.columns[by]?.number;
     order.sort((a, b) => (number ? (table.numbers[b]?.[by] ?? -Infinity) - (table.numbers[a]?.[by] ?? -Infinity) : (table.rows[a]?.[by] ?? "").localeCompare(table.rows[b]?.[by] ?? "")));
   }
-  const draws = table.columns.findIndex((column) => column.name === drawnColumn(table));
-  const most = Math.max(...table.numbers.map((row) => Math.abs(row[draws] ?? 0)), 1e-9);
+  const barIndex = table.columns.findIndex((column) => column.name === barColumnName(table));
+  const most = Math.max(...table.numbers.map((row) => Math.abs(row[barIndex] ?? 0)), 1e-9);
   const text = () => [shown.map((column) => column.title), ...order.map((row) => shown.map((column) => table.rows[row]?.[column.index] ?? ""))];
   const show = (row: number) => {
     const span = table.spans[row];
@@ -117,7 +117,7 @@ function Grid({ table, range, title }: { table: RangeTable; range: { start: numb
             <tr>
               {shown.map((column, at) => {
                 const cell = table.rows[row]?.[column.index] ?? "";
-                const share = column.index === draws ? Math.abs(table.numbers[row]?.[column.index] ?? 0) / most : 0;
+                const share = column.index === barIndex ? Math.abs(table.numbers[row]?.[column.index] ?? 0) / most : 0;
                 return (
                   <td class={column.number ? "number" : ""}>
                     {share > 0 && <i class="amount" style={{ width: `${share * 100}%` }} />}
