@@ -305,8 +305,9 @@ pub fn mark(tracks: &mut [PageTrack], comparison: &Comparison, is_baseline: bool
             let begins = key_name.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name));
             begins && matches!(key_name.as_bytes().get(name.len()), None | Some(b'.'))
         };
-        let its = measures.iter().filter(|measure| category.contains(&measure.category) && names_track(&measure.name));
-        let largest = its.max_by_key(|measure| compare_text::size_of(measure));
+        let matching =
+            measures.iter().filter(|measure| category.contains(&measure.category) && names_track(&measure.name));
+        let largest = matching.max_by_key(|measure| compare_text::size_of(measure));
         track.mark = largest.and_then(|measure| {
             let change = measure.changes.first()?;
             let side = usize::from(change.verdict != Verdict::Gone);

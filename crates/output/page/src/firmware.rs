@@ -33,7 +33,7 @@ impl Shown {
         let end_ns = ends().map(|(_, end)| end).max()?.max(start_ns);
         let phases = match report.stages.is_empty() {
             false => report.stages.iter().map(|stage| stage_phase(stage, &report.phases)).collect(),
-            true => report.phases.iter().filter(|phase| phase.inside.is_empty()).map(own_phase).collect(),
+            true => report.phases.iter().filter(|phase| phase.inside.is_empty()).map(page_phase).collect(),
         };
         let missing = report.missing.iter().map(|missing| format!("{}: missing; {}", missing.part, missing.unknown));
         let faults = match report.faults.len() {
@@ -104,7 +104,7 @@ fn stage_phase(stage: &FirmwareStage, phases: &[FirmwarePhase]) -> PagePhase {
     }
 }
 
-fn own_phase(phase: &FirmwarePhase) -> PagePhase {
+fn page_phase(phase: &FirmwarePhase) -> PagePhase {
     PagePhase {
         name: phase.name.clone(),
         title: phase.name.clone(),
@@ -143,8 +143,9 @@ fn tracks(report: &FirmwareReport) -> Vec<Track> {
         track("", "Gaps", "intervals without module measurements", gaps.collect()),
     ];
     for driver in report.drivers.iter().take(MAX_MODULES) {
-        let its = report.work.iter().filter(|work| work.module == driver.name);
-        let slices = its.map(|work| LaneSlice::new(work.start_ns, work.end_ns, work_label(work), Tone::Ran)).collect();
+        let intervals = report.work.iter().filter(|work| work.module == driver.name);
+        let slices =
+            intervals.map(|work| LaneSlice::new(work.start_ns, work.end_ns, work_label(work), Tone::Ran)).collect();
         tracks.push(track("Modules", &driver.name, &driver.phase, slices));
     }
     tracks.retain(|track| matches!(&track.lane, Lane::Slices(lane) if !lane.is_empty()));

@@ -107,11 +107,11 @@ pub fn draw(arrows: &[Arrow], from_ns: i64, to_ns: i64, pixels: u32) -> Vec<Draw
     let mut drawn: Vec<DrawnArrow> = Vec::new();
     let mut places: HashMap<(u32, u32), (i128, usize)> = HashMap::new();
     for arrow in arrows.iter().skip(first).take_while(|arrow| arrow.time_ns <= to_ns) {
-        let its = bucket(arrow.time_ns);
+        let position = bucket(arrow.time_ns);
         match places.get(&(arrow.from, arrow.to)) {
-            Some(&(known, at)) if known == its => drawn[at].count = drawn[at].count.saturating_add(1),
+            Some(&(known, at)) if known == position => drawn[at].count = drawn[at].count.saturating_add(1),
             _ => {
-                places.insert((arrow.from, arrow.to), (its, drawn.len()));
+                places.insert((arrow.from, arrow.to), (position, drawn.len()));
                 drawn.push(DrawnArrow { time_ns: arrow.time_ns, from: arrow.from, to: arrow.to, count: 1 });
             }
         }

@@ -89,8 +89,8 @@ pub fn table(
     let Some(scope) = Scope::between(trace, range.0, range.1) else {
         return Some(PageTable { nothing: "The range is outside the recording.".to_owned(), ..PageTable::default() });
     };
-    let first: Vec<&str> = if by.is_empty() { known.groups.iter().take(1).copied().collect() } else { by.to_vec() };
-    let keys = || -> Vec<Key> { Key::ALL.into_iter().filter(|key| first.contains(&key.as_str())).collect() };
+    let groupings: Vec<&str> = if by.is_empty() { known.groups.iter().take(1).copied().collect() } else { by.to_vec() };
+    let keys = || -> Vec<Key> { Key::ALL.into_iter().filter(|key| groupings.contains(&key.as_str())).collect() };
     Some(match subject {
         "processor" => {
             let groups = [
@@ -100,31 +100,31 @@ pub fn table(
                 ("module", CpuGroup::Module),
                 ("processor", CpuGroup::Processor),
             ];
-            shown(trace, &cpu::list(trace, &scope, &chosen(&groups, &first)))
+            page_table(trace, &cpu::list(trace, &scope, &selected_groups(&groups, &groupings)))
         }
-        "disk" => shown(trace, &disk::analyze(trace, &scope, &keys())),
-        "files" => shown(trace, &files::analyze(trace, &scope, &keys())),
-        "hard_faults" => shown(trace, &hard_faults::analyze(trace, &scope, &keys())),
+        "disk" => page_table(trace, &disk::analyze(trace, &scope, &keys())),
+        "files" => page_table(trace, &files::analyze(trace, &scope, &keys())),
+        "hard_faults" => page_table(trace, &hard_faults::analyze(trace, &scope, &keys())),
         "interrupts" => {
             let groups = [
                 ("module", InterruptGroup::Module),
                 ("routine", InterruptGroup::Routine),
                 ("processor", InterruptGroup::Processor),
             ];
-            shown(trace, &interrupts::list(trace, &scope, &chosen(&groups, &first)))
+            page_table(trace, &interrupts::list(trace, &scope, &selected_groups(&groups, &groupings)))
         }
-        "services" => shown(trace, &services::list(trace, &scope)),
-        "devices" => shown(trace, &devices::list(trace, &scope)),
-        _ => waits(paths, scope.range, &first),
+        "services" => page_table(trace, &services::list(trace, &scope)),
+        "devices" => page_table(trace, &devices::list(trace, &scope)),
+        _ => waits(paths, scope.range, &groupings),
     })
 }
 
-fn chosen<G: Copy>(groups: &[(&str, G)], by: &[&str]) -> Vec<G> {
+fn selected_groups<G: Copy>(groups: &[(&str, G)], by: &[&str]) -> Vec<G> {
     groups.iter().filter(|(name, _)| by.contains(name)).map(|(_, group)| *group).collect()
 }
 
 /// Converts a list: columns that have a title and at least one value.
-fn shown<T: TableReport>(trace: &Trace, report: &T) -> PageTable {
+fn page_table<T: TableReport>(trace: &Trace, report: &T) -> PageTable {
     let rows = report.rows();
     let listed = &rows[..rows.len().min(MAX_ROWS)];
     let is_blank = |value: &Value<'_>| matches!(value, Value::Nothing) || value.is_zero();

@@ -181,18 +181,20 @@ pub(crate) fn tracks_before_kernel(all: &[&Transition]) -> Vec<Track> {
         lane: Lane::Slices(SliceLane::new(slices)),
     };
     let stages = |source| {
-        let its = axis.stages.iter().filter(move |stage: &&AxisStage| stage.source == source);
-        its.map(|stage| LaneSlice::new(stage.start_ns, stage.end_ns, stage_title(&stage.name), Tone::Work))
+        let stages = axis.stages.iter().filter(move |stage: &&AxisStage| stage.source == source);
+        stages
+            .map(|stage| LaneSlice::new(stage.start_ns, stage.end_ns, stage_title(&stage.name), Tone::Work))
             .collect::<Vec<_>>()
     };
     let parts = |source| {
-        let its = axis.stages.iter().flat_map(|stage| &stage.inside).filter(move |part| part.source == source);
-        its.map(|part| {
-            let label =
-                if part.detail.is_empty() { part.name.clone() } else { format!("{}: {}", part.name, part.detail) };
-            LaneSlice::new(part.start_ns, part.end_ns, label, Tone::Initialize)
-        })
-        .collect::<Vec<_>>()
+        let parts = axis.stages.iter().flat_map(|stage| &stage.inside).filter(move |part| part.source == source);
+        parts
+            .map(|part| {
+                let label =
+                    if part.detail.is_empty() { part.name.clone() } else { format!("{}: {}", part.name, part.detail) };
+                LaneSlice::new(part.start_ns, part.end_ns, label, Tone::Initialize)
+            })
+            .collect::<Vec<_>>()
     };
     [
         track(TrackGroup::Firmware, "Stages", "FPDT boot performance record", stages(AxisSource::Firmware)),
