@@ -69,8 +69,8 @@ class _Comparison:
     def _differences(self) -> Any:
         import numpy
 
-        few, rest = (each if len(each) <= _MAX_PAIRED else numpy.sort(each)[_even_indices(len(each))] for each in (self.first, self.second))
-        return numpy.sort((few[:, None] - rest[None, :]).ravel())
+        first, second = (each if len(each) <= _MAX_PAIRED else numpy.sort(each)[_even_indices(len(each))] for each in (self.first, self.second))
+        return numpy.sort((first[:, None] - second[None, :]).ravel())
 
     def shift(self, z: float) -> float:
         """Amount to subtract from the first group to reach this ``z``."""
@@ -188,15 +188,15 @@ class Fleet:
                 value = "" if by is None else str(run[by] or "")
                 groups.setdefault((value, phase), []).append((length, place, run["computer"]))
         rows = []
-        for (value, phase), its in groups.items():
-            sorted_ns = sorted(length for length, _, _ in its)
+        for (value, phase), members in groups.items():
+            sorted_ns = sorted(length for length, _, _ in members)
             rows.append(
                 {
                     "group": value,
                     "phase": phase,
-                    "place": min(place for _, place, _ in its),
-                    "runs": len(its),
-                    "computers": len({computer for _, _, computer in its}),
+                    "place": min(place for _, place, _ in members),
+                    "runs": len(members),
+                    "computers": len({computer for _, _, computer in members}),
                     "median_ns": _quantile(sorted_ns, 0.5),
                     "p90_ns": _quantile(sorted_ns, 0.9),
                     "p99_ns": _quantile(sorted_ns, 0.99),

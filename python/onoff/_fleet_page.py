@@ -37,8 +37,8 @@ def page(fleet: Fleet, transition: str) -> str:
     if explained.found:
         for each in explained.found:
             interval = f"{seconds(each.low_ns) if each.low_ns > 0 else '0 s'} to {seconds(each.high_ns)}"
-            most = f"{each.subject} in {each.subject_phase}" if each.subject else ""
-            rows.append((each.what, seconds(each.effect_ns), interval, each.runs, each.computers, most, ", ".join(each.same_runs_as)))
+            contributor = f"{each.subject} in {each.subject_phase}" if each.subject else ""
+            rows.append((each.what, seconds(each.effect_ns), interval, each.runs, each.computers, contributor, ", ".join(each.same_runs_as)))
         parts.append(_table(("group", "slower by", "95 % interval", "runs", "computers", "largest contributor", "same runs as"), rows))
     else:
         parts.append("<p>No significant factors.</p>")
@@ -91,9 +91,9 @@ def _histogram(lengths: list[int]) -> str:
     bars = [0] * _BARS
     for length in lengths:
         bars[min(_BARS - 1, (length - low) // width)] += 1
-    most = max(bars)
+    largest = max(bars)
     shapes = "".join(
-        f'<rect x="{10 * number}" y="{100 - 100 * count / most:.1f}" width="9" height="{100 * count / most:.1f}" fill="#3a7bd5">'
+        f'<rect x="{10 * number}" y="{100 - 100 * count / largest:.1f}" width="9" height="{100 * count / largest:.1f}" fill="#3a7bd5">'
         f"<title>{count} runs, {seconds(low + number * width)} to {seconds(low + (number + 1) * width)}</title></rect>"
         for number, count in enumerate(bars)
         if count

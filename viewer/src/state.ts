@@ -90,10 +90,10 @@ export const home = computed<Range>(() => {
 /** The phase that covers most of a range. */
 export function phaseAt(range: Range): Phase | undefined {
   let best: Phase | undefined;
-  let most = 0;
+  let longest = 0;
   for (const phase of transition.value?.phases ?? []) {
     const covered = Math.min(range.end, phase.end_ns) - Math.max(range.start, phase.start_ns);
-    if (covered > most) [best, most] = [phase, covered];
+    if (covered > longest) [best, longest] = [phase, covered];
   }
   return best;
 }

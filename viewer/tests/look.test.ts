@@ -13,7 +13,7 @@ import { browsers, open, repository, settled, singleFile, visit } from "./pages"
 const folder = join(import.meta.dirname, "looks");
 const writes = process.env["ONOFF_WRITE_PICTURES"] === "1";
 const sample = (name: string) => join(repository, "samples", name);
-const [WIDE, TALL] = [320, 200];
+const [WIDTH, HEIGHT] = [320, 200];
 /** Maximum share of pixels that may differ by more than a fifth of full brightness, percent. */
 const MAX_PERCENT = 4;
 
@@ -28,21 +28,21 @@ const LOOKS: [name: string, recording: string, address: string][] = [
 /** Scales a picture down; returns its pixel data and PNG. */
 async function scaledDown(page: Page, png: string): Promise<{ pixels: number[]; png: string }> {
   return page.evaluate(
-    async (source, wide, tall) => {
+    async (source, width, height) => {
       const image = new Image();
       image.src = source;
       await image.decode();
       const canvas = document.createElement("canvas");
-      [canvas.width, canvas.height] = [wide, tall];
+      [canvas.width, canvas.height] = [width, height];
       const context = canvas.getContext("2d");
       if (!context) throw new Error("no canvas");
       context.imageSmoothingQuality = "high";
-      context.drawImage(image, 0, 0, wide, tall);
-      return { pixels: [...context.getImageData(0, 0, wide, tall).data], png: canvas.toDataURL("image/png") };
+      context.drawImage(image, 0, 0, width, height);
+      return { pixels: [...context.getImageData(0, 0, width, height).data], png: canvas.toDataURL("image/png") };
     },
     png,
-    WIDE,
-    TALL,
+    WIDTH,
+    HEIGHT,
   );
 }
 

@@ -47,7 +47,7 @@ const totalChange = (one: Explanation): number => one.parts.reduce((sum, part) =
 /** A sentence, and a bar of parts that add up to the difference. */
 function ExplanationBar({ one, largest }: { one: Explanation; largest: number }) {
   const total = totalChange(one);
-  const wide = (ns: number) => `${(Math.abs(ns) / Math.max(1, total)) * 100}%`;
+  const widthOf = (ns: number) => `${(Math.abs(ns) / Math.max(1, total)) * 100}%`;
   const show = () => {
     const phase = transition.value?.phases.find((each) => each.name === one.phase);
     selection.value = { of: "phase", name: one.phase };
@@ -58,12 +58,12 @@ function ExplanationBar({ one, largest }: { one: Explanation; largest: number })
       <p>{one.sentence} <button type="button" class="link" onClick={show}>Show {one.phase}</button></p>
       <div class="parts" aria-hidden="true" style={{ width: `${(total / Math.max(1, largest)) * 100}%` }}>
         {one.parts.map((part, index) => (
-          <span class={`shade${index % 5} ${part.difference_ns < 0 ? "less" : ""}`} style={{ width: wide(part.difference_ns) }} title={`${part.name} (${part.kind}): ${duration(part.is_ns)}, was ${duration(part.was_ns)}`}>
+          <span class={`shade${index % 5} ${part.difference_ns < 0 ? "less" : ""}`} style={{ width: widthOf(part.difference_ns) }} title={`${part.name} (${part.kind}): ${duration(part.is_ns)}, was ${duration(part.was_ns)}`}>
             {part.name} {signed("ns", part.difference_ns)}
           </span>
         ))}
-        {one.against_ns !== 0 && <span class="less" style={{ width: wide(one.against_ns) }} title="Subjects that changed in the opposite direction">others {signed("ns", one.against_ns)}</span>}
-        {one.not_explained_ns !== 0 && <span class="left" style={{ width: wide(one.not_explained_ns) }} title="Not attributed to any subject">unexplained {duration(Math.abs(one.not_explained_ns))}</span>}
+        {one.against_ns !== 0 && <span class="less" style={{ width: widthOf(one.against_ns) }} title="Subjects that changed in the opposite direction">others {signed("ns", one.against_ns)}</span>}
+        {one.not_explained_ns !== 0 && <span class="left" style={{ width: widthOf(one.not_explained_ns) }} title="Not attributed to any subject">unexplained {duration(Math.abs(one.not_explained_ns))}</span>}
       </div>
     </div>
   );
@@ -99,25 +99,25 @@ function Legend({ sides }: { sides: Side[] }) {
 
 /** Marker of a run: ring for the baseline, filled square for the candidate, so that color is not needed. */
 function Dot({ side, x, y, title, apart }: { side: number; x: number; y: number; title?: string; apart?: boolean }) {
-  const look = `dot side${side}${apart ? " apart" : ""}`;
+  const className = `dot side${side}${apart ? " apart" : ""}`;
   return side === 0 ? (
-    <circle class={look} cx={x} cy={y} r={3.4}>{title && <title>{title}</title>}</circle>
+    <circle class={className} cx={x} cy={y} r={3.4}>{title && <title>{title}</title>}</circle>
   ) : (
-    <rect class={look} x={x - 3.2} y={y - 3.2} width={6.4} height={6.4}>{title && <title>{title}</title>}</rect>
+    <rect class={className} x={x - 3.2} y={y - 3.2} width={6.4} height={6.4}>{title && <title>{title}</title>}</rect>
   );
 }
 
-const WIDE = 300;
+const DOTS_WIDTH = 300;
 
 /** A dot for each run on a scale from zero, and a line at each median. */
 function Dots({ row }: { row: Measure }) {
   const sides = page.value.comparison?.sides ?? [];
-  const most = Math.max(1, ...row.values.flat().map((each) => each ?? 0));
-  const x = (of: number) => 6 + (Math.max(0, of) / most) * (WIDE - 12);
+  const largest = Math.max(1, ...row.values.flat().map((each) => each ?? 0));
+  const x = (of: number) => 6 + (Math.max(0, of) / largest) * (DOTS_WIDTH - 12);
   const label = sides.map((side, index) => `${side.name}: ${(row.values[index] ?? []).map((each) => value(row.unit, each)).join(", ")}`).join("; ");
   return (
-    <svg class="dots" width={WIDE} height={30} role="img" aria-label={label}>
-      <line x1={6} y1={15} x2={WIDE - 6} y2={15} />
+    <svg class="dots" width={DOTS_WIDTH} height={30} role="img" aria-label={label}>
+      <line x1={6} y1={15} x2={DOTS_WIDTH - 6} y2={15} />
       {row.values.map((values, side) => {
         const y = side === 0 ? 8 : 22;
         const median = row.medians[side];

@@ -87,7 +87,7 @@ function Grid({ table, range, title }: { table: RangeTable; range: { start: numb
     order.sort((a, b) => (number ? (table.numbers[b]?.[by] ?? -Infinity) - (table.numbers[a]?.[by] ?? -Infinity) : (table.rows[a]?.[by] ?? "").localeCompare(table.rows[b]?.[by] ?? "")));
   }
   const barIndex = table.columns.findIndex((column) => column.name === barColumnName(table));
-  const most = Math.max(...table.numbers.map((row) => Math.abs(row[barIndex] ?? 0)), 1e-9);
+  const largest = Math.max(...table.numbers.map((row) => Math.abs(row[barIndex] ?? 0)), 1e-9);
   const text = () => [shown.map((column) => column.title), ...order.map((row) => shown.map((column) => table.rows[row]?.[column.index] ?? ""))];
   const show = (row: number) => {
     const span = table.spans[row];
@@ -117,7 +117,7 @@ function Grid({ table, range, title }: { table: RangeTable; range: { start: numb
             <tr>
               {shown.map((column, at) => {
                 const cell = table.rows[row]?.[column.index] ?? "";
-                const share = column.index === barIndex ? Math.abs(table.numbers[row]?.[column.index] ?? 0) / most : 0;
+                const share = column.index === barIndex ? Math.abs(table.numbers[row]?.[column.index] ?? 0) / largest : 0;
                 return (
                   <td class={column.number ? "number" : ""}>
                     {share > 0 && <i class="amount" style={{ width: `${share * 100}%` }} />}

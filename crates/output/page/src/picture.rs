@@ -132,14 +132,14 @@ fn account_row(
 /// # Errors
 /// Errors of `out`.
 pub fn comparison(comparison: &PageComparison, out: &mut dyn Write) -> io::Result<()> {
-    const DOTS: i64 = 420;
-    const TALL: i64 = 30;
+    const DOTS_WIDTH: i64 = 420;
+    const ROW_HEIGHT: i64 = 30;
     let lists = comparison.lists.iter().filter(|list| matches!(list.category, "total" | "phase"));
     let rows: Vec<&PageMeasure> = lists.flat_map(|list| &list.rows).filter(|row| row.unit == "ns").collect();
     let sentences: Vec<&str> = comparison.explanations.iter().take(4).map(|one| one.sentence.as_str()).collect();
     let count = |length: usize| i64::try_from(length).unwrap_or(0);
     let top = 66 + count(sentences.len()) * ROW;
-    open(top + 26 + count(rows.len()) * TALL + 10, out)?;
+    open(top + 26 + count(rows.len()) * ROW_HEIGHT + 10, out)?;
     let answer = comparison.answer.first().map_or("", String::as_str);
     line(MARGIN, 28, HEADLINE, answer, out)?;
     for (sentence, at) in sentences.into_iter().zip(0_i64..) {
@@ -158,17 +158,21 @@ pub fn comparison(comparison: &PageComparison, out: &mut dyn Write) -> io::Resul
         ),
         out,
     )?;
-    let columns =
-        [MARGIN + LABELS + DOTS + 20, MARGIN + LABELS + DOTS + 100, MARGIN + LABELS + DOTS + 190, WIDTH - 110];
+    let columns = [
+        MARGIN + LABELS + DOTS_WIDTH + 20,
+        MARGIN + LABELS + DOTS_WIDTH + 100,
+        MARGIN + LABELS + DOTS_WIDTH + 190,
+        WIDTH - 110,
+    ];
     for (x, title) in columns.iter().zip(["baseline", "candidate", "change", "verdict"]) {
         line(*x, top, QUIET, title, out)?;
     }
     for (row, at) in rows.into_iter().zip(0_i64..) {
-        let y = top + 12 + at * TALL;
+        let y = top + 12 + at * ROW_HEIGHT;
         line(MARGIN, y + 19, INK, &shortened(&row.label, MAX_LABEL_LEN), out)?;
-        let most = row.values.iter().flatten().flatten().copied().max().unwrap_or(1).max(1);
-        let place = |ns: i64| (MARGIN + LABELS) as f64 + ns.max(0) as f64 / most as f64 * DOTS as f64;
-        let (left, right) = (MARGIN + LABELS, MARGIN + LABELS + DOTS);
+        let largest = row.values.iter().flatten().flatten().copied().max().unwrap_or(1).max(1);
+        let place = |ns: i64| (MARGIN + LABELS) as f64 + ns.max(0) as f64 / largest as f64 * DOTS_WIDTH as f64;
+        let (left, right) = (MARGIN + LABELS, MARGIN + LABELS + DOTS_WIDTH);
         writeln!(out, r##"<line x1="{left}" y1="{0}" x2="{right}" y2="{0}" stroke="#dfe4ea"/>"##, y + 15)?;
         for (values, side) in row.values.iter().zip(0_i64..) {
             let center = y + 8 + side * 14;
