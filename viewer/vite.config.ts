@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { defineConfig, type Plugin } from "vite";
 
 /**
- * Everything in one file, with a Content-Security-Policy that names its own script and style by their hashes: the same file is
- * served and mailed, and neither may run or load anything else.
+ * Puts everything into one file, with a Content-Security-Policy that allows its own script and style by hash. The same file is
+ * served and written by `onoff view -o`, and can neither run nor load anything else.
  */
 function oneFile(): Plugin {
   return {

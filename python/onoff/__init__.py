@@ -1,4 +1,4 @@
-"""Shows where the time goes while a computer turns on or off, from a recording.
+"""Analyzes where the time goes when a computer boots, shuts down, sleeps or wakes.
 
 >>> import onoff
 >>> boot = onoff.boot("samples/slow-boot.etl")
@@ -9,7 +9,7 @@
 >>> boot.total
 datetime.timedelta(seconds=30, microseconds=32145)
 
-A recording is opened once and asked many questions:
+Open a recording once to run several analyses:
 
 >>> trace = onoff.open("samples/slow-boot.etl")
 >>> [finding.subject.name for finding in trace.findings()][0]
@@ -17,7 +17,7 @@ A recording is opened once and asked many questions:
 >>> trace.why(service="SoundShaper").stretches[0].account.entries[0].name
 'SoundShaper'
 
-Its tables go to any library that speaks Arrow, without a copy of the numbers:
+Tables support the Arrow PyCapsule interface and share their memory with other libraries:
 
 >>> trace.context_switches
 <table context_switches: 26,926 rows, 12 columns>
@@ -95,7 +95,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    # DuckDB is an extra: it is looked for when it is used.
+    # DuckDB is optional, so import it on first use.
     if name == "sql":
         from ._sql import sql
 

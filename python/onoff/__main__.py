@@ -1,4 +1,4 @@
-"""The program ``onoff``, as ``python -m onoff`` and as the package's script."""
+"""Command-line entry point: ``python -m onoff`` and the ``onoff`` script."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from . import _onoff, _summary_command
 
 
 def main() -> int:
-    """Runs the program with the process's arguments; returns its exit code."""
-    # While the program works, Python cannot look for an interrupt: the system ends the process, as it does any program.
+    """Runs the command line and returns the exit code."""
+    # Python cannot handle signals while the compiled code runs, so let the system terminate the process on Ctrl-C.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     sys.stdout.flush()
-    if _summary_command.is_meant(sys.argv[1:]):
-        # Here it is Python that waits for the pool, and an interrupt ends it in order: what is done is written.
+    if _summary_command.handles(sys.argv[1:]):
+        # This command runs in Python and handles Ctrl-C itself: it writes finished rows before it exits.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         return _summary_command.run(sys.argv[1:])
     return _onoff.run(sys.argv[1:])

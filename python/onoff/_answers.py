@@ -1,4 +1,4 @@
-"""Answers: the documents of ``--format json`` as objects. Their names are those of the contract (docs/src/reference/json.md)."""
+"""Results: the ``--format json`` documents as objects, with the names documented in docs/src/reference/json.md."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Callable, Optional, SupportsIndex, overload
 
-_LONGEST_TABLE = 50
-"""Rows that a notebook shows of a list."""
+_MAX_HTML_ROWS = 50
+"""Maximum number of rows of a list in a notebook."""
 
 
 class Record(Mapping[str, Any]):
-    """An object of an answer: its values by attribute and by key.
+    """An object of a result, with values accessible by attribute and by key.
 
     >>> phase = Record({"name": "PreSMSS", "duration_ns": 9_120_400_200})
     >>> phase.name, phase["duration_ns"]
@@ -33,7 +33,7 @@ class Record(Mapping[str, Any]):
         try:
             return self._values[name]
         except KeyError:
-            raise AttributeError(f"no {name!r} here; there are {', '.join(self._values)}") from None
+            raise AttributeError(f"no attribute {name!r}; available: {', '.join(self._values)}") from None
 
     def __getitem__(self, name: str) -> Any:
         return self._values[name]
@@ -51,7 +51,7 @@ class Record(Mapping[str, Any]):
         return type(self), (self.to_dict(),)
 
     def to_dict(self) -> dict[str, Any]:
-        """The object as plain dictionaries and lists, as JSON has it."""
+        """Converts the object to plain dictionaries and lists, as in JSON."""
         return {name: unwrap(value) for name, value in self._values.items()}
 
     def __repr__(self) -> str:
@@ -68,7 +68,7 @@ class Record(Mapping[str, Any]):
 
 
 class Records(list[Record]):
-    """A list of an answer: objects that have the same names.
+    """A list of objects with the same attributes.
 
     >>> phases = Records([Record({"name": "a", "duration_ns": 1}), Record({"name": "b", "duration_ns": 2})])
     >>> phases.columns
@@ -87,34 +87,34 @@ class Records(list[Record]):
 
     @property
     def columns(self) -> list[str]:
-        """The names that any of the objects has, in order."""
+        """Names of all attributes, in order of appearance."""
         return list(dict.fromkeys(name for record in self for name in record))
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """The objects as plain dictionaries."""
+        """Converts the objects to plain dictionaries."""
         return [record.to_dict() for record in self]
 
     def to_pandas(self) -> Any:
-        """The objects as a pandas data frame, a row each."""
+        """Converts the objects to a pandas DataFrame, one row per object."""
         import pandas
 
         return pandas.DataFrame(self.to_dicts(), columns=self.columns)
 
     def to_polars(self) -> Any:
-        """The objects as a Polars data frame, a row each."""
+        """Converts the objects to a Polars DataFrame, one row per object."""
         import polars
 
         return polars.from_dicts(self.to_dicts(), infer_schema_length=None)
 
     def _repr_html_(self) -> str:
         columns = [name for name in self.columns if any(not isinstance(each.get(name), (Record, list)) for each in self)]
-        rows = [[_short(record.get(name)) for name in columns] for record in self[:_LONGEST_TABLE]]
-        more = f"<p>{len(self) - _LONGEST_TABLE:,} more</p>" if len(self) > _LONGEST_TABLE else ""
+        rows = [[_short(record.get(name)) for name in columns] for record in self[:_MAX_HTML_ROWS]]
+        more = f"<p>{len(self) - _MAX_HTML_ROWS:,} more</p>" if len(self) > _MAX_HTML_ROWS else ""
         return _html_table(columns, rows) + more
 
 
 class Answer(Record):
-    """A document: what one verb says of a recording."""
+    """The JSON document of one command about a recording."""
 
     __slots__ = ("_picture",)
 
@@ -124,12 +124,12 @@ class Answer(Record):
 
     @property
     def document(self) -> str:
-        """Which document it is, such as ``boot`` or ``linux_boot``."""
+        """Type of the document, such as ``boot`` or ``linux_boot``."""
         return str(self.onoff.document)
 
     @property
     def total(self) -> Optional[datetime.timedelta]:
-        """How long the transition took, to the microsecond; ``None`` where an end is not in the recording."""
+        """Duration of the transition in whole microseconds; ``None`` if its start or end was not recorded."""
         total = self._values.get("total_ns", self._values.get("duration_ns"))
         return None if total is None else datetime.timedelta(microseconds=total // 1000)
 
@@ -137,20 +137,20 @@ class Answer(Record):
         recordings = self._values["onoff"].recordings
         computers = list(dict.fromkeys(str(each.computer) for each in recordings if each.computer))
         of = f" of {', '.join(computers)}" if computers else ""
-        said = []
+        parts = []
         total = self._values.get("total_ns")
         if total is not None:
-            said.append(seconds(total))
+            parts.append(seconds(total))
         for name in ("phases", "transitions", "findings", "stretches", "boots", "rows", "losses"):
             each = self._values.get(name)
             if isinstance(each, list) and (each or name not in ("losses",)):
                 if name == "losses":
-                    said.append(f"{len(each)} kind{'s' if len(each) > 1 else ''} of losses")
+                    parts.append(f"{len(each)} kind{'s' if len(each) > 1 else ''} of losses")
                 elif total is not None and name == "phases":
-                    said[-1] += f" in {len(each)} phases"
+                    parts[-1] += f" in {len(each)} phases"
                 else:
-                    said.append(f"{len(each)} {name}")
-        return f"<{self.document}{of}: {', '.join(said)}>" if said else f"<{self.document}{of}>"
+                    parts.append(f"{len(each)} {name}")
+        return f"<{self.document}{of}: {', '.join(parts)}>" if parts else f"<{self.document}{of}>"
 
     def _repr_html_(self) -> str:
         parts = [f"<p>{html.escape(repr(self)[1:-1])}</p>"]
@@ -163,17 +163,17 @@ class Answer(Record):
         return "".join(parts)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # The picture is drawn from the recording, which stays where it is.
+        # Drop the picture: it requires the open recording.
         return Answer, (self.to_dict(),)
 
 
 def parse(document: bytes, picture: Optional[Callable[[], str]] = None) -> Answer:
-    """The answer that JSON is."""
+    """Parses a JSON document."""
     return Answer(json.loads(document), picture)
 
 
 def wrap(value: Any) -> Any:
-    """What JSON gives, as objects with attributes."""
+    """Converts parsed JSON to objects with attributes."""
     if isinstance(value, Mapping):
         return value if isinstance(value, Record) else Record(value)
     if isinstance(value, list):
@@ -183,7 +183,7 @@ def wrap(value: Any) -> Any:
 
 
 def unwrap(value: Any) -> Any:
-    """The plain dictionaries and lists that objects were made of."""
+    """Converts objects back to plain dictionaries and lists."""
     if isinstance(value, Record):
         return value.to_dict()
     if isinstance(value, list):
@@ -192,7 +192,7 @@ def unwrap(value: Any) -> Any:
 
 
 def seconds(nanoseconds: int) -> str:
-    """A duration with three significant digits.
+    """Formats a duration with three significant digits.
 
     >>> [seconds(ns) for ns in (30_032_145_500, 171_001_700, 12_000, 5)]
     ['30.0 s', '171 ms', '12.0 µs', '5 ns']

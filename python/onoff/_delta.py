@@ -1,4 +1,4 @@
-"""The tables of ``onoff.summaries`` as Delta tables, by the package ``deltalake``."""
+"""Stores the tables of ``onoff.summaries`` as Delta tables, using the package ``deltalake``."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from typing import Any
 from ._errors import UsageError
 
 LOG = "_delta_log"
-"""The folder by which a Delta table is known."""
+"""Name of the folder that identifies a Delta table."""
 
-_MOST_NAMED = 500
-"""Recordings that one deletion names, at most."""
+_MAX_DELETED = 500
+"""Maximum number of recordings per delete statement."""
 
 
 def is_delta(folder: Path) -> bool:
-    """Whether a folder is a Delta table."""
+    """Returns whether a folder is a Delta table."""
     return (folder / LOG).is_dir()
 
 
 def files(folder: Path) -> list[str]:
-    """The files of a Delta table as it is now: those of its earlier versions are in the same folder."""
+    """Files of the current version of a Delta table; the folder also contains files of earlier versions."""
     return list(_deltalake().DeltaTable(str(folder)).file_uris())
 
 
 class DeltaStore:
-    """A folder of Delta tables. Rows count when their recording is in ``recordings``, which is written last."""
+    """A folder of Delta tables. Rows are valid once their recording is in ``recordings``, which is written last."""
 
     def __init__(self, folder: Path, schemas: dict[str, Any]) -> None:
         self.folder = folder
@@ -35,13 +35,13 @@ class DeltaStore:
         self.deltalake = _deltalake()
         for name, schema in schemas.items():
             self.deltalake.DeltaTable.create(str(folder / name), schema=schema, mode="ignore")
-        # What was written before a run was ended, and is not in `recordings`.
-        there = self._digests("recordings")
+        # Delete rows of an interrupted run: their recordings are not in `recordings`.
+        complete = self._digests("recordings")
         for name in schemas:
-            self._delete(name, self._digests(name) - there)
+            self._delete(name, self._digests(name) - complete)
 
     def recordings(self) -> dict[str, Any]:
-        """The recordings that are there. One with several rows is to be read again: which of its other rows go with which is not known."""
+        """Stored recordings. One with several rows is marked for reading again, because its other rows are ambiguous."""
         from ._summaries import RecordingRow, rows_of_recordings
 
         table = self._columns("recordings", ["recording", *RecordingRow._fields])
@@ -49,13 +49,13 @@ class DeltaStore:
         found = rows_of_recordings(table)
         return {digest: row._replace(schema=0) if counts[digest] > 1 else row for digest, row in found.items()}
 
-    def forget(self, digests: set[str]) -> None:
-        """Takes out recordings: first the rows by which the others count."""
+    def delete(self, digests: set[str]) -> None:
+        """Deletes recordings, starting with the rows that make the others valid."""
         for name in reversed(self.columns):
             self._delete(name, digests)
 
     def write(self, tables: Iterable[tuple[str, Any]]) -> None:
-        """Writes rows, those of recordings last."""
+        """Writes rows, with those of ``recordings`` last."""
         for name, table in tables:
             self.deltalake.write_deltalake(str(self.folder / name), table, mode="append")
 
@@ -67,8 +67,8 @@ class DeltaStore:
 
     def _delete(self, name: str, digests: set[str]) -> None:
         listed = sorted(digests)
-        for start in range(0, len(listed), _MOST_NAMED):
-            named = ", ".join("'" + digest.replace("'", "''") + "'" for digest in listed[start : start + _MOST_NAMED])
+        for start in range(0, len(listed), _MAX_DELETED):
+            named = ", ".join("'" + digest.replace("'", "''") + "'" for digest in listed[start : start + _MAX_DELETED])
             self.deltalake.DeltaTable(str(self.folder / name)).delete(f"recording IN ({named})")
 
 
@@ -76,5 +76,5 @@ def _deltalake() -> Any:
     try:
         import deltalake
     except ImportError:
-        raise UsageError("Delta tables need the package deltalake: pip install 'onoff-perf[delta]'") from None
+        raise UsageError("Delta tables require the package deltalake: pip install 'onoff-perf[delta]'") from None
     return deltalake

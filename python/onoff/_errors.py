@@ -1,4 +1,4 @@
-"""What goes wrong, as exceptions."""
+"""Exceptions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _PATH = re.compile(r"^(?P<path>[^:\n]*(?:[/\\][^:\n]*|\.[A-Za-z0-9]+)): ")
 
 
 class Error(Exception):
-    """No answer. ``path`` and ``offset`` say where, as far as that is known.
+    """Base class of all errors. ``path`` and ``offset`` locate the error if known.
 
     >>> error = Error("boot.etl: byte offset 0x48: the header is cut")
     >>> error.path, error.offset
@@ -18,9 +18,9 @@ class Error(Exception):
     """
 
     path: Optional[str]
-    """The file that could not be read."""
+    """File that could not be read."""
     offset: Optional[int]
-    """The byte in it."""
+    """Byte offset in the file."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -31,18 +31,18 @@ class Error(Exception):
 
 
 class UnreadableError(Error):
-    """A recording cannot be read, or an answer cannot be written."""
+    """A recording cannot be read, or a result cannot be written."""
 
 
 class NothingToAnswer(Error):
-    """The recording does not hold what the question is about."""
+    """The recording does not contain the requested information."""
 
 
 class UsageError(Error, ValueError):
-    """The arguments make no sense."""
+    """Invalid arguments."""
 
 
 def raise_for(code: int, message: str) -> NoReturn:
-    """Raises the exception for the program's exit code."""
+    """Raises the exception that corresponds to an exit code."""
     kinds = {1: UnreadableError, 2: NothingToAnswer, 64: UsageError}
-    raise kinds.get(code, Error)(message or f"the program ended with exit code {code}")
+    raise kinds.get(code, Error)(message or f"onoff exited with code {code}")

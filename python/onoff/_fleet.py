@@ -1,4 +1,4 @@
-"""What a fleet says: medians and tails, the slowest, what explains the slow tail, what changed when, and a gate for two cohorts."""
+"""Fleet statistics: percentiles, slowest runs, factors of slow runs, changes over time, and a gate for two cohorts."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ from ._errors import NothingToAnswer, UsageError
 from ._recording import Path
 
 ATTRIBUTES = ("model", "firmware", "os", "os_build", "processor", "processors", "memory_bytes")
-"""What recordings say of their computer; files of tags add others."""
+"""Attributes of computers in recordings; tag files add others."""
 
 MIN_RUNS = 10
-"""Runs that a group, and the rest, must have before anything is said of it."""
+"""Minimum number of runs in a group and in the rest."""
 MIN_COMPUTERS = 5
-"""Computers that they must be of: runs of one computer are one opinion."""
+"""Minimum number of computers in a group and in the rest, because runs of one computer are not independent."""
 MIN_EFFECT_NS = 300_000_000
-"""Smaller differences are not reported: the cost below which no finding of one recording is either."""
+"""Minimum reported difference, equal to the minimum cost of a finding in a single recording."""
 MIN_EFFECT_SHARE = 0.03
-"""Nor those below this share of the median."""
+"""Minimum reported difference as a share of the median."""
 CHANCE = 0.01
-"""How likely it may be that a healthy fleet shows anything at all, of all that was tried."""
-_MOST_EXPLANATIONS = 10
+"""Family-wise significance level: probability that a healthy fleet shows any factor."""
+_MAX_EXPLANATIONS = 10
 _DATES = 60
-"""Dates that are tried as the one at which something changed."""
-_PAIRED = 400
-"""Runs of a side whose differences are taken in pairs, spread evenly over the sorted ones."""
-_OUTSIDE = 0.025
-"""What is outside of a 95 % interval on each side."""
-_OUTSIDE_OF_CHOSEN = 0.02
-"""The same for what was chosen because it is large: the normal approximation is a little off that far from the middle. Measured, 0.02 to 0.03 are
-outside on a side."""
+"""Number of dates tried as change points."""
+_MAX_PAIRED = 400
+"""Maximum number of values per side used for pairwise differences, evenly spread over the sorted values."""
+_TAIL = 0.025
+"""Tail probability on each side of a 95 % interval."""
+_SELECTED_TAIL = 0.02
+"""Tail probability for groups selected because of their size, where the normal approximation is less accurate. The
+measured tail is 0.02 to 0.03."""
 
 
 class Difference(NamedTuple):
-    """How much longer one group took than another: the median of all differences between two of them (Hodges and Lehmann), and its 95 %
-    interval."""
+    """Difference between two groups: the median of pairwise differences (Hodges-Lehmann estimator) with its 95 %
+    confidence interval."""
 
     ns: int
     low_ns: int
@@ -52,51 +52,50 @@ class Difference(NamedTuple):
 
 
 class _Comparison:
-    """Two groups by ranks (Mann and Whitney), one value for each computer."""
+    """Rank comparison of two groups (Mann-Whitney test), with one value per computer."""
 
     def __init__(self, first: Any, second: Any, deviation: float, z: float) -> None:
         self.first = first
         self.second = second
         self.z = z
-        """How much larger the first is, in standard deviations of what chance gives."""
+        """z-score; positive if the first group is larger."""
         self.p = math.erfc(abs(z) / math.sqrt(2))
-        """How likely a difference as large is by chance."""
+        """Two-sided p-value."""
         self.deviation = deviation
-        # The share of all differences that a z of 1 stands for.
+        # Share of all pairwise differences per unit of z.
         self._share = deviation / (len(first) * len(second))
 
     @functools.cached_property
     def _differences(self) -> Any:
         import numpy
 
-        few, rest = (each if len(each) <= _PAIRED else numpy.sort(each)[_even(len(each))] for each in (self.first, self.second))
-        return numpy.sort((few[:, None] - rest[None, :]).ravel())
+        first, second = (each if len(each) <= _MAX_PAIRED else numpy.sort(each)[_even_indices(len(each))] for each in (self.first, self.second))
+        return numpy.sort((first[:, None] - second[None, :]).ravel())
 
     def shift(self, z: float) -> float:
-        """By how much the first is to be shortened for its ``z`` to be this one."""
-        # Of the normal approximation, with the sizes of all: what was spread evenly is taken in their place.
+        """Amount to subtract from the first group to reach this ``z``."""
+        # Normal approximation with the full group sizes; the evenly spread sample represents all differences.
         place = int(len(self._differences) * (0.5 - z * self._share))
         return float(self._differences[min(len(self._differences) - 1, max(0, place))])
 
     def z_after(self, shift: float) -> float:
-        """The ``z`` of the first, shortened by so much."""
+        """The ``z`` after subtracting ``shift`` from the first group."""
         import numpy
 
         places = sum(int(numpy.searchsorted(self._differences, shift, side)) for side in ("left", "right")) / 2
         return (0.5 - places / len(self._differences)) / self._share
 
     def difference(self, margin: float = math.inf) -> Difference:
-        """The difference, of groups that would not have been looked at, had the first been shorter by more than ``margin``.
+        """Difference of groups that would not have been selected if the first had been shorter by more than ``margin``.
 
-        That they were looked at makes large differences likelier than they are: each possible difference is weighed by how likely what was
-        measured is among all that would have been looked at (a conditional interval; the estimate is the one that is as often too
-        large as too small)."""
-        outside = _OUTSIDE if margin == math.inf else _OUTSIDE_OF_CHOSEN
-        return Difference(*(self._where(chance, margin) for chance in (0.5, outside, 1 - outside)))
+        Selection biases the difference upward, so this is a conditional interval: the probability of the measured value
+        is conditioned on selection. The estimate is median-unbiased."""
+        tail = _TAIL if margin == math.inf else _SELECTED_TAIL
+        return Difference(*(self._quantile_shift(chance, margin) for chance in (0.5, tail, 1 - tail)))
 
-    def _where(self, chance: float, margin: float) -> int:
-        """The difference at which what was measured, or more, has this chance."""
-        # Below 0 nothing would have been looked at but by chance.
+    def _quantile_shift(self, chance: float, margin: float) -> int:
+        """Difference at which the measured value, or a larger one, has this probability."""
+        # Selected groups have a difference of at least 0.
         low, high = float(self._differences[0]) if margin == math.inf else 0.0, float(self._differences[-1])
         for _ in range(60):
             middle = (low + high) / 2
@@ -109,17 +108,17 @@ class _Comparison:
 
 
 class Fleet:
-    """The rows of ``onoff.summaries``, as a fleet of computers."""
+    """A fleet of computers, from the tables of ``onoff.summaries``."""
 
     def __init__(self, runs: Path, tags: Optional[Path] = None) -> None:
         try:
             import duckdb
             import numpy  # noqa: F401
         except ImportError:
-            raise UsageError("A fleet needs DuckDB and NumPy: pip install 'onoff-perf[fleet]'") from None
+            raise UsageError("Fleet analysis requires DuckDB and NumPy: pip install 'onoff-perf[fleet]'") from None
         self.folder = os.fspath(runs)
         if not os.path.isdir(os.path.join(self.folder, "recordings")):
-            raise UsageError(f"{self.folder}: no rows here; 'onoff.summaries' writes them")
+            raise UsageError(f"{self.folder}: no tables found; create them with 'onoff.summaries'")
         self._database = duckdb.connect()
         for table in ("recordings", "transitions", "phases", "account", "versions"):
             parts = FilePath(self.folder) / table
@@ -136,7 +135,7 @@ class Fleet:
         if tags is not None:
             self._read_tags(os.fspath(tags))
         if "transitions" not in self._tables():
-            raise NothingToAnswer(f"{self.folder}: no recording in it holds a transition")
+            raise NothingToAnswer(f"{self.folder}: no recording with a transition")
 
     def _tables(self) -> set[str]:
         return {name for (name,) in self._database.execute("SELECT view_name FROM duckdb_views()").fetchall()}
@@ -148,15 +147,15 @@ class Fleet:
         columns = [row[0] for row in self._database.execute("DESCRIBE tags").fetchall()]
         key = next((column for column in columns if column in ("recording", "computer")), None)
         if key is None:
-            raise UsageError(f"{path}: a file of tags has a column 'recording' (the SHA-256) or 'computer', and one for each tag")
+            raise UsageError(f"{path}: the tag file needs a column 'recording' (SHA-256) or 'computer', and one column per tag")
         counted = self._database.execute(f'SELECT count(*), count(DISTINCT "{key}") FROM tags').fetchall()[0]
         if counted[0] != counted[1]:
-            raise UsageError(f"{path}: the column '{key}' names one {key} more than once")
+            raise UsageError(f"{path}: duplicate values in column '{key}'")
         self._tag_key = key
         self.attributes = (*ATTRIBUTES, *(column for column in columns if column not in ("recording", "computer")))
 
     def runs(self, transition: str = "boot") -> list[dict[str, Any]]:
-        """Every run of the transition whose length is known, with the attributes of its computer, in the order of time."""
+        """All runs with a known duration, with the attributes of their computers, in order of time."""
         tagged = "" if self._tag_key is None else f"LEFT JOIN tags AS g ON g.\"{self._tag_key}\" = r.\"{self._tag_key}\""
         names = ", ".join(f'CAST({"r" if name in ATTRIBUTES else "g"}."{name}" AS VARCHAR) AS "{name}"' for name in self.attributes)
         found = self._database.execute(
@@ -171,9 +170,9 @@ class Fleet:
         return [dict(zip(columns, row)) for row in found.fetchall()]
 
     def phases(self, by: Optional[str] = None, transition: str = "boot") -> Records:
-        """Medians and tails of the transition and of each phase, by an attribute or of all. ``computers`` are those that have runs."""
+        """Percentiles of the transition and of each phase, optionally grouped by an attribute."""
         if by is not None and by not in self.attributes:
-            raise UsageError(f"by: {by!r} is none of {', '.join(self.attributes)}")
+            raise UsageError(f"unknown attribute {by!r} in 'by'; available: {', '.join(self.attributes)}")
         runs = {(run["recording"], run["number"]): run for run in self.runs(transition)}
         lengths = [(recording, number, "all", -1, run["duration_ns"]) for (recording, number), run in runs.items()]
         if "phases" in self._tables():
@@ -189,15 +188,15 @@ class Fleet:
                 value = "" if by is None else str(run[by] or "")
                 groups.setdefault((value, phase), []).append((length, place, run["computer"]))
         rows = []
-        for (value, phase), its in groups.items():
-            sorted_ns = sorted(length for length, _, _ in its)
+        for (value, phase), members in groups.items():
+            sorted_ns = sorted(length for length, _, _ in members)
             rows.append(
                 {
                     "group": value,
                     "phase": phase,
-                    "place": min(place for _, place, _ in its),
-                    "runs": len(its),
-                    "computers": len({computer for _, _, computer in its}),
+                    "place": min(place for _, place, _ in members),
+                    "runs": len(members),
+                    "computers": len({computer for _, _, computer in members}),
                     "median_ns": _quantile(sorted_ns, 0.5),
                     "p90_ns": _quantile(sorted_ns, 0.9),
                     "p99_ns": _quantile(sorted_ns, 0.99),
@@ -208,20 +207,22 @@ class Fleet:
         return Records(Record(row) for row in rows)
 
     def slowest(self, count: int = 10, transition: str = "boot") -> Records:
-        """The runs that took longest, each with its longest phase and who held that."""
+        """Slowest runs, each with its longest phase and the largest contributor to that phase."""
         runs = sorted(self.runs(transition), key=lambda run: -run["duration_ns"])
         names = ("computer", "duration_ns", "longest_phase", "longest_phase_ns", "culprit", "culprit_ns", "recorded_utc", "path")
         return Records(Record({name: run[name] for name in names}) for run in runs[:count])
 
     def explain(self, transition: str = "boot") -> Explanations:
-        """Which attributes, versions of modules, pairs of them, and dates go with slow runs.
+        """Finds attributes, module versions, pairs of them, and dates associated with slow runs.
 
-        Tried is every value of every attribute, every version of a driver, program or library, every pair of values (one of them an
-        attribute), and every date of ``drift``; the chance of a difference counts as many times as something was tried, and groups of the
-        same runs were tried once. Said is what is left: slower by ``MIN_EFFECT_NS`` and by ``MIN_EFFECT_SHARE`` at least, in groups of
-        ``MIN_RUNS`` runs of ``MIN_COMPUTERS`` computers. The strongest is taken out before the next is looked for. That a group is
-        slower does not say that what it has in common made it so: ``same_runs_as`` lists what cannot be separated from it, ``subject`` whose time
-        grew most.
+        Tests every value of every attribute, every version of a driver, program or library, every pair of values (at
+        least one of them an attribute), and every date of ``drift``. p-values are corrected for the number of tests
+        (Bonferroni); groups with the same runs count once. Reported groups are slower by at least ``MIN_EFFECT_NS`` and
+        ``MIN_EFFECT_SHARE``, with at least ``MIN_RUNS`` runs on ``MIN_COMPUTERS`` computers. The strongest factor is
+        removed before the search for the next.
+
+        Association is not causation: ``same_runs_as`` lists factors that cannot be separated, ``subject`` is the
+        subject whose time increased most.
         """
         import numpy
 
@@ -229,11 +230,11 @@ class Fleet:
         lengths = numpy.array([run["duration_ns"] for run in runs], dtype=float)
         computers = _codes([run["computer"] or run["recording"] for run in runs])
         candidates, too_small, not_tried = self._candidates(transition, runs, lengths, computers)
-        # Dates were tried where a change was looked for.
+        # Include the dates tested by `drift`.
         tried = len(candidates) + not_tried + _DATES
         found: list[Record] = []
         settled: list[Any] = []
-        while candidates and len(found) < _MOST_EXPLANATIONS:
+        while candidates and len(found) < _MAX_EXPLANATIONS:
             best = self._best(candidates, lengths, computers, tried)
             if best is None:
                 break
@@ -257,39 +258,39 @@ class Fleet:
                 )
             )
             settled.append(before)
-            # The next is looked for among what this does not explain.
+            # Remove the effect before searching for the next factor.
             lengths = lengths.copy()
             lengths[before] -= numpy.median(lengths[before]) - numpy.median(lengths[~before])
             candidates = [other for other in candidates if not any((other.mask == mask).all() for mask in settled)]
         return Explanations(Records(found), tried, too_small, len(runs))
 
     def drift(self, transition: str = "boot") -> Records:
-        """When the transition became slower or faster: dates that divide the runs into a before and an after that differ, most certain
-        first of each stretch of time, in the order of time."""
+        """Dates at which the transition became slower or faster, in order of time. Splits the runs recursively at the
+        most significant date."""
         import numpy
 
         runs = [run for run in self.runs(transition) if run["recorded_utc"]]
         lengths = numpy.array([run["duration_ns"] for run in runs], dtype=float)
         computers = _codes([run["computer"] or run["recording"] for run in runs])
         found: list[dict[str, Any]] = []
-        stretches = [(0, len(runs))]
-        while stretches and len(found) < _MOST_EXPLANATIONS:
-            start, end = stretches.pop()
+        intervals = [(0, len(runs))]
+        while intervals and len(found) < _MAX_EXPLANATIONS:
+            start, end = intervals.pop()
             splits = range(start + MIN_RUNS, end - MIN_RUNS + 1)
             if not splits:
                 continue
-            tried = _spread(splits, _DATES)
-            best = _clearest(tried, lengths, computers, start, end)
-            least_z = _least_z(CHANCE / len(tried))
-            if best is None or abs(best[1].z) < least_z or abs(best[1].shift(0.0)) < _least_effect(lengths[start:end]):
+            tried = _evenly_spaced(splits, _DATES)
+            best = _best_split(tried, lengths, computers, start, end)
+            min_z = _critical_z(CHANCE / len(tried))
+            if best is None or abs(best[1].z) < min_z or abs(best[1].shift(0.0)) < _min_effect(lengths[start:end]):
                 continue
             step = max(1, len(splits) // _DATES)
             near = range(max(splits[0], best[0] - step), min(splits[-1], best[0] + step) + 1)
-            split, compared = _clearest(near, lengths, computers, start, end) or best
+            split, compared = _best_split(near, lengths, computers, start, end) or best
             faster = compared.z < 0
             if faster:
                 compared = _Comparison(compared.second, compared.first, compared.deviation, -compared.z)
-            margin = min(compared.shift(least_z), compared.shift(0.0) - _least_effect(lengths[start:end]))
+            margin = min(compared.shift(min_z), compared.shift(0.0) - _min_effect(lengths[start:end]))
             size = compared.difference(max(0.0, margin))
             if faster:
                 size = Difference(-size.ns, -size.high_ns, -size.low_ns)
@@ -304,7 +305,7 @@ class Fleet:
                     "runs_after": end - split,
                 }
             )
-            stretches += [(start, split), (split, end)]
+            intervals += [(start, split), (split, end)]
         return Records(Record(row) for row in sorted(found, key=lambda row: row["first_after_utc"]))
 
     def gate(
@@ -315,12 +316,12 @@ class Fleet:
         limit_ns: int = MIN_EFFECT_NS,
         limit_share: float = MIN_EFFECT_SHARE,
     ) -> Record:
-        """Whether the runs of one cohort are slower than those of another: cohorts are attributes and their values, such as
-        ``{"os_build": 19045}``.
+        """Checks whether one cohort is slower than another. Cohorts are attributes, such as ``{"os_build": 19045}``.
 
-        ``verdict`` is ``pass`` where the whole 95 % interval of the difference is below the limit, the larger of ``limit_ns`` and
-        ``limit_share`` of the baseline's median; ``regression`` where the whole of it is above; else ``no_verdict``, with ``more_computers``: about
-        how many more in each cohort would decide. ``exit_code`` is 0, 1 or 2, that of ``onoff gate``; ``passed`` is ``True``, ``False`` or ``None``.
+        The limit is the larger of ``limit_ns`` and ``limit_share`` of the baseline's median. ``verdict`` is ``pass`` if
+        the entire 95 % interval of the difference is below the limit, ``regression`` if it is entirely above, otherwise
+        ``no_verdict``. ``more_computers`` then estimates how many additional computers each cohort needs for a verdict.
+        ``passed`` is ``True``, ``False`` or ``None``; ``exit_code`` is 0, 1 or 2, as in ``onoff gate``.
         """
         import numpy
 
@@ -328,14 +329,14 @@ class Fleet:
         for cohort in (baseline, candidate):
             unknown = [name for name in cohort if name not in self.attributes]
             if unknown or not cohort:
-                raise UsageError(f"a cohort names attributes ({', '.join(self.attributes)}), not {', '.join(unknown) or 'nothing'}")
+                raise UsageError(f"unknown attribute in cohort: {', '.join(unknown)}; available: {', '.join(self.attributes)}" if unknown else "a cohort needs at least one attribute")
 
         def of(cohort: Mapping[str, Any]) -> Any:
             return numpy.array([all(str(run[name]) == str(value) for name, value in cohort.items()) for run in runs], dtype=bool)
 
         before, after = of(baseline), of(candidate)
         if (before & after).any():
-            raise UsageError("the cohorts have runs in common")
+            raise UsageError("the cohorts overlap")
         lengths = numpy.array([run["duration_ns"] for run in runs], dtype=float)
         computers = _codes([run["computer"] or run["recording"] for run in runs])
         limit = max(limit_ns, limit_share * float(numpy.median(lengths[before]))) if before.any() else limit_ns
@@ -344,16 +345,16 @@ class Fleet:
             for cohort, mask in (("baseline", before), ("candidate", after))
             for counted, number in (("runs", int(mask.sum())), ("computers", len(set(computers[mask].tolist()))))
         }
-        lacking = max(
+        missing = max(
             need - counts[f"{cohort}_{counted}"]
             for cohort in ("baseline", "candidate")
             for counted, need in (("runs", MIN_RUNS), ("computers", MIN_COMPUTERS))
         )
-        if lacking > 0:
-            why = f"a cohort has fewer than {MIN_RUNS} runs of {MIN_COMPUTERS} computers; about {lacking} more computers are needed to look at all"
-            return Record({**counts, **_verdict(None, why), "limit_ns": int(limit), "more_computers": lacking})
-        compared = _between(lengths[after], lengths[before], computers[after], computers[before])
-        # Without one all runs took the same time.
+        if missing > 0:
+            why = f"a cohort has fewer than {MIN_RUNS} runs or {MIN_COMPUTERS} computers; about {missing} more computers are needed"
+            return Record({**counts, **_verdict(None, why), "limit_ns": int(limit), "more_computers": missing})
+        compared = _compare(lengths[after], lengths[before], computers[after], computers[before])
+        # No comparison means that all runs took the same time.
         difference = compared.difference() if compared is not None else Difference(0, 0, 0)
         passed = True if difference.high_ns < limit else False if difference.low_ns > limit else None
         more = None if passed is not None else _more_computers(difference, limit, counts["baseline_computers"], counts["candidate_computers"])
@@ -362,7 +363,7 @@ class Fleet:
             f"(95 % interval {seconds(difference.low_ns)} to {seconds(difference.high_ns)}), limit {seconds(int(limit))}"
         )
         if passed is None:
-            why += "; the difference is at the limit" if more is None else f"; about {more:,} more computers in each cohort would decide"
+            why += "; the difference is equal to the limit" if more is None else f"; a verdict needs about {more:,} more computers per cohort"
         return Record(
             {
                 **counts,
@@ -377,12 +378,12 @@ class Fleet:
         )
 
     def html(self, path: Path, transition: str = "boot") -> None:
-        """Writes a page about the fleet: one file that loads nothing. A file that is there is replaced."""
+        """Writes a self-contained HTML report about the fleet. Replaces an existing file."""
         from ._fleet_page import page
 
         text = page(self, transition)
         target = os.fspath(path)
-        # Of a name that no other writer of the same page has.
+        # Use a unique name in case of concurrent writers.
         unfinished = f"{target}.{uuid.uuid4().hex}.unfinished"
         with open(unfinished, "w", encoding="utf-8") as file:
             file.write(text)
@@ -396,12 +397,11 @@ class Fleet:
         return f"<p>{html.escape(repr(self)[1:-1])}</p>{self.phases()._repr_html_()}"
 
     def _candidates(self, transition: str, runs: list[dict[str, Any]], lengths: Any, computers: Any) -> tuple[list[_Group], int, int]:
-        """The groups that are large enough; how many are not; how many are that need no look, because the version in them goes with no
-        slow runs."""
+        """Returns the groups to test, the number of groups that are too small, and the number of pairs skipped because
+        their module version is not associated with slow runs."""
         import numpy
 
-        # Groups of the same runs are one with several names, attributes first: the modules of one update have their versions on the
-        # same computers.
+        # Merge groups with the same runs, attributes first: modules of one update change versions together.
         singles: dict[bytes, _Group] = {}
         too_small = 0
         for part, mask in self._parts(runs):
@@ -425,8 +425,8 @@ class Fleet:
                 continue
             if not _large_enough(mask, computers):
                 too_small += 1
-            elif versions and not self._may_matter(versions[0], lengths, computers):
-                # It counts as tried all the same.
+            elif versions and not self._is_associated(versions[0], lengths, computers):
+                # Count it as tested.
                 not_tried += 1
             else:
                 groups.append(_Group(first.parts + second.parts, mask))
@@ -437,7 +437,7 @@ class Fleet:
         return groups, too_small, not_tried
 
     def _parts(self, runs: list[dict[str, Any]]) -> Iterator[tuple[tuple[str, str], Any]]:
-        """What a run can have, attributes first, then versions of modules, each with the runs that have it."""
+        """Yields attribute values, then module versions, each with a mask of the runs that have it."""
         import numpy
 
         for attribute in self.attributes:
@@ -461,50 +461,50 @@ class Fleet:
                     yield (module, version), mask
 
     @staticmethod
-    def _may_matter(group: _Group, lengths: Any, computers: Any) -> bool:
-        """Whether the runs of a group are slower by themselves, by a measure that lets one in twenty through by chance."""
-        difference = _between(lengths[group.mask], lengths[~group.mask], computers[group.mask], computers[~group.mask])
+    def _is_associated(group: _Group, lengths: Any, computers: Any) -> bool:
+        """Returns whether the runs of a group are slower at a one-sided significance level of 5 %."""
+        difference = _compare(lengths[group.mask], lengths[~group.mask], computers[group.mask], computers[~group.mask])
         return difference is not None and difference.z > 0 and difference.p < 0.1
 
     def _best(self, candidates: list[_Group], lengths: Any, computers: Any, tried: int) -> Optional[tuple[_Group, Difference, float]]:
-        """The group that divides slow from other runs best, of those that say something, by how much, and how likely by chance."""
-        least_z = _least_z(CHANCE / tried)
+        """Returns the most significant group, its difference, and its corrected p-value."""
+        min_z = _critical_z(CHANCE / tried)
         measured = []
         for group in candidates:
-            compared = _between(lengths[group.mask], lengths[~group.mask], computers[group.mask], computers[~group.mask])
-            if compared is not None and compared.z >= least_z:
-                excess = compared.shift(0.0) - _least_effect(lengths[~group.mask])
+            compared = _compare(lengths[group.mask], lengths[~group.mask], computers[group.mask], computers[~group.mask])
+            if compared is not None and compared.z >= min_z:
+                excess = compared.shift(0.0) - _min_effect(lengths[~group.mask])
                 if excess >= 0:
                     measured.append((group, compared, excess))
-        # Of two that divide equally well the simpler one.
+        # Prefer simpler groups among equals.
         measured.sort(key=lambda each: (-each[1].z, len(each[0].parts)))
         for group, compared, excess in measured:
-            margins = [excess, compared.shift(least_z)]
+            margins = [excess, compared.shift(min_z)]
             if len(group.parts) > 1:
                 within = self._within_parts(group, candidates, lengths, computers)
-                if within is None or any(each.z < least_z for each in within):
+                if within is None or any(each.z < min_z for each in within):
                     continue
-                margins += [each.shift(least_z) for each in within]
+                margins += [each.shift(min_z) for each in within]
             return group, compared.difference(min(margins)), min(1.0, compared.p * tried)
         return None
 
     def _within_parts(self, pair: _Group, candidates: list[_Group], lengths: Any, computers: Any) -> Optional[list[_Comparison]]:
-        """A pair compared with the other runs that have one of its parts, for each part; ``None`` where one cannot be."""
+        """Compares a pair with the other runs of each of its parts; ``None`` if a comparison is not possible."""
         found = []
         for part in pair.parts:
             single = next((group for group in candidates if group.parts == (part,)), None)
             if single is None:
                 return None
             others = single.mask & ~pair.mask
-            compared = _between(lengths[pair.mask], lengths[others], computers[pair.mask], computers[others])
+            compared = _compare(lengths[pair.mask], lengths[others], computers[pair.mask], computers[others])
             if compared is None:
                 return None
             found.append(compared)
         return found
 
     def _subject(self, transition: str, runs: list[dict[str, Any]], mask: Any) -> dict[str, Any]:
-        """Whose time in the account differs most between the runs of a group and the others: found among the runs of every second computer. By
-        how much, on average, those of the other computers say, which had no part in the choice."""
+        """Subject whose time in the account differs most between a group and the rest. It is selected on every second
+        computer and its mean difference is measured on the others, to avoid selection bias."""
         nothing = {"subject": "", "subject_phase": "", "subject_ns": None}
         if "account" not in self._tables():
             return nothing
@@ -536,32 +536,32 @@ class Fleet:
 
 
 class Explanations(NamedTuple):
-    """What goes with slow runs."""
+    """Factors associated with slow runs."""
 
     found: Records
-    """Strongest first; none where nothing is beyond chance."""
+    """Significant factors, strongest first."""
     tried: int
-    """Groups that were looked at."""
+    """Number of tested groups."""
     too_small: int
-    """Groups with too few runs or computers to say anything about."""
+    """Number of groups with too few runs or computers."""
     runs: int
-    """Runs of the transition whose length is known."""
+    """Number of runs with a known duration."""
 
     def __repr__(self) -> str:
         if not self.found:
-            return f"<no explanation beyond chance: {self.tried} groups tried, {self.too_small} too small, {self.runs} runs>"
+            return f"<no significant factors: {self.tried} groups tested, {self.too_small} too small, {self.runs} runs>"
         return "\n".join(
-            f"{each.what}: {slower(each)}, {each.runs} runs of {each.computers} computers"
-            + (f"; most of it {each.subject} in {each.subject_phase}" if each.subject else "")
-            + (f"; cannot be separated from {', '.join(each.same_runs_as)}" if each.same_runs_as else "")
+            f"{each.what}: {slower(each)}, {each.runs} runs on {each.computers} computers"
+            + (f"; largest contributor {each.subject} in {each.subject_phase}" if each.subject else "")
+            + (f"; same runs as {', '.join(each.same_runs_as)}" if each.same_runs_as else "")
             for each in self.found
         )
 
 
 def slower(each: Record) -> str:
-    """By how much a group is slower, in words. What is hardly clearer than chance has a size between nothing and much."""
+    """Formats the difference of a group, as an upper bound if its interval includes 0."""
     if each.low_ns <= 0:
-        return f"slower by {seconds(each.high_ns)} at most (95 % interval)"
+        return f"at most {seconds(each.high_ns)} slower (95 % interval)"
     return f"{seconds(each.effect_ns)} slower (95 % interval {seconds(each.low_ns)} to {seconds(each.high_ns)})"
 
 
@@ -570,7 +570,7 @@ class _Group:
         self.parts = parts
         self.mask = mask
         self.also: list[str] = []
-        """Other names of the same runs."""
+        """Names of merged groups with the same runs."""
 
     @property
     def name(self) -> str:
@@ -588,24 +588,24 @@ def _large_enough(mask: Any, computers: Any) -> bool:
     return all(side.sum() >= MIN_RUNS and len(set(computers[side].tolist())) >= MIN_COMPUTERS for side in sides)
 
 
-def _least_effect(lengths: Any) -> float:
-    """The smallest difference from runs as long as these that matters."""
+def _min_effect(lengths: Any) -> float:
+    """Minimum relevant difference for runs of this duration."""
     import numpy
 
     return max(float(MIN_EFFECT_NS), MIN_EFFECT_SHARE * float(numpy.median(lengths)))
 
 
-def _spread(of: range, most: int) -> Union[range, list[int]]:
-    return of if len(of) <= most else [of[number * (len(of) - 1) // (most - 1)] for number in range(most)]
+def _evenly_spaced(of: range, count: int) -> Union[range, list[int]]:
+    return of if len(of) <= count else [of[number * (len(of) - 1) // (count - 1)] for number in range(count)]
 
 
 def _quantile(sorted_ns: list[int], share: float) -> int:
-    """The smallest value that this share of them does not exceed."""
+    """Smallest value that is not exceeded by this share of the values."""
     return sorted_ns[min(len(sorted_ns) - 1, max(0, math.ceil(share * len(sorted_ns)) - 1))]
 
 
 def _by_computer(lengths: Any, computers: Any) -> Any:
-    """One value for each computer, the median of its runs: those of one computer are alike, and count once."""
+    """Median of each computer's runs, because they are not independent."""
     import numpy
 
     order = numpy.lexsort((lengths, computers))
@@ -615,8 +615,8 @@ def _by_computer(lengths: Any, computers: Any) -> Any:
     return (values[starts + (counts - 1) // 2] + values[starts + counts // 2]) / 2
 
 
-def _between(first: Any, second: Any, first_computers: Any, second_computers: Any) -> Optional[_Comparison]:
-    """How much longer the first took; ``None`` where either is too small to say."""
+def _compare(first: Any, second: Any, first_computers: Any, second_computers: Any) -> Optional[_Comparison]:
+    """Compares two groups; ``None`` if one is too small or all values are equal."""
     import numpy
 
     if len(first) < MIN_RUNS or len(second) < MIN_RUNS:
@@ -638,14 +638,14 @@ def _between(first: Any, second: Any, first_computers: Any, second_computers: An
 
 
 def _verdict(passed: Optional[bool], why: str) -> dict[str, Any]:
-    """What a gate says, in the words and exit codes of ``onoff gate``."""
+    """Verdict and exit code as in ``onoff gate``."""
     verdict, exit_code = {True: ("pass", 0), False: ("regression", 1), None: ("no_verdict", 2)}[passed]
-    return {"passed": passed, "verdict": verdict, "exit_code": exit_code, "why": why if passed is not None else f"Not known: {why}"}
+    return {"passed": passed, "verdict": verdict, "exit_code": exit_code, "why": why if passed is not None else f"Unknown: {why}"}
 
 
 def _more_computers(difference: Difference, limit: float, baseline: int, candidate: int) -> Optional[int]:
-    """How many computers more in each cohort would make the interval about as short as the difference is far from the limit: its length goes
-    with the root of ``1 / baseline + 1 / candidate``."""
+    """Additional computers per cohort that shrink the interval to the distance between difference and limit. The length
+    of the interval is proportional to the root of ``1 / baseline + 1 / candidate``."""
     distance = abs(limit - difference.ns)
     reach = difference.high_ns - difference.ns if difference.ns < limit else difference.ns - difference.low_ns
     wanted = (1 / baseline + 1 / candidate) * (distance / max(1, reach)) ** 2
@@ -657,14 +657,14 @@ def _more_computers(difference: Difference, limit: float, baseline: int, candida
 
 
 def _log_tail(z: float) -> float:
-    """The logarithm of the chance that a normal value is larger."""
+    """Logarithm of the upper tail probability of the normal distribution."""
     if z < 30:
         return math.log(math.erfc(z / math.sqrt(2)) / 2)
     return -z * z / 2 - math.log(z * math.sqrt(2 * math.pi))
 
 
-def _least_z(chance: float) -> float:
-    """The ``z`` from which on a difference in either direction has no more than this chance."""
+def _critical_z(chance: float) -> float:
+    """Critical ``z`` of a two-sided test at this significance level."""
     low, high = 0.0, 40.0
     for _ in range(60):
         middle = (low + high) / 2
@@ -672,23 +672,23 @@ def _least_z(chance: float) -> float:
     return high
 
 
-def _clearest(splits: Iterable[int], lengths: Any, computers: Any, start: int, end: int) -> Optional[tuple[int, _Comparison]]:
-    """The place that divides a stretch of runs most clearly, with what is after it compared with what is before."""
+def _best_split(splits: Iterable[int], lengths: Any, computers: Any, start: int, end: int) -> Optional[tuple[int, _Comparison]]:
+    """Returns the most significant split of a range of runs, with the comparison of the runs after and before it."""
     found = []
     for split in splits:
-        compared = _between(lengths[split:end], lengths[start:split], computers[split:end], computers[start:split])
+        compared = _compare(lengths[split:end], lengths[start:split], computers[split:end], computers[start:split])
         if compared is not None:
             found.append((split, compared))
     return max(found, key=lambda each: abs(each[1].z), default=None)
 
 
-def _even(length: int) -> Any:
+def _even_indices(length: int) -> Any:
     import numpy
 
-    return numpy.linspace(0, length - 1, _PAIRED).round().astype(int)
+    return numpy.linspace(0, length - 1, _MAX_PAIRED).round().astype(int)
 
 
 def fleet(runs: Path, tags: Optional[Path] = None) -> Fleet:
-    """Opens the rows that ``onoff.summaries`` wrote. ``tags`` is a file (CSV or Parquet) with a column ``computer`` or ``recording`` and
-    one for each further attribute, such as a driver's version."""
+    """Opens the tables written by ``onoff.summaries``. ``tags`` is a CSV or Parquet file with a column ``computer`` or
+    ``recording``, and one column per additional attribute, such as a driver version."""
     return Fleet(runs, tags)

@@ -1,4 +1,4 @@
-"""A page about a fleet: one file, without a script, that loads nothing."""
+"""HTML report about a fleet: a single file without scripts or external resources."""
 
 from __future__ import annotations
 
@@ -18,46 +18,46 @@ _BARS = 60
 
 
 def page(fleet: Fleet, transition: str) -> str:
-    """The page as text."""
+    """Returns the report as HTML."""
     runs = fleet.runs(transition)
     lengths = [run["duration_ns"] for run in runs]
     explained = fleet.explain(transition)
-    parts = [f"<h1>{_text(repr(fleet)[1:-1])}</h1>", f"<h2>How long each {_text(transition)} took</h2>", _histogram(lengths)]
+    parts = [f"<h1>{_text(repr(fleet)[1:-1])}</h1>", f"<h2>Duration of each {_text(transition)}</h2>", _histogram(lengths)]
     parts.append(
         _table(
-            ("", "runs", "computers", "median", "90 % within", "99 % within", "longest"),
+            ("phase", "runs", "computers", "median", "90th percentile", "99th percentile", "longest"),
             [
                 (row.phase, row.runs, row.computers, *(seconds(row[name]) for name in ("median_ns", "p90_ns", "p99_ns", "longest_ns")))
                 for row in fleet.phases(transition=transition)
             ],
         )
     )
-    parts.append("<h2>What goes with slow runs</h2>")
+    parts.append("<h2>Factors associated with slow runs</h2>")
     rows: list[tuple[Any, ...]] = []
     if explained.found:
         for each in explained.found:
             interval = f"{seconds(each.low_ns) if each.low_ns > 0 else '0 s'} to {seconds(each.high_ns)}"
-            most = f"{each.subject} in {each.subject_phase}" if each.subject else ""
-            rows.append((each.what, seconds(each.effect_ns), interval, each.runs, each.computers, most, ", ".join(each.same_runs_as)))
-        parts.append(_table(("group", "slower by", "95 % interval", "runs", "computers", "whose time", "cannot be separated from"), rows))
+            contributor = f"{each.subject} in {each.subject_phase}" if each.subject else ""
+            rows.append((each.what, seconds(each.effect_ns), interval, each.runs, each.computers, contributor, ", ".join(each.same_runs_as)))
+        parts.append(_table(("group", "slower by", "95 % interval", "runs", "computers", "largest contributor", "same runs as"), rows))
     else:
-        parts.append("<p>Nothing beyond chance.</p>")
-    parts.append(f"<p>{explained.tried} groups tried; {explained.too_small} have too few runs or computers to say anything.</p>")
+        parts.append("<p>No significant factors.</p>")
+    parts.append(f"<p>{explained.tried} groups tried; {explained.too_small} skipped because they have too few runs or computers.</p>")
     drift = fleet.drift(transition)
-    parts.append("<h2>What changed when</h2>")
+    parts.append("<h2>Changes over time</h2>")
     if drift:
         rows = [
             (row.first_after_utc, ("slower by " if row.effect_ns > 0 else "faster by ") + seconds(abs(row.effect_ns)), row.runs_before, row.runs_after)
             for row in drift
         ]
-        parts.append(_table(("first run after", "", "runs before", "runs after"), rows))
+        parts.append(_table(("first run after", "change", "runs before", "runs after"), rows))
     else:
-        parts.append("<p>No date divides the runs into a slower and a faster part.</p>")
-    parts.append("<h2>The ten slowest</h2>")
+        parts.append("<p>No significant change over time.</p>")
+    parts.append("<h2>Ten slowest runs</h2>")
     slowest = fleet.slowest(10, transition)
     parts.append(
         _table(
-            ("computer", "took", "longest phase", "", "who held it", "recording"),
+            ("computer", "duration", "longest phase", "", "blamed on", "recording"),
             [
                 (row.computer, seconds(row.duration_ns), row.longest_phase, _seconds(row.longest_phase_ns), row.culprit, row.path)
                 for row in slowest
@@ -83,21 +83,21 @@ def _table(columns: Any, rows: Any) -> str:
 
 
 def _histogram(lengths: list[int]) -> str:
-    """How many runs took how long."""
+    """Histogram of run durations, as SVG."""
     if not lengths:
-        return "<p>No run whose length is known.</p>"
+        return "<p>No run has a known duration.</p>"
     low, high = min(lengths), max(lengths)
     width = max(1, (high - low) // _BARS + 1)
     bars = [0] * _BARS
     for length in lengths:
         bars[min(_BARS - 1, (length - low) // width)] += 1
-    most = max(bars)
+    largest = max(bars)
     shapes = "".join(
-        f'<rect x="{10 * number}" y="{100 - 100 * count / most:.1f}" width="9" height="{100 * count / most:.1f}" fill="#3a7bd5">'
-        f"<title>{count} runs of {seconds(low + number * width)} to {seconds(low + (number + 1) * width)}</title></rect>"
+        f'<rect x="{10 * number}" y="{100 - 100 * count / largest:.1f}" width="9" height="{100 * count / largest:.1f}" fill="#3a7bd5">'
+        f"<title>{count} runs, {seconds(low + number * width)} to {seconds(low + (number + 1) * width)}</title></rect>"
         for number, count in enumerate(bars)
         if count
     )
     ends = f'<text x="0" y="114" font-size="11" fill="currentColor">{seconds(low)}</text>'
     ends += f'<text x="{10 * _BARS}" y="114" font-size="11" text-anchor="end" fill="currentColor">{seconds(high)}</text>'
-    return f'<svg viewBox="0 0 {10 * _BARS} 118" role="img" aria-label="Runs by length">{shapes}{ends}</svg>'
+    return f'<svg viewBox="0 0 {10 * _BARS} 118" role="img" aria-label="Runs by duration">{shapes}{ends}</svg>'

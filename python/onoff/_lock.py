@@ -1,4 +1,4 @@
-"""One writer at a time: a lock of the operating system, which ends with the process that holds it, however that ends."""
+"""Ensures a single writer with an operating system lock, which is released even if its process crashes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ._errors import UnreadableError
 if sys.platform == "win32":
     import msvcrt
 
-    # Locked bytes cannot be read on Windows: one behind the text is locked.
+    # Windows prevents reading locked bytes, so lock one behind the text.
     _LOCKED_BYTE = 1 << 30
 
     def _try_lock(file: IO[bytes]) -> bool:
@@ -39,24 +39,24 @@ else:
 
 @contextlib.contextmanager
 def exclusive(path: Path, output: str) -> Iterator[None]:
-    """Holds the lock file ``path`` for the writer of ``output``; raises ``UnreadableError`` where another process holds it.
+    """Locks the file ``path`` for the writer of ``output``; raises ``UnreadableError`` if it is already locked.
 
-    The file stays, empty: who deleted it could delete the one that the next writer has just locked.
+    The file is kept, empty: deleting it could delete a file that the next writer has just locked.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = open(path, "a+b")
     except OSError as error:
-        raise UnreadableError(f"{output}: cannot be written: {error}") from None
+        raise UnreadableError(f"{output}: cannot write: {error}") from None
     with file:
         try:
             is_free = _try_lock(file)
         except OSError as error:
-            raise UnreadableError(f"{output}: its file system cannot lock files ({error}); write to another one") from None
+            raise UnreadableError(f"{output}: the file system does not support locks ({error}); use another one") from None
         if not is_free:
             file.seek(0)
             holder = file.read(200).decode(errors="replace") or "another process"
-            raise UnreadableError(f"{output}: {holder} is writing to it; run this again when that has finished")
+            raise UnreadableError(f"{output}: {holder} is writing to it; try again when it has finished")
         file.truncate(0)
         file.write(f"process {os.getpid()} on {socket.gethostname()}".encode())
         file.flush()

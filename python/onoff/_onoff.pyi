@@ -1,4 +1,4 @@
-"""The compiled part: the program's verbs, and the tables of a recording."""
+"""The compiled module: commands, and the tables of a recording."""
 
 import os
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from typing import Optional, Union
 __version__: str
 
 class NoAnswer(Exception):
-    """Its argument is the program's exit code and what went wrong."""
+    """Arguments: the exit code of the command and the error message."""
 
 class Recording:
     def __init__(

@@ -1,4 +1,4 @@
-"""A process that reads recordings for somebody else, within limits of time and memory."""
+"""Reads recordings in a child process with limits on time and memory."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from typing import Any, Optional
 
 
 class Reader:
-    """Reads recordings in a process that is started when it is needed, and started again after a recording has ended it."""
+    """Reads recordings in a child process, which is started on demand and restarted after a crash or time-out."""
 
     def __init__(self, seconds: float, memory_bytes: int) -> None:
         self.seconds = seconds
         self.memory_bytes = memory_bytes
         self._process: Optional[subprocess.Popen[bytes]] = None
 
-    def ask(self, task: Any) -> Any:
-        """What the process answers about a recording (see ``_worker.answer``); a text, why it gave no answer, where it ended or took too long."""
+    def run(self, task: Any) -> Any:
+        """Returns the result of a task (see ``_worker.answer``), or an error message after a crash or time-out."""
         if self._process is None:
             self._process = self._start()
-        answer = self._ask(self._process, task)
+        answer = self._run(self._process, task)
         if isinstance(answer, str):
             self.close()
         return answer
 
     def close(self) -> None:
-        """Ends the process."""
+        """Terminates the process."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
@@ -36,27 +36,27 @@ class Reader:
                 try:
                     if pipe is not None:
                         pipe.close()
-                except OSError:  # What was still to be written to a process that is gone.
+                except OSError:  # Unwritten data to a process that has exited.
                     pass
             self._process = None
 
     def _start(self) -> subprocess.Popen[bytes]:
         program = "import sys; from onoff._worker import main; sys.exit(main())"
         command = [sys.executable, "-c", program, str(self.memory_bytes), str(self.seconds)]
-        # Where the caller found this package, the process finds it too.
+        # Let the process import the same package as the caller.
         folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-        before = os.environ.get("PYTHONPATH")
-        surroundings = {**os.environ, "PYTHONPATH": folder if not before else f"{before}{os.pathsep}{folder}"}
+        python_path = os.environ.get("PYTHONPATH")
+        environment = {**os.environ, "PYTHONPATH": folder if not python_path else f"{python_path}{os.pathsep}{folder}"}
         return subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=surroundings
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
         )
 
-    def _ask(self, process: subprocess.Popen[bytes], task: Any) -> Any:
+    def _run(self, process: subprocess.Popen[bytes], task: Any) -> Any:
         assert process.stdin is not None and process.stdout is not None
-        late = threading.Event()
+        timed_out = threading.Event()
 
         def stop() -> None:
-            late.set()
+            timed_out.set()
             process.kill()
 
         timer = threading.Timer(self.seconds, stop)
@@ -72,7 +72,7 @@ class Reader:
             timer.cancel()
         if line.endswith(b"\n"):
             return json.loads(line)
-        if late.is_set():
-            return f"it took longer than {self.seconds:g} s"
+        if timed_out.is_set():
+            return f"timed out after {self.seconds:g} s"
         code = process.wait()
-        return f"the process that read it ended by signal {-code}" if code < 0 else f"the process that read it ended with code {code}"
+        return f"the reader process was killed by signal {-code}" if code < 0 else f"the reader process exited with code {code}"

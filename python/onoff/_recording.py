@@ -1,4 +1,4 @@
-"""Recordings: opened once, asked many questions; and the same questions as functions of paths."""
+"""Recordings and their analyses, as methods of an opened recording and as functions of paths."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ._errors import UsageError, raise_for
 Path = Union[str, "os.PathLike[str]"]
 Paths = Union[Path, Iterable[Path]]
 Option = Union[None, bool, int, float, str, "os.PathLike[str]", Iterable[Union[int, str, "os.PathLike[str]"]]]
-"""An option of a verb: as on the command line, with ``_`` for ``-``; ``True`` for one without a value, several in a list."""
+"""Value of a command-line option. Names use ``_`` for ``-``; flags take ``True``, repeated options a list."""
 
 _TRANSITIONS = ("boot", "shutdown", "suspend")
 
@@ -31,12 +31,12 @@ class ColumnDeclaration(NamedTuple):
     unit: str
     """``ns``, ``bytes``, or empty."""
     role: str
-    """The part that it plays in its row, such as ``start`` or ``process``; empty where it only describes."""
+    """Role of the column in its row, such as ``start`` or ``process``; empty for other columns."""
     description: str
 
 
 class TableDeclaration(NamedTuple):
-    """A table, as declared: the same for every recording."""
+    """Declaration of a table, the same for every recording."""
 
     name: str
     description: str
@@ -58,7 +58,7 @@ def _declarations() -> Mapping[str, TableDeclaration]:
 
 
 def tables() -> list[TableDeclaration]:
-    """Every table that a recording can hold, with its columns, their units and what they mean.
+    """Lists all tables that a recording can contain, with columns, units and descriptions.
 
     >>> [column.unit for table in tables() if table.name == "samples" for column in table.columns][0]
     'ns'
@@ -67,9 +67,10 @@ def tables() -> list[TableDeclaration]:
 
 
 class Table:
-    """A table of a recording, for any library that speaks Arrow: pass it to ``pyarrow.table``, ``polars.from_arrow``, DuckDB.
+    """A table of a recording. Supports the Arrow PyCapsule interface: pass it to ``pyarrow.table``,
+    ``polars.from_arrow`` or DuckDB.
 
-    Numbers and texts are the recording's own memory, which stays for as long as somebody holds them.
+    Numbers and strings share the recording's memory, which is kept alive as long as it is referenced.
     """
 
     def __init__(self, source: _onoff.Table) -> None:
@@ -77,12 +78,12 @@ class Table:
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """Name of the table."""
         return self._source.name
 
     @property
     def declaration(self) -> TableDeclaration:
-        """What it is, and its columns."""
+        """Description and columns of the table."""
         return _declarations()[self.name]
 
     def __len__(self) -> int:
@@ -92,19 +93,19 @@ class Table:
         return self._source.__arrow_c_stream__(requested_schema)
 
     def to_pyarrow(self) -> Any:
-        """The rows as a ``pyarrow.Table``."""
+        """Converts the table to a ``pyarrow.Table``."""
         import pyarrow
 
         return pyarrow.table(self)
 
     def to_polars(self) -> Any:
-        """The rows as a Polars data frame."""
+        """Converts the table to a Polars DataFrame."""
         import polars
 
         return polars.DataFrame(self)
 
     def to_pandas(self) -> Any:
-        """The rows as a pandas data frame, whose columns stay in Arrow's memory."""
+        """Converts the table to a pandas DataFrame with Arrow-backed columns."""
         import pandas
 
         return self.to_pyarrow().to_pandas(types_mapper=pandas.ArrowDtype)
@@ -118,12 +119,12 @@ class Table:
             for column in self.declaration.columns
         )
         about = html.escape(f"{self.name}: {len(self):,} rows. {self.declaration.description}")
-        head = "<tr><th>column</th><th>type</th><th>unit</th><th>what it is</th></tr>"
+        head = "<tr><th>column</th><th>type</th><th>unit</th><th>description</th></tr>"
         return f"<p>{about}</p><table><thead>{head}</thead><tbody>{rows}</tbody></table>"
 
 
 class Transition(Answer):
-    """Where the time of a boot, a shutdown or a sleep went, with what its recording says of it besides.
+    """Analysis of a boot, shutdown or sleep, with its findings and accounts.
 
     >>> boot = boot("samples/slow-boot.etl")
     >>> boot.findings()[0].subject.name, boot.account[0].name
@@ -138,18 +139,18 @@ class Transition(Answer):
         self._verb = verb
 
     def findings(self, **options: Option) -> Records:
-        """What to change about it, most costly first: those of ``onoff diagnose`` that are about such a transition."""
+        """Findings of ``onoff diagnose`` about this kind of transition, most expensive first."""
         found = self._recording().findings(**options)
         return Records(finding for finding in found if finding.transition.split()[:1] == [self._verb])
 
     @property
     def account(self) -> Records:
-        """Who took the time of each of its phases. The entries of a phase sum to it, to the nanosecond."""
+        """Time of each phase by subject. The entries of a phase add up to its duration, to the nanosecond."""
         return Records(entry for entry in self._recording().account if entry.transition == self._verb)
 
 
 class Recording:
-    """A recording. Every verb of the program about one recording is a method, with the program's options as keywords; every table is
+    """A recording. Every command about one recording is a method, with command-line options as keywords; every table is
     an attribute."""
 
     def __init__(
@@ -161,9 +162,9 @@ class Recording:
         times: Literal["ns", "timedelta"] = "ns",
     ) -> None:
         if times not in ("ns", "timedelta"):
-            raise UsageError(f"times is 'ns' or 'timedelta', not {times!r}")
-        self._paths = _listed(paths)
-        self._manifests = _listed(manifests)
+            raise UsageError(f"times must be 'ns' or 'timedelta', not {times!r}")
+        self._paths = _path_list(paths)
+        self._manifests = _path_list(manifests)
         self._boot = None if boot is None else str(boot)
         self._times = times
         self._answers: dict[tuple[str, ...], Answer] = {}
@@ -175,15 +176,15 @@ class Recording:
 
     @property
     def paths(self) -> list[str]:
-        """Its files and folders."""
+        """Files and folders of the recording."""
         return list(self._paths)
 
     @property
     def kind(self) -> str:
-        """What kind of recording it is."""
+        """Kind of recording, such as ``a Windows event trace log``."""
         return self._core.kind
 
-    def _ask(self, verb: str, options: Mapping[str, Option]) -> Answer:
+    def _run(self, verb: str, options: Mapping[str, Option]) -> Answer:
         arguments = [verb, *self._paths, *self._reading(), *_flags(options), "--format", "json"]
         known = self._answers.get(tuple(arguments))
         if known is not None:
@@ -193,7 +194,7 @@ class Recording:
         return answer
 
     def _transition(self, verb: str, options: Mapping[str, Option]) -> Transition:
-        return Transition(self._ask(verb, options), lambda: self, verb)
+        return Transition(self._run(verb, options), lambda: self, verb)
 
     def _reading(self) -> list[str]:
         return [*_flags({"manifest": self._manifests}), *([f"--boot={self._boot}"] if self._boot else [])]
@@ -202,39 +203,40 @@ class Recording:
         return _answer([verb, *self._paths, *self._reading(), "--format", "svg"]).decode()
 
     def boot(self, **options: Option) -> Transition:
-        """Where the time of the boot went: ``onoff boot``."""
+        """Analyzes the boot, like ``onoff boot``."""
         return self._transition("boot", options)
 
     def shutdown(self, **options: Option) -> Transition:
-        """Where the time of the shutdown went: ``onoff shutdown``."""
+        """Analyzes the shutdown, like ``onoff shutdown``."""
         return self._transition("shutdown", options)
 
     def suspend(self, **options: Option) -> Transition:
-        """Where the time of sleeping and waking went: ``onoff suspend``."""
+        """Analyzes sleeps and resumes, like ``onoff suspend``."""
         return self._transition("suspend", options)
 
     def diagnose(self, **options: Option) -> Answer:
-        """What to change: ``onoff diagnose``."""
-        return self._ask("diagnose", options)
+        """Finds problems and suggests fixes, like ``onoff diagnose``."""
+        return self._run("diagnose", options)
 
     def why(self, **options: Option) -> Answer:
-        """What something waited for: ``onoff why``, by ``service``, ``process``, ``device``, ``thread`` or ``phase``."""
-        return self._ask("why", options)
+        """Explains what a ``service``, ``process``, ``device``, ``thread`` or ``phase`` waited for."""
+        return self._run("why", options)
 
     def netboot(self, **options: Option) -> Answer:
-        """Where the time of network boots went: ``onoff netboot``."""
-        return self._ask("netboot", options)
+        """Analyzes network boots, like ``onoff netboot``."""
+        return self._run("netboot", options)
 
     def io(self, **options: Option) -> Answer:
-        """What the requests of programs cost: ``onoff io``."""
-        return self._ask("io", options)
+        """Analyzes file requests of programs, like ``onoff io``."""
+        return self._run("io", options)
 
     def list(self, what: str, **options: Option) -> Answer:
-        """A list: ``processes``, ``cpu``, ``interrupts``, ``disk``, ``files``, ``hardfaults``, ``services``, ``devices``, ``policy``."""
-        return self._ask(what, options)
+        """Returns a list: ``processes``, ``cpu``, ``interrupts``, ``disk``, ``files``, ``hardfaults``, ``services``,
+        ``devices`` or ``policy``."""
+        return self._run(what, options)
 
     def info(self) -> Answer:
-        """What the recording is: ``onoff info``."""
+        """Describes the recording, like ``onoff info``."""
         known = self._answers.get(("info",))
         if known is None:
             known = self._answers[("info",)] = parse(_core(self._core.info))
@@ -242,11 +244,11 @@ class Recording:
 
     @property
     def losses(self) -> Records:
-        """What the recorder or the reader lost: name, count, what it means."""
+        """Losses of the recorder or the reader, with name, count and meaning."""
         return Records(self.info().losses)
 
     def transitions(self) -> Records:
-        """Its boots, shutdowns, sleeps and network boots, a row each: ``onoff summary``."""
+        """Lists boots, shutdowns, sleeps and network boots, like ``onoff summary``."""
         if self._transitions is None:
             rows = json.loads(_core(self._core.transitions, "+".join(self._paths)))
             self._transitions = Records(Record(row) for row in rows)
@@ -254,7 +256,7 @@ class Recording:
 
     @property
     def phases(self) -> Records:
-        """The phases of its transitions, in order."""
+        """Phases of all transitions, in order."""
         found = Records()
         for transition in dict.fromkeys(row.transition for row in self.transitions()):
             if transition == "suspend":
@@ -272,7 +274,7 @@ class Recording:
 
     @property
     def account(self) -> Records:
-        """Who took the time of each phase. The entries of a phase sum to it, to the nanosecond."""
+        """Time of each phase by subject. The entries of a phase add up to its duration, to the nanosecond."""
         answer = self.why(top=10**6, min=0)
         return Records(
             type(entry)({"transition": stretch.action, "phase": stretch.name, "phase_ns": stretch.duration_ns, **entry})
@@ -281,22 +283,22 @@ class Recording:
         )
 
     def findings(self, **options: Option) -> Records:
-        """What to change, most costly first."""
+        """Findings of ``onoff diagnose``, most expensive first."""
         return Records(self.diagnose(**options).findings)
 
     def table(self, name: str) -> Table:
-        """A table by its name, read when it is first used."""
+        """Returns a table by name. It is read on first use."""
         if name not in _declarations():
-            raise UsageError(f"no table is called {name!r}; there are {', '.join(_declarations())}")
+            raise UsageError(f"unknown table {name!r}; available: {', '.join(_declarations())}")
         return Table(_core(self._core.table, name, self._times == "timedelta"))
 
     def tables(self) -> dict[str, Table]:
-        """Every table that has rows, by its name. Reads all of them."""
+        """Returns all tables that have rows, by name. Reads the entire recording."""
         return {name: self.table(name) for name in json.loads(_core(self._core.row_counts))}
 
     def __getattr__(self, name: str) -> Table:
         if name.startswith("_") or name not in _declarations():
-            raise AttributeError(f"a recording has no {name!r}: no method, and no table of that name")
+            raise AttributeError(f"no method or table {name!r}")
         return self.table(name)
 
     def __dir__(self) -> Iterable[str]:
@@ -305,7 +307,7 @@ class Recording:
     def export(
         self, folder: Path, format: Literal["parquet", "arrow", "csv"] = "parquet", tables: Optional[Iterable[str]] = None
     ) -> dict[str, int]:
-        """Writes tables into a new folder: ``onoff export``. Returns the rows of each file."""
+        """Writes tables to a new folder, like ``onoff export``. Returns the number of rows of each file."""
         names = None if tables is None else [str(name) for name in tables]
         try:
             written = _core(self._core.export, folder, format, names)
@@ -316,7 +318,7 @@ class Recording:
         return {file: rows for file, rows, _ in written}
 
     def view(self, height: int = 800) -> Any:
-        """The page of ``onoff view`` for a notebook: an object that shows itself as a frame of ``height`` pixels."""
+        """Returns the page of ``onoff view`` for a notebook, displayed in a frame of ``height`` pixels."""
         return _Page(_answer_file(["view", *self._paths, *self._reading()]), height)
 
     def __repr__(self) -> str:
@@ -340,7 +342,7 @@ class _Page:
         self.height = height
 
     def _repr_html_(self) -> str:
-        # Of another origin: what a recording holds cannot reach the notebook.
+        # The sandbox gives the frame another origin, so that content of the recording cannot access the notebook.
         return (
             f'<iframe sandbox="allow-scripts" style="width:100%;height:{self.height}px;border:0" '
             f'srcdoc="{html.escape(self.page)}"></iframe>'
@@ -354,8 +356,8 @@ def open(
     manifests: Paths = (),
     times: Literal["ns", "timedelta"] = "ns",
 ) -> Recording:
-    """Opens a recording: a file, packed or not, or the files of one. ``boot`` chooses one of a Linux journal; ``times="timedelta"``
-    makes the times of tables durations.
+    """Opens a recording: a file, possibly compressed, or several files that belong together. ``boot`` selects a boot of a Linux
+    journal; ``times="timedelta"`` returns times in tables as durations instead of integers.
 
     >>> open("samples/slow-boot.etl")
     <recording slow-boot.etl: a Windows event trace log>
@@ -364,77 +366,77 @@ def open(
 
 
 def boot(paths: Paths, **options: Option) -> Transition:
-    """Where the time of a boot went."""
+    """Analyzes a boot."""
     return _transition("boot", paths, options)
 
 
 def shutdown(paths: Paths, **options: Option) -> Transition:
-    """Where the time of a shutdown went."""
+    """Analyzes a shutdown."""
     return _transition("shutdown", paths, options)
 
 
 def suspend(paths: Paths, **options: Option) -> Transition:
-    """Where the time of sleeping and waking went."""
+    """Analyzes sleeps and resumes."""
     return _transition("suspend", paths, options)
 
 
 def why(paths: Paths, **options: Option) -> Answer:
-    """What something waited for."""
-    return _about("why", paths, options)
+    """Explains what a service, process, device, thread or phase waited for."""
+    return _run_command("why", paths, options)
 
 
 def info(paths: Paths) -> Answer:
-    """What a recording is."""
+    """Describes a recording."""
     return Recording(paths).info()
 
 
 def transitions(paths: Paths) -> Records:
-    """The boots, shutdowns, sleeps and network boots of a recording."""
+    """Lists the boots, shutdowns, sleeps and network boots of a recording."""
     return Recording(paths).transitions()
 
 
 def netboot(paths: Paths, **options: Option) -> Answer:
-    """Where the time of the network boots in a capture went."""
-    return _about("netboot", paths, options)
+    """Analyzes the network boots in a capture."""
+    return _run_command("netboot", paths, options)
 
 
 def io(paths: Paths, **options: Option) -> Answer:
-    """What the requests of programs cost."""
-    return _about("io", paths, options)
+    """Analyzes file requests of programs."""
+    return _run_command("io", paths, options)
 
 
 def firmware(paths: Paths, **options: Option) -> Answer:
-    """The time before the operating system, from the firmware's tables."""
-    return _about("firmware", paths, options)
+    """Analyzes the time before the operating system, from firmware tables."""
+    return _run_command("firmware", paths, options)
 
 
 def image(paths: Paths, **options: Option) -> Answer:
-    """What a Windows installation that is not running says about its next boot."""
-    return _about("image", paths, options)
+    """Analyzes an offline Windows installation."""
+    return _run_command("image", paths, options)
 
 
 def prefetch(paths: Paths, **options: Option) -> Answer:
-    """What the prefetcher learned."""
-    return _about("prefetch", paths, options)
+    """Shows prefetcher data."""
+    return _run_command("prefetch", paths, options)
 
 
 def summary(paths: Paths, **options: Option) -> Answer:
-    """Many recordings, a row each transition. One that cannot be read is a row with its error."""
-    return _about("summary", paths, options)
+    """Summarizes many recordings, one row per transition. An unreadable recording becomes a row with an error."""
+    return _run_command("summary", paths, options)
 
 
 def compare(baseline: Paths, *others: Paths, **options: Option) -> Answer:
-    """What differs between runs: of each side one recording, a folder of them, or a list."""
-    return _sides("compare", baseline, others, options)
+    """Compares sets of runs. Each side is a recording, a folder or a list of recordings."""
+    return _run_comparison("compare", baseline, others, options)
 
 
 def gate(baseline: Paths, *others: Paths, **options: Option) -> Answer:
-    """Whether runs got slower than a baseline by more than noise; see ``passed``."""
-    return _sides("gate", baseline, others, options)
+    """Checks runs against limits relative to a baseline; the result is in ``passed``."""
+    return _run_comparison("gate", baseline, others, options)
 
 
-def _sides(verb: str, baseline: Paths, others: Iterable[Paths], options: Mapping[str, Option]) -> Answer:
-    sides = [_listed(side) for side in (baseline, *others)]
+def _run_comparison(verb: str, baseline: Paths, others: Iterable[Paths], options: Mapping[str, Option]) -> Answer:
+    sides = [_path_list(side) for side in (baseline, *others)]
     if all(len(side) == 1 for side in sides):
         named = [side[0] for side in sides]
     else:
@@ -442,26 +444,26 @@ def _sides(verb: str, baseline: Paths, others: Iterable[Paths], options: Mapping
         named = [f"--baseline={path}" for path in first]
         named += [f"--candidate={path}" for side in rest for path in side]
         if len(rest) != 1:
-            raise UsageError("lists of recordings are compared two at a time; give folders to compare more")
+            raise UsageError("cannot compare more than two lists of recordings; pass folders instead")
     return parse(_answer([verb, *named, *_flags(options), "--format", "json"]))
 
 
-def _about(verb: str, paths: Paths, options: Mapping[str, Option]) -> Answer:
-    listed = _listed(paths)
+def _run_command(verb: str, paths: Paths, options: Mapping[str, Option]) -> Answer:
+    listed = _path_list(paths)
     if not listed:
-        raise UsageError("no recording was named")
+        raise UsageError("no recording specified")
     return parse(_answer([verb, *listed, *_flags(options), "--format", "json"]))
 
 
 def _transition(verb: str, paths: Paths, options: Mapping[str, Option]) -> Transition:
-    # Both are needed twice, and may be what can be gone through only once.
-    listed, manifests = _listed(paths), _listed(cast(Paths, options.get("manifest") or ()))
-    answer = _about(verb, listed, {**options, "manifest": manifests})
+    # Both are used twice, but may be iterators.
+    listed, manifests = _path_list(paths), _path_list(cast(Paths, options.get("manifest") or ()))
+    answer = _run_command(verb, listed, {**options, "manifest": manifests})
     chosen = options.get("boot")
 
     @functools.lru_cache(maxsize=None)
     def recording() -> Recording:
-        """Opened when more than the answer is wanted."""
+        """Opens the recording on first use."""
         return Recording(listed, boot=chosen if isinstance(chosen, (int, str)) else None, manifests=manifests)
 
     return Transition(answer, recording, verb)
@@ -475,7 +477,7 @@ def _answer(arguments: list[str]) -> bytes:
 
 
 def _answer_file(arguments: list[str]) -> str:
-    """What a verb writes into a file only."""
+    """Returns the output of a command that can only write to a file."""
     import tempfile
 
     with tempfile.TemporaryDirectory(prefix="onoff-") as folder:
@@ -492,9 +494,9 @@ def _core(function: Any, *arguments: Any) -> Any:
         raise_for(*error.args)
 
 
-def _listed(paths: Paths) -> list[str]:
+def _path_list(paths: Paths) -> list[str]:
     each = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
-    # A name that begins with a dash is a file all the same.
+    # Prevent file names that start with a dash from being parsed as options.
     listed = [os.fspath(path) for path in each]
     return [os.path.join(".", path) if path.startswith("-") else path for path in listed]
 

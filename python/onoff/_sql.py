@@ -1,4 +1,4 @@
-"""Questions in SQL, answered by DuckDB (``pip install onoff-perf[sql]``)."""
+"""SQL queries with DuckDB (``pip install onoff-perf[sql]``)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ._errors import UsageError
 from ._recording import Path, Recording, TableDeclaration, open, tables
 
 VIEWS = ("transitions", "phases", "account")
-"""What else has a name in a query: the recording's answers as tables."""
+"""Additional tables for queries, from analyses of the recording."""
 
 _PHASE_COLUMNS = (
     ("transition", "VARCHAR"),
@@ -44,8 +44,8 @@ CREATE MACRO overlapping(start_a, end_a, start_b, end_b) AS
 CREATE MACRO overlap_ns(start_a, end_a, start_b, end_b) AS
     CASE WHEN least(end_a, end_b) < greatest(start_a, start_b) THEN 0 ELSE least(end_a, end_b) - greatest(start_a, start_b) END;
 """
-"""An interval without a start or an end began before the recording or ended after it. ``least`` and ``greatest`` leave out what is NULL: an
-overlap whose start or end is in neither interval has no known length."""
+"""An interval without a start began before the recording; one without an end ended after it. ``least`` and ``greatest``
+ignore NULL; an overlap has no known length if both starts or both ends are NULL."""
 
 _PHASE_MACRO = """
 CREATE MACRO in_phase(recording_number, time_ns, phase_name) AS
@@ -53,12 +53,12 @@ CREATE MACRO in_phase(recording_number, time_ns, phase_name) AS
             WHERE p.recording = argument.recording AND p.phase = argument.phase
               AND argument.time_ns >= p.start_ns AND argument.time_ns < p.end_ns);
 """
-"""The arguments are the caller's expressions. They are evaluated in ``VALUES``, where no table of the macro is in scope: next to ``phases``
-its columns would capture the caller's ``recording`` or ``start_ns``."""
+"""Arguments are the caller's expressions. ``VALUES`` evaluates them where no table of the macro is in scope; otherwise
+the columns of ``phases`` would capture the caller's ``recording`` or ``start_ns``."""
 
 
 def queries() -> dict[str, str]:
-    """The prepared queries by their names, each with what it answers in its first lines.
+    """Returns the prepared queries by name. Each starts with a comment that describes it.
 
     >>> "disk_by_process_and_path" in queries()
     True
@@ -69,35 +69,34 @@ def queries() -> dict[str, str]:
 
 
 def connect(*recordings: Union[Recording, Path]) -> Any:
-    """A DuckDB connection in which the recordings' tables are views, each with the recording's number as ``recording`` (0 is the
-    first). Only tables that a query names are read: name them with ``attach``, or use ``sql``."""
+    """Opens a DuckDB connection without access to files of the computer."""
     try:
         import duckdb
     except ImportError:
-        raise UsageError("SQL needs DuckDB: pip install 'onoff-perf[sql]'") from None
+        raise UsageError("SQL queries require DuckDB: pip install 'onoff-perf[sql]'") from None
     connection = duckdb.connect()
-    # What a query does is done to the recordings given, not to files of the computer.
+    # Queries may only access the given recordings.
     connection.execute("SET enable_external_access = false")
     return connection
 
 
 def sql(query: str, *recordings: Union[Recording, Path]) -> Any:
-    """Answers a query about recordings: a DuckDB relation, to print or to turn into anything (``fetchall``, ``df``, ``pl``, ``arrow``).
+    """Runs a query and returns a DuckDB relation, to print or to convert (``fetchall``, ``df``, ``pl``, ``arrow``).
 
-    Tables have the names that ``onoff.tables()`` lists, and a column ``recording``: 0 for the first recording, 1 for the second. There are
-    also ``transitions``, ``phases`` and ``account`` (who took the time of each phase), and ``overlapping``, ``overlap_ns`` and ``in_phase``.
-    A query that is a single word is one of the prepared ones, ``onoff.queries()``.
+    Tables have the names listed by ``onoff.tables()`` and a column ``recording``: 0 for the first recording, 1 for the second. Additional
+    tables are ``transitions``, ``phases`` and ``account`` (time of each phase by subject); additional functions are ``overlapping``,
+    ``overlap_ns`` and ``in_phase``. A query that is a single word is the name of a prepared query.
 
     >>> sql("SELECT count(*) FROM processes", "samples/slow-boot.etl").fetchall()
     [(28,)]
     """
     opened = [each if isinstance(each, Recording) else open(each) for each in recordings]
     if not opened:
-        raise UsageError("name a recording after the query")
+        raise UsageError("no recording specified after the query")
     prepared = queries()
     if re.fullmatch(r"\w+", query.strip()):
         if query.strip() not in prepared:
-            raise UsageError(f"no prepared query is called {query.strip()!r}; there are {', '.join(prepared)}")
+            raise UsageError(f"unknown prepared query {query.strip()!r}; available: {', '.join(prepared)}")
         query = prepared[query.strip()]
     connection = connect()
     words = set(re.findall(r"\w+", query.lower()))
@@ -107,11 +106,11 @@ def sql(query: str, *recordings: Union[Recording, Path]) -> Any:
         if declaration.name in words:
             _attach(connection, declaration, opened)
     if "phases" in words:
-        _rows(connection, "phases", _PHASE_COLUMNS, (_phase_rows(each) for each in opened))
+        _create_table(connection, "phases", _PHASE_COLUMNS, (_phase_rows(each) for each in opened))
     if "account" in words:
-        _rows(connection, "account", _ACCOUNT_COLUMNS, ([_values(row, _ACCOUNT_COLUMNS) for row in each.account] for each in opened))
+        _create_table(connection, "account", _ACCOUNT_COLUMNS, ([_values(row, _ACCOUNT_COLUMNS) for row in each.account] for each in opened))
     if "transitions" in words:
-        _rows(
+        _create_table(
             connection,
             "transitions",
             _TRANSITION_COLUMNS,
@@ -124,7 +123,7 @@ def sql(query: str, *recordings: Union[Recording, Path]) -> Any:
 
 
 def _attach(connection: Any, declaration: TableDeclaration, recordings: list[Recording]) -> None:
-    """Makes a table of several recordings a view, without a copy."""
+    """Creates a view over a table of several recordings, without copying data."""
     parts = []
     for number, recording in enumerate(recordings):
         name = f"onoff_{declaration.name}_{number}"
@@ -142,7 +141,7 @@ def _values(row: Any, columns: Iterable[tuple[str, str]]) -> tuple[Any, ...]:
     return tuple(row.get(name) for name, _ in columns)
 
 
-def _rows(connection: Any, name: str, columns: tuple[tuple[str, str], ...], recordings: Iterable[list[tuple[Any, ...]]]) -> None:
+def _create_table(connection: Any, name: str, columns: tuple[tuple[str, str], ...], recordings: Iterable[list[tuple[Any, ...]]]) -> None:
     declared = ", ".join(f"{column} {kind}" for column, kind in columns)
     connection.execute(f"CREATE TABLE {name} (recording INTEGER, {declared})")
     rows = [(number, *row) for number, recording in enumerate(recordings) for row in recording]

@@ -1,4 +1,4 @@
-"""Many recordings: rows about each, in Parquet, by a pool of processes, without reading any twice."""
+"""Summarizes many recordings into tables with a pool of processes. Each recording is read only once."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from ._delta import DeltaStore, is_delta
 from ._errors import UsageError, raise_for
 from ._lock import exclusive
 from ._process import Reader
-from ._recording import Path, Paths, _listed
-from ._worker import NO_TRANSITION, SCHEMA, content_hash, failure, shown, stamp
+from ._recording import Path, Paths, _path_list
+from ._worker import NO_TRANSITION, SCHEMA, content_hash, failure, display_name, stamp
 
 _TEXT, _NUMBER, _TRUTH = "string", "int64", "bool"
 
@@ -103,36 +103,36 @@ TABLES: Mapping[str, Mapping[str, str]] = {
     "losses": {"counter": _TEXT, "count": _NUMBER, "severity": _TEXT},
     "versions": {"module": _TEXT, "version": _TEXT},
 }
-"""The tables, with the type of each column. Each also has ``recording``: the SHA-256 of what the recording holds."""
+"""Tables with the type of each column. Each also has a column ``recording``: the SHA-256 of the contents."""
 
 _BATCH = 256
-"""Recordings that are written together, at most."""
-_PATIENCE = 20.0
-"""Seconds after which finished rows are written, so that a run that is ended loses no more than that."""
+"""Maximum number of recordings written together."""
+_WRITE_INTERVAL_S = 20.0
+"""Maximum time between writes, which limits the loss if the run is interrupted."""
 
 
 class Summaries(NamedTuple):
-    """What a run of ``summaries`` did."""
+    """Result of ``summaries``."""
 
     out: str
-    """The folder with the tables."""
+    """Folder with the tables."""
     read: int
-    """Recordings that were read now."""
+    """Recordings read by this run."""
     known: int
-    """Recordings that were there already, under this or another name."""
+    """Recordings already in the folder, under the same or another name."""
     failed: int
-    """Recordings of this run that could not be read."""
+    """Recordings that this run could not read."""
     seconds: float
     errors: int
-    """Recordings in the folder that could not be read, in this run or an earlier one."""
+    """Recordings in the folder that this run or an earlier one could not read."""
     answered: int
-    """Recordings in the folder that hold a transition."""
+    """Recordings in the folder with a transition."""
     skipped: int
-    """Files in the folders that are no recording."""
+    """Files in the given folders that are not recordings."""
 
 
 class RecordingRow(NamedTuple):
-    """What the table ``recordings`` says of a recording's rows."""
+    """State of a recording in the table ``recordings``."""
 
     schema: int
     path: str
@@ -141,12 +141,12 @@ class RecordingRow(NamedTuple):
 
     @property
     def is_unreadable(self) -> bool:
-        """The recording could not be read; one without a transition could."""
+        """True if the recording could not be read. A recording without a transition is readable."""
         return self.error not in ("", NO_TRANSITION)
 
     @property
     def is_settled(self) -> bool:
-        """Reading the recording again would make the same rows."""
+        """True if reading the recording again would give the same rows."""
         return self.schema == SCHEMA and (not self.is_unreadable or self.version == _onoff.__version__)
 
 
@@ -160,74 +160,79 @@ def summaries(
     progress: Optional[Callable[[int, int, float], None]] = None,
     format: str = "parquet",
 ) -> Summaries:
-    """Writes rows about every recording in ``paths`` (files and folders) into the folder ``out``, as Parquet or, with
-    ``format="delta"``, as Delta tables: a table each for recordings,
-    transitions, phases, account, services, devices, findings, losses, and the versions of modules (drivers, services, programs).
+    """Summarizes all recordings in ``paths`` (files and folders) into tables in the folder ``out``, as Parquet or, with
+    ``format="delta"``, as Delta tables: recordings, transitions, phases, account, services, devices, findings, losses,
+    and versions of modules (drivers, services, programs).
 
-    A recording is known by what it holds: one that is in ``out`` is not read again, unless this version makes other rows. Each is read
-    in a process of a pool (``workers``; as many as there are processors), which may take ``seconds`` and, where the system limits it,
-    ``memory_bytes``. One that cannot be read, or ends its process, is a row of ``recordings`` with its ``error``; where the error may go away
-    (a time-out, memory, a process that ended, a file that could not be opened or changed meanwhile), ``schema`` is 0 and the next run reads it again.
-    A file that was changed replaces its rows. ``progress`` hears how many of how many are done, and the seconds that the others will take.
+    Recordings are identified by their contents. A recording in ``out`` is not read again, unless it was summarized by a
+    version of onoff with other rows. Rows of a changed file are replaced.
 
-    A run that is ended goes on where it was: call it again. One process writes at a time: another raises ``UnreadableError``.
+    A pool of ``workers`` processes (default: one per CPU) reads the recordings. Each recording is limited to
+    ``seconds`` and, if the system supports it, ``memory_bytes``. A recording that cannot be read or crashes its process
+    becomes a row of ``recordings`` with an ``error``. If the error may be transient (time-out, memory, crash, a file
+    that could not be opened or changed while it was read), ``schema`` is 0 and the next run tries again.
+
+    ``progress`` is called with the number of finished recordings, the total, and the estimated remaining seconds.
+
+    To continue an interrupted run, call this function again. If another process is writing to ``out``, it raises
+    ``UnreadableError``.
     """
     try:
         import pyarrow  # noqa: F401
     except ImportError:
-        raise UsageError("Summaries need pyarrow: pip install 'onoff-perf[fleet]'") from None
+        raise UsageError("Summaries require pyarrow: pip install 'onoff-perf[fleet]'") from None
     began = time.monotonic()
     folder = FilePath(os.fspath(out))
-    given = [os.path.abspath(path) for path in _listed(paths)]
+    given = [os.path.abspath(path) for path in _path_list(paths)]
     try:
-        recordings, skipped = _onoff.recordings(_listed(paths))
+        recordings, skipped = _onoff.recordings(_path_list(paths))
     except _onoff.NoAnswer as error:
         raise_for(*error.args)
     found = [[os.path.abspath(path) for path in files] for files in recordings]
     pool = _Pool(workers if workers is not None else os.cpu_count() or 1, seconds, memory_bytes)
-    with _opened(folder, format) as store:
+    with _open_store(folder, format) as store:
         plan = _Plan(given, found, store.recordings())
-        store.forget(plan.stale)
+        store.delete(plan.stale)
         batch = _Batch(store)
         failed = plan.kept_unopened
         total = len(plan.not_opened) + len(plan.wanted)
 
         def keep(digest: str, files: list[str], rows: Mapping[str, list[dict[str, Any]]]) -> None:
             nonlocal failed
-            batch.add(named(rows, digest, files))
+            batch.add(with_identity(rows, digest, files))
             failed += any(row.get("error", "") not in ("", NO_TRANSITION) for row in rows["recordings"])
             if progress is not None:
                 passed = time.monotonic() - began
                 progress(batch.done, total, passed / batch.done * (total - batch.done))
 
         try:
-            for digest, (files, said) in plan.not_opened.items():
-                keep(digest, files, failure(said, transient=True))
+            for digest, (files, message) in plan.not_opened.items():
+                keep(digest, files, failure(message, transient=True))
             with pool:
                 for (digest, files), rows in pool.answers([(digest, files) for digest, (files, _) in plan.wanted.items()]):
                     if _unchanged(files, plan.wanted[digest][1]):
                         keep(digest, files, rows)
                     else:
-                        keep(_by_name(files), files, failure("it changed while it was read", transient=True))
+                        keep(_name_id(files), files, failure("the file changed while it was read", transient=True))
         finally:
-            # Also when the caller interrupts: what is done is done.
+            # Also write finished rows on an interrupt.
             batch.write()
-        held = store.recordings().values()
-    errors = sum(row.is_unreadable for row in held)
-    answered = sum(not row.error for row in held)
+        stored = store.recordings().values()
+    errors = sum(row.is_unreadable for row in stored)
+    answered = sum(not row.error for row in stored)
     return Summaries(str(folder), batch.done, plan.known, failed, time.monotonic() - began, errors, answered, skipped)
 
 
 class _Plan:
-    """What a run reads, and which rows it replaces."""
+    """Decides which recordings to read and which rows to replace."""
 
-    def __init__(self, given: list[str], found: list[list[str]], held: Mapping[str, RecordingRow]) -> None:
+    def __init__(self, given: list[str], found: list[list[str]], stored: Mapping[str, RecordingRow]) -> None:
         self.wanted: dict[str, tuple[list[str], Any]] = {}
-        """Recordings to read by what they hold: their files, and their state when that was looked at."""
+        """Recordings to read, by content hash: their files, and the state of the files when they were hashed."""
         self.not_opened: dict[str, tuple[list[str], str]] = {}
-        """Recordings that cannot be opened by their names: their files, and the reason."""
+        """Recordings that cannot be opened, by name: their files, and the reason."""
         self.kept_unopened = 0
-        """Others that cannot be opened: they have rows from when they could, and those stay."""
+        """Number of recordings that cannot be opened but keep their rows from an earlier run."""
         self.known = 0
         names: dict[str, set[str]] = {}
         opened: dict[str, tuple[list[str], Any]] = {}
@@ -237,33 +242,33 @@ class _Plan:
                 state = stamp(files)
                 digest = content_hash(files)
             except OSError as error:
-                self.not_opened[_by_name(files)] = files, str(error)
+                self.not_opened[_name_id(files)] = files, str(error)
                 continue
-            readable.update(map(shown, ([file] for file in files)))
-            names.setdefault(digest, set()).add(shown(files))
+            readable.update(map(display_name, ([file] for file in files)))
+            names.setdefault(digest, set()).add(display_name(files))
             if digest in opened:
                 self.known += 1
             opened.setdefault(digest, (files, state))
         for digest, each in opened.items():
-            row = held.get(digest)
-            # A row under a name that now holds something else would share the name with that.
+            row = stored.get(digest)
+            # The name now refers to another recording, so the row needs a new name.
             renamed = row is not None and row.path not in names[digest] and not readable.isdisjoint(_files_of(row.path))
             if row is not None and row.is_settled and not renamed:
                 self.known += 1
             else:
                 self.wanted[digest] = each
-        closed = {shown([file]) for files, _ in self.not_opened.values() for file in files}
-        with_rows = {name for row in held.values() if not row.is_unreadable for name in _files_of(row.path)}
+        closed = {display_name([file]) for files, _ in self.not_opened.values() for file in files}
+        with_rows = {name for row in stored.values() if not row.is_unreadable for name in _files_of(row.path)}
         for digest, (files, _) in list(self.not_opened.items()):
-            if any(shown([file]) in with_rows for file in files):
+            if any(display_name([file]) in with_rows for file in files):
                 del self.not_opened[digest]
                 self.kept_unopened += 1
-        self.stale = {digest for digest, row in held.items() if self._is_stale(digest, row, given, opened, readable, closed)}
+        self.stale = {digest for digest, row in stored.items() if self._is_stale(digest, row, given, opened, readable, closed)}
 
     def _is_stale(
         self, digest: str, row: RecordingRow, given: list[str], opened: Mapping[str, Any], readable: set[str], closed: set[str]
     ) -> bool:
-        """Whether a recording's rows are to be replaced, or are of what is no longer there."""
+        """Returns whether the rows of a recording must be deleted, because they are replaced or their file is missing."""
         if digest in opened:
             return digest in self.wanted
         files = _files_of(row.path)
@@ -271,12 +276,12 @@ class _Plan:
             return True
         if not row.is_unreadable:
             return False
-        # An error is all that is known of it: nothing is lost with the row of a file that was deleted.
+        # Rows with only an error can be deleted along with their file.
         return not closed.isdisjoint(files) or any(row.path == path or row.path.startswith(os.path.join(path, "")) for path in given)
 
 
 def _files_of(path: str) -> set[str]:
-    """The files that a recording's name may be made of: it is one, or several joined by ``+``.
+    """Possible file names in a recording's name, which is one file or several joined by ``+``.
 
     >>> sorted(_files_of("/boots/kernel.etl+/boots/c++.etl"))
     ['/boots/c++.etl', '/boots/kernel.etl', '/boots/kernel.etl+/boots/c++.etl']
@@ -284,9 +289,9 @@ def _files_of(path: str) -> set[str]:
     return {path, *re.split(r"\+(?=[/\\]|[A-Za-z]:)", path)}
 
 
-def _by_name(files: list[str]) -> str:
-    """What a recording is known by where nothing is known of what it holds."""
-    return f"path:{shown(files)}"
+def _name_id(files: list[str]) -> str:
+    """Identifier of a recording whose contents are unknown."""
+    return f"path:{display_name(files)}"
 
 
 def _unchanged(files: list[str], state: Any) -> bool:
@@ -297,7 +302,7 @@ def _unchanged(files: list[str], state: Any) -> bool:
 
 
 class _Batch:
-    """Rows that are written together, after so many recordings or so long."""
+    """Collects rows and writes them after a number of recordings or an interval of time."""
 
     def __init__(self, store: Any) -> None:
         self.store = store
@@ -307,37 +312,37 @@ class _Batch:
 
     def add(self, rows: Mapping[str, list[dict[str, Any]]]) -> None:
         """Adds the rows about one recording."""
-        for name, its in rows.items():
-            self._rows.setdefault(name, []).extend(its)
+        for name, table_rows in rows.items():
+            self._rows.setdefault(name, []).extend(table_rows)
         self.done += 1
-        if len(self._rows["recordings"]) >= _BATCH or time.monotonic() - self._last > _PATIENCE:
+        if len(self._rows["recordings"]) >= _BATCH or time.monotonic() - self._last > _WRITE_INTERVAL_S:
             self.write()
 
     def write(self) -> None:
-        """Writes what is there. An interrupt meanwhile must not have it written twice: it is read again instead."""
+        """Writes the collected rows. They are removed first, so that an interrupt cannot write them twice."""
         rows, self._rows = self._rows, {}
         if rows:
             self.store.write(_tables(rows))
         self._last = time.monotonic()
 
 
-def named(
+def with_identity(
     rows: Mapping[str, list[dict[str, Any]]], digest: str, files: list[str]
 ) -> dict[str, list[dict[str, Any]]]:
-    """The rows about a recording, each with the recording's hash, and the one of ``recordings`` with its name and what made it."""
-    about = {"path": shown(files), "schema": SCHEMA, "version": _onoff.__version__}
+    """Adds the recording's hash to its rows, and its name and the versions to the row of ``recordings``."""
+    about = {"path": display_name(files), "schema": SCHEMA, "version": _onoff.__version__}
     return {
-        name: [{"recording": digest, **(about if name == "recordings" else {}), **row} for row in its]
-        for name, its in rows.items()
+        name: [{"recording": digest, **(about if name == "recordings" else {}), **row} for row in table_rows]
+        for name, table_rows in rows.items()
     }
 
 
 _ORDER = [*(name for name in TABLES if name != "recordings"), "recordings"]
-"""The tables in the order in which they are written."""
+"""Tables in the order in which they are written."""
 
 
 def schema_of(name: str) -> Any:
-    """The columns of a table as Arrow has them."""
+    """Arrow schema of a table."""
     import pyarrow
 
     types = {_TEXT: pyarrow.string(), _NUMBER: pyarrow.int64(), _TRUTH: pyarrow.bool_()}
@@ -345,7 +350,7 @@ def schema_of(name: str) -> Any:
 
 
 def _tables(batch: Mapping[str, list[dict[str, Any]]]) -> Iterator[tuple[str, Any]]:
-    """Rows as Arrow tables, in the order in which they are written."""
+    """Converts rows to Arrow tables, in the order in which they are written."""
     import pyarrow
 
     for name in _ORDER:
@@ -356,49 +361,50 @@ def _tables(batch: Mapping[str, list[dict[str, Any]]]) -> Iterator[tuple[str, An
 
 
 _LOCK = ".lock"
-"""The file that a writer locks, in the folder of ``recordings``: readers of tables pass over names that begin with a dot."""
+"""Lock file in the folder of ``recordings``. Readers of Parquet folders ignore names that start with a dot."""
 
 
 @contextlib.contextmanager
-def _opened(folder: FilePath, format: str) -> Iterator[Any]:
-    """The folder in which the tables are kept, for one writer at a time."""
+def _open_store(folder: FilePath, format: str) -> Iterator[Any]:
+    """Opens and locks the folder with the tables."""
     if format not in ("parquet", "delta"):
-        raise UsageError(f"no format is called {format!r}; there are parquet and delta")
-    _refuse_other(folder, format)
+        raise UsageError(f"unknown format {format!r}; available: parquet, delta")
+    _check_contents(folder, format)
     with exclusive(folder / "recordings" / _LOCK, str(folder)):
-        # Another writer may have been first.
-        _refuse_other(folder, format)
+        # Another writer may have created tables before the lock was acquired.
+        _check_contents(folder, format)
         yield DeltaStore(folder, {name: schema_of(name) for name in _ORDER}) if format == "delta" else _Store(folder)
 
 
-def _refuse_other(folder: FilePath, format: str) -> None:
-    """Refuses a folder with anything but tables of this format."""
+def _check_contents(folder: FilePath, format: str) -> None:
+    """Raises an error if the folder contains anything but tables of this format."""
     if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder}: this is no folder")
+        raise UsageError(f"{folder}: not a folder")
     if not folder.is_dir() or not any(folder.iterdir()):
         return
     if not (folder / "recordings").is_dir():
-        raise UsageError(f"{folder}: the folder holds something else; name another")
+        raise UsageError(f"{folder}: the folder contains other files; use another folder")
     if any(part.name != _LOCK for part in (folder / "recordings").iterdir()):
         found = "delta" if is_delta(folder / "recordings") else "parquet"
         if found != format:
-            raise UsageError(f"{folder}: the folder holds {found} tables; name another for {format}")
+            raise UsageError(f"{folder}: the folder contains {found} tables; use another folder for {format}")
 
 
 def rows_of_recordings(table: Any) -> dict[str, RecordingRow]:
-    """The rows of the table ``recordings``, by recording."""
+    """Rows of the table ``recordings``, by recording."""
     columns = [table[name].to_pylist() for name in ("recording", *RecordingRow._fields)]
     return {digest: RecordingRow(schema or 0, path or "", error or "", version or "") for digest, schema, path, error, version in zip(*columns)}
 
 
 class _Store:
-    """The folder of tables. Rows count when their recording is in the part of ``recordings`` that has the name of theirs: it is put there last."""
+    """A folder of Parquet tables. A row is valid if its recording is in the file of ``recordings`` with the same name,
+    which is written last."""
 
     def __init__(self, folder: FilePath) -> None:
         self.folder = folder
         for name in TABLES:
             (folder / name).mkdir(parents=True, exist_ok=True)
-        # What an ended run left, and second rows of one recording.
+        # Delete leftovers of an interrupted run and duplicate recordings.
         part_of: dict[str, str] = {}
         rows = [(row.is_unreadable, part.name, digest) for part, rows in self._recordings() for digest, row in rows.items()]
         for _, part_name, digest in sorted(rows):
@@ -414,7 +420,7 @@ class _Store:
                     self._filter(part, counting.get(part.name, set()))
 
     def recordings(self) -> dict[str, RecordingRow]:
-        """The recordings that are there."""
+        """Stored recordings."""
         return {digest: row for _, rows in self._recordings() for digest, row in rows.items()}
 
     def _recordings(self) -> Iterator[tuple[FilePath, dict[str, RecordingRow]]]:
@@ -423,15 +429,15 @@ class _Store:
         for part in (self.folder / "recordings").glob("*.parquet"):
             yield part, rows_of_recordings(pyarrow.parquet.read_table(part, columns=["recording", *RecordingRow._fields]))
 
-    def forget(self, digests: set[str]) -> None:
-        """Takes out recordings: first the rows by which the others count."""
+    def delete(self, digests: set[str]) -> None:
+        """Deletes recordings, starting with the rows that make the others valid."""
         if digests:
             for name in reversed(_ORDER):
                 for part in (self.folder / name).glob("*.parquet"):
                     self._filter(part, digests, keep=False)
 
     def write(self, tables: Iterable[tuple[str, Any]]) -> None:
-        """Writes rows, those of recordings last; nothing where not all of them can be written."""
+        """Writes rows, with those of ``recordings`` last. On an error, removes all of them."""
         part = f"{uuid.uuid4().hex}.parquet"
         try:
             for name, table in tables:
@@ -442,7 +448,7 @@ class _Store:
             raise
 
     def _filter(self, part: FilePath, digests: set[str], keep: bool = True) -> None:
-        """Keeps the rows of these recordings in a file, or all others."""
+        """Keeps the rows of these recordings in a file, or with ``keep=False`` all others."""
         import pyarrow
         import pyarrow.compute
         import pyarrow.parquet
@@ -466,11 +472,11 @@ class _Store:
 
 
 class _Pool:
-    """Processes that read recordings, each one at a time."""
+    """A pool of reader processes."""
 
     def __init__(self, workers: int, seconds: float, memory_bytes: int) -> None:
         if workers < 1:
-            raise UsageError("workers: at least 1")
+            raise UsageError("workers must be at least 1")
         self.workers = workers
         self.seconds = seconds
         self.memory_bytes = memory_bytes
@@ -485,7 +491,7 @@ class _Pool:
     def answers(
         self, work: list[tuple[str, list[str]]]
     ) -> Iterable[tuple[tuple[str, list[str]], Mapping[str, list[dict[str, Any]]]]]:
-        """The rows of each recording, as they come."""
+        """Yields the rows of each recording as they arrive."""
         tasks: queue.SimpleQueue[tuple[str, list[str]]] = queue.SimpleQueue()
         answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
         for each in work:
@@ -503,7 +509,7 @@ class _Pool:
             yield answer
 
     def _serve(self, tasks: Any, answers: Any) -> None:
-        """Keeps one process at work."""
+        """Runs tasks in one reader process."""
         reader = Reader(self.seconds, self.memory_bytes)
         try:
             while not self.ended.is_set():
@@ -511,7 +517,7 @@ class _Pool:
                     task = tasks.get_nowait()
                 except queue.Empty:
                     return
-                rows = reader.ask(task[1])
+                rows = reader.run(task[1])
                 answers.put((task, failure(rows, transient=True) if isinstance(rows, str) else rows))
         except BaseException as error:
             answers.put(error)

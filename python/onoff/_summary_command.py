@@ -1,4 +1,4 @@
-"""``onoff summary DIR… --format parquet|delta -o OUT``: the rows of ``onoff.summaries``, from the command line."""
+"""``onoff summary DIR… --format parquet|delta -o OUT``: ``onoff.summaries`` on the command line."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from ._summaries import summaries
 
 FORMATS = ("parquet", "delta")
 _EXIT_CODES = (
-    "Exit codes: 0, every recording in DIR could be read; 1, one of them could not, now or before, or another process is writing to DIR; "
-    "2, none of them holds a transition; 64, a wrong command line."
+    "Exit codes: 0 all recordings were read; 1 a recording in DIR could not be read, in this run or an earlier one, or another process is "
+    "writing to DIR; 2 no recording contains a transition; 64 usage error."
 )
 
 
-def is_meant(arguments: Sequence[str]) -> bool:
-    """Whether the command line wants rows as tables, which the compiled program does not write.
+def handles(arguments: Sequence[str]) -> bool:
+    """Returns whether this module handles the command line; the compiled program does not write these formats.
 
-    >>> is_meant(["summary", "boots", "--format", "parquet", "-o", "runs"]), is_meant(["summary", "boots", "--format=parquet"])
+    >>> handles(["summary", "boots", "--format", "parquet", "-o", "runs"]), handles(["summary", "boots", "--format=parquet"])
     (True, True)
-    >>> is_meant(["summary", "boots", "--format", "csv"]), is_meant(["export", "--format", "parquet"])
+    >>> handles(["summary", "boots", "--format", "csv"]), handles(["export", "--format", "parquet"])
     (False, False)
     """
     if not arguments or arguments[0] != "summary":
@@ -32,42 +32,41 @@ def is_meant(arguments: Sequence[str]) -> bool:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Writes the rows; returns the exit code: 1 when a recording in the tables could not be read, now or before, 2 when none of them holds
-    a transition."""
+    """Writes the tables and returns the exit code."""
     parser = argparse.ArgumentParser(prog="onoff summary", allow_abbrev=False, epilog=_EXIT_CODES)
-    parser.add_argument("paths", nargs="+", metavar="FILE|DIR", help="recordings, and folders of them")
-    parser.add_argument("--format", choices=FORMATS, required=True, help="tables of rows about each recording")
-    parser.add_argument("-o", "--output", required=True, metavar="DIR", help="folder of the tables; what is in it is not read again")
-    parser.add_argument("--workers", type=int, help="processes that read (default: one for each processor)")
-    parser.add_argument("--seconds", type=float, default=600.0, help="that one recording may take (default 600)")
-    parser.add_argument("--memory-mib", type=int, default=0, help="that one recording may take, where the system limits it (default: any)")
+    parser.add_argument("paths", nargs="+", metavar="FILE|DIR", help="recordings, or folders with recordings")
+    parser.add_argument("--format", choices=FORMATS, required=True, help="format of the tables")
+    parser.add_argument("-o", "--output", required=True, metavar="DIR", help="folder for the tables; recordings already in it are not read again")
+    parser.add_argument("--workers", type=int, help="number of reader processes (default: one per CPU)")
+    parser.add_argument("--seconds", type=float, default=600.0, help="time limit per recording in seconds (default: 600)")
+    parser.add_argument("--memory-mib", type=int, default=0, help="memory limit per recording in MiB, if the system supports it (default: none)")
     try:
-        asked = parser.parse_args(arguments[1:])
+        options = parser.parse_args(arguments[1:])
     except SystemExit as end:
-        # The compiled program's code for a wrong command line.
+        # Same exit code as the compiled program for usage errors.
         return 64 if end.code else 0
     try:
         done = summaries(
-            asked.paths,
-            asked.output,
-            workers=asked.workers,
-            seconds=asked.seconds,
-            memory_bytes=asked.memory_mib << 20,
-            format=asked.format,
+            options.paths,
+            options.output,
+            workers=options.workers,
+            seconds=options.seconds,
+            memory_bytes=options.memory_mib << 20,
+            format=options.format,
             progress=_progress if sys.stderr.isatty() else None,
         )
     except Error as error:
         print(f"onoff: {error}", file=sys.stderr)
         return 64 if isinstance(error, UsageError) else 2 if isinstance(error, NothingToAnswer) else 1
     except KeyboardInterrupt:
-        print(f"onoff: interrupted; the same command goes on from what {asked.output} holds", file=sys.stderr)
+        print("onoff: interrupted; run the same command again to continue", file=sys.stderr)
         return 130
     finally:
         if sys.stderr.isatty():
             print("\r\033[K", end="", file=sys.stderr)
-    errors = f"; {done.errors} of its recordings could not be read" if done.errors else ""
-    skipped = f"; skipped {done.skipped} files that hold no recording" if done.skipped else ""
-    print(f"{done.out}: {done.read} read in {done.seconds:.1f} s, {done.failed} failed; {done.known} known before{errors}{skipped}")
+    errors = f"; {done.errors} recording{'' if done.errors == 1 else 's'} in it could not be read" if done.errors else ""
+    skipped = f"; skipped {done.skipped} other file{'' if done.skipped == 1 else 's'}" if done.skipped else ""
+    print(f"{done.out}: {done.read} read in {done.seconds:.1f} s, {done.failed} failed; {done.known} already known{errors}{skipped}")
     if done.failed or done.errors:
         return 1
     return 0 if done.answered else 2

@@ -1,6 +1,6 @@
-"""The process that reads recordings for a pool: names of files come in, rows go out, a line of JSON each.
+"""Reader process of a pool: receives file names and returns rows, as one line of JSON each.
 
-A recording that crashes the reader, or needs more memory or time than it may, ends this process and no other.
+A recording that crashes the reader or exceeds its memory or time limit only terminates this process.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from typing import Any
 from . import _onoff
 
 SCHEMA = 3
-"""Version of the rows: recordings that were summarized under another are read again."""
+"""Version of the rows: recordings summarized with another version are read again."""
 _TRANSIENT = 0
-"""The version of rows with an error that may go away, so that the next run reads the recording again."""
+"""Version of rows with a transient error, so that the next run reads the recording again."""
 NO_TRANSITION = "no boot, shutdown, sleep or network boot in this recording"
-"""The ``error`` of a recording that was read and is about something else."""
+"""The ``error`` of a readable recording without a transition."""
 
 
 def content_hash(paths: list[str]) -> str:
-    """SHA-256 of what the files of a recording hold, whatever they are called and wherever they lie.
+    """SHA-256 of the contents of a recording's files, independent of names and locations.
 
     >>> content_hash(["samples/slow-boot.etl"]) == content_hash(["./samples/slow-boot.etl"])
     True
     """
     digests = []
     if all(os.path.isfile(path) and os.path.getsize(path) == 0 for path in paths):
-        # Whatever was to be recorded there, it is not the same.
+        # Empty files would all have the same hash.
         raise OSError(errno.ENODATA, "the file is empty", paths[0])
     for path in _files(paths):
         digest = hashlib.sha256()
@@ -46,7 +46,7 @@ def content_hash(paths: list[str]) -> str:
 
 
 def stamp(paths: list[str]) -> list[tuple[str, int, int]]:
-    """Name, size and time of change of each file of a recording: while they stay the same, so does what it holds."""
+    """Name, size and modification time of each file of a recording, to detect changes."""
     found = []
     for path in _files(paths):
         status = os.stat(path)
@@ -54,10 +54,10 @@ def stamp(paths: list[str]) -> list[tuple[str, int, int]]:
     return found
 
 
-def shown(paths: list[str]) -> str:
-    """The name of a recording, as far as it is text: a name on a disk may be any bytes, and neither rows nor documents hold those.
+def display_name(paths: list[str]) -> str:
+    """Display name of a recording, with bytes that are not valid text replaced by ``?``.
 
-    >>> shown(["a.etl", "b\\udcff.etl"])
+    >>> display_name(["a.etl", "b\\udcff.etl"])
     'a.etl+b?.etl'
     """
     return "+".join(paths).encode(errors="replace").decode()
@@ -74,7 +74,7 @@ def _files(paths: list[str]) -> Iterator[str]:
 
 
 def rows(paths: list[str]) -> dict[str, list[dict[str, Any]]]:
-    """The rows about one recording, by table.
+    """Rows about a recording, by table.
 
     >>> found = rows(["samples/slow-boot.etl"])
     >>> [row["duration_ns"] for row in found["transitions"]]
@@ -82,14 +82,14 @@ def rows(paths: list[str]) -> dict[str, list[dict[str, Any]]]:
     """
     try:
         recording = _onoff.Recording(paths)
-        documents = json.loads(recording.documents(shown(paths)))
+        documents = json.loads(recording.documents(display_name(paths)))
     except _onoff.NoAnswer as error:
         return failure(str(error.args[1]))
     return rows_of(documents, recording.kind)
 
 
 def rows_of(documents: Mapping[str, Any], kind: str) -> dict[str, list[dict[str, Any]]]:
-    """The rows that documents about one recording make."""
+    """Converts the documents about a recording to rows."""
     info = documents.get("info", {})
     system = info.get("system", {})
     transitions = [row for row in documents["rows"] if row["transition"]]
@@ -193,7 +193,7 @@ def rows_of(documents: Mapping[str, Any], kind: str) -> dict[str, list[dict[str,
 
 
 def _reports(documents: Mapping[str, Any]) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
-    """Each transition's report: which, its number among those of its kind, what it says."""
+    """Yields kind, number within the kind, and report of each transition."""
     for transition in ("boot", "shutdown", "suspend"):
         document = documents.get(transition)
         if document is not None:
@@ -204,14 +204,14 @@ def _reports(documents: Mapping[str, Any]) -> Iterator[tuple[str, int, Mapping[s
         yield "netboot", number, report
 
 
-def failure(said: str, transient: bool = False) -> dict[str, list[dict[str, Any]]]:
-    """The rows about a recording that cannot be read; ``transient`` where that may go away."""
-    return {"recordings": [{"kind": "", "error": said, **({"schema": _TRANSIENT} if transient else {})}]}
+def failure(message: str, transient: bool = False) -> dict[str, list[dict[str, Any]]]:
+    """Rows about a recording that cannot be read; ``transient`` if a retry may succeed."""
+    return {"recordings": [{"kind": "", "error": message, **({"schema": _TRANSIENT} if transient else {})}]}
 
 
 def answer(task: Any) -> Any:
-    """What is answered about a recording: a list of files is answered by its rows; ``{"files": […], "table": …, "folder": …}`` by
-    ``{"file": …}``, an Arrow file with that table in that new folder, or by ``{"error": …}``.
+    """Runs a task. A list of files returns rows. ``{"files": […], "table": …, "folder": …}`` writes the table as an Arrow file to a new
+    folder and returns ``{"file": …, "rows": …}`` or ``{"error": …}``.
 
     >>> import tempfile, os
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -220,20 +220,20 @@ def answer(task: Any) -> Any:
     """
     transient = False
     try:
-        return rows(task) if isinstance(task, list) else _exported(**task)
+        return rows(task) if isinstance(task, list) else _export(**task)
     except MemoryError:
-        transient, said = True, "it needs more memory than it may take"
-    except Exception as error:  # A fault of ours about one file is no reason to say nothing about the others.
-        said = f"onoff failed on it ({type(error).__name__}: {error}); please report it"
-    except BaseException as error:  # A panic of the compiled part.
+        transient, message = True, "memory limit exceeded"
+    except Exception as error:  # A bug triggered by one file must not affect the others.
+        message = f"internal error ({type(error).__name__}: {error}); please report it"
+    except BaseException as error:  # A panic of the compiled module.
         if isinstance(error, (KeyboardInterrupt, SystemExit)):
             raise
-        said = f"onoff failed on it ({error}); please report it"
-    return failure(said, transient) if isinstance(task, list) else {"error": said}
+        message = f"internal error ({error}); please report it"
+    return failure(message, transient) if isinstance(task, list) else {"error": message}
 
 
-def _exported(files: list[str], table: str, folder: str) -> dict[str, Any]:
-    """Writes a table of a recording into a new folder."""
+def _export(files: list[str], table: str, folder: str) -> dict[str, Any]:
+    """Writes a table of a recording to a new folder."""
     try:
         [(name, count, _)] = _onoff.Recording(files).export(folder, "arrow", [table])
     except _onoff.NoAnswer as error:
@@ -242,13 +242,13 @@ def _exported(files: list[str], table: str, folder: str) -> dict[str, Any]:
 
 
 def main() -> int:
-    """Reads recordings as long as names come in."""
+    """Processes tasks from stdin until it is closed."""
     limits = [*sys.argv[1:], "0", "0"]
     if int(limits[0]) > 0:
         _limit_memory(int(limits[0]))
     seconds = float(limits[1])
     answers = os.fdopen(os.dup(1), "wb")
-    # Whatever a library prints by itself must not get between the answers.
+    # Redirect output of libraries to stderr, so that it cannot mix with the answers.
     os.dup2(2, 1)
     for line in sys.stdin.buffer:
         _limit_time(seconds)
@@ -259,18 +259,18 @@ def main() -> int:
 
 
 _GRACE = 5.0
-"""Seconds after which this process ends itself where the one that set the limit no longer can."""
+"""Seconds after the time limit before this process terminates itself, in case its parent cannot do so."""
 
 
 def _limit_time(seconds: float) -> None:
-    """Lets the system end this process when the time is over: who waits for it does so too, but may have been killed itself."""
+    """Makes the system terminate this process after the time limit. The parent does so too, but may be gone."""
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, seconds + _GRACE if seconds > 0 else 0)
 
 
-def _limit_memory(most_bytes: int) -> None:
+def _limit_memory(max_bytes: int) -> None:
     try:
         import resource
-    except ImportError:  # Windows has no such limit for a process by itself.
+    except ImportError:  # Windows has no such limit.
         return
-    resource.setrlimit(resource.RLIMIT_AS, (most_bytes, most_bytes))
+    resource.setrlimit(resource.RLIMIT_AS, (max_bytes, max_bytes))

@@ -1,4 +1,4 @@
-"""Many recordings on a cluster: a data source for Apache Spark (``pip install onoff-perf[spark]``).
+"""Data source for Apache Spark (``pip install onoff-perf[spark]``).
 
 >>> import onoff.spark
 >>> onoff.spark.register(spark)                                               # doctest: +SKIP
@@ -22,31 +22,31 @@ from . import _onoff
 from ._errors import UsageError, raise_for
 from ._process import Reader
 from ._recording import _declarations
-from ._summaries import TABLES, named, schema_of
-from ._worker import content_hash, failure, shown
+from ._summaries import TABLES, with_identity, schema_of
+from ._worker import content_hash, failure, display_name
 
 try:
     import pyarrow
     from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 except ImportError:
-    raise UsageError("A data source for Spark needs PySpark 4 and pyarrow: pip install 'onoff-perf[spark]'") from None
+    raise UsageError("The Spark data source requires PySpark 4 and pyarrow: pip install 'onoff-perf[spark]'") from None
 
 SUMMARIES = "summaries"
-"""What is read unless the option ``table`` says otherwise: a row for each recording, with the rows of all other tables of
-``onoff.summaries`` in it."""
+"""Default of the option ``table``: one row per recording, with the rows of all other tables of ``onoff.summaries``
+nested in it."""
 
-_MOST_GROUPS = 64
-"""Up to so many recordings each is a partition; of more, neighbors are one."""
-_MOST_RECORDINGS = 64
-"""Recordings of a partition, at most."""
-_MOST_BYTES = 256 << 20
-"""Bytes of a partition's recordings after which it takes no other."""
+_TARGET_PARTITIONS = 64
+"""Recordings are grouped into partitions if there are more than this."""
+_MAX_RECORDINGS = 64
+"""Maximum number of recordings per partition."""
+_MAX_BYTES = 256 << 20
+"""A partition is complete once its recordings reach this size."""
 _BATCH_ROWS = 1 << 16
-"""Rows that are handed to Spark together, at most."""
+"""Maximum number of rows per batch."""
 _BATCH_RECORDINGS = 16
-"""Rows with everything about a recording that are handed to Spark together, at most."""
+"""Maximum number of recordings per batch."""
 
-# Spark has no numbers without a sign: the next larger type holds them all.
+# Spark has no unsigned integers, so use the next larger signed type.
 _COLUMN_TYPES = {
     "boolean": pyarrow.bool_(),
     "int8": pyarrow.int8(),
@@ -67,14 +67,14 @@ _ORIGIN = (("recording_path", pyarrow.string()), ("recording_error", pyarrow.str
 
 
 def register(spark: Any) -> None:
-    """Makes ``spark.read.format("onoff")`` known to a session of Spark."""
+    """Registers ``spark.read.format("onoff")`` with a Spark session."""
     spark.dataSource.register(OnoffDataSource)
 
 
 def tables(summaries: Any) -> dict[str, Any]:
-    """The tables of ``onoff.summaries`` in a data frame that was read without the option ``table``: a data frame for each.
+    """Splits a data frame that was read without the option ``table`` into the tables of ``onoff.summaries``.
 
-    Each of them reads the recordings anew, unless the data frame given was written or cached before.
+    Each resulting data frame reads the recordings again, unless ``summaries`` was cached or written to storage.
     """
     from pyspark.sql import functions
 
@@ -89,34 +89,34 @@ def tables(summaries: Any) -> dict[str, Any]:
 def read_files(
     spark: Any, path: Union[str, list[str]], table: str = "summaries", seconds: float = 600.0, memory_bytes: int = 0
 ) -> Any:
-    """The same data frame of recordings that Spark itself lists and reads: of ``s3a://``, ``abfss://``, ``hdfs://`` and whatever else its
-    Hadoop knows, with the credentials that it has. ``path`` is a file, a folder with all that is in it, a pattern, or several of them.
+    """Reads recordings through Spark's own file access: ``s3a://``, ``abfss://``, ``hdfs://`` and other Hadoop file
+    systems, with Spark's credentials. ``path`` is a file, a folder (read recursively), a pattern, or a list of them.
 
-    Each file is a recording; files that are none are left out. One at a time is copied into the folder for temporary files of its executor,
-    read there, and deleted. A file of 2 GiB or more is more than Spark hands over.
+    Each file is one recording; other files are ignored. Each recording is copied to the temporary folder of its
+    executor, read, and deleted. Files of 2 GiB or more are not supported by Spark.
     """
-    question = _Question.of({"table": table, "seconds": str(seconds), "memory_bytes": str(memory_bytes)})
+    settings = _Settings.of({"table": table, "seconds": str(seconds), "memory_bytes": str(memory_bytes)})
     schema = _schema(table)
 
     def rows(batches: Iterator[Any]) -> Iterator[Any]:
-        reader = OnoffReader(question, schema.names)
+        reader = OnoffReader(settings, schema.names)
         for batch in batches:
             for uri, content in zip(*batch.columns):
                 with tempfile.TemporaryDirectory(prefix="onoff-", dir=_temporary()) as folder:
                     local = os.path.join(folder, os.path.basename(uri.as_py()) or "recording")
                     with open(local, "wb") as file:
                         file.write(content.as_buffer())
-                    # A folder of logs would be one recording, called by the folder's name.
+                    # Only use the number of recordings: a folder of logs would be one recording with the folder's name.
                     recordings = [[local] for _ in _recordings([folder])]
                     for found in reader.read(_Group(recordings)):
-                        yield _about_original(found, local, uri.as_py())
+                        yield _with_original_path(found, local, uri.as_py())
 
     files = spark.read.format("binaryFile").option("recursiveFileLookup", "true").load(path).select("path", "content")
     return files.mapInArrow(rows, _spark_type(pyarrow.struct(list(schema))))
 
 
-def _about_original(batch: Any, copy: str, original: str) -> Any:
-    """Rows about a copy as rows about what it is a copy of."""
+def _with_original_path(batch: Any, copy: str, original: str) -> Any:
+    """Replaces the path of a temporary copy with the original path."""
     for name in ("path", "error", "recording_path", "recording_error"):
         if name in batch.schema.names:
             number = batch.schema.get_field_index(name)
@@ -125,73 +125,73 @@ def _about_original(batch: Any, copy: str, original: str) -> Any:
     return batch
 
 
-class OnoffDataSource(DataSource):  # type: ignore[misc] # Spark's classes are looked at by no type checker here.
-    """``spark.read.format("onoff").load(paths)``; the options are listed in the book, under *On a cluster, by Spark*."""
+class OnoffDataSource(DataSource):  # type: ignore[misc] # PySpark is not type-checked here.
+    """``spark.read.format("onoff").load(paths)``; the documentation lists the options."""
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
-        self.question = _Question.of(options)
+        self.settings = _Settings.of(options)
 
     @classmethod
     def name(cls) -> str:
-        """What it is called in ``format``."""
+        """Name for ``format``."""
         return "onoff"
 
     def schema(self) -> Any:
-        """The columns, which depend on the option ``table`` only."""
-        return _spark_type(pyarrow.struct(list(_schema(self.question.table))))
+        """Columns; they only depend on the option ``table``."""
+        return _spark_type(pyarrow.struct(list(_schema(self.settings.table))))
 
     def reader(self, schema: Any) -> OnoffReader:
-        """Who reads the columns of ``schema``, which may be some of them."""
-        return OnoffReader(self.question, list(schema.fieldNames()))
+        """Creates a reader of the columns in ``schema``, which may be a subset."""
+        return OnoffReader(self.settings, list(schema.fieldNames()))
 
 
-class _Question(NamedTuple):
-    """What is asked, from the options."""
+class _Settings(NamedTuple):
+    """Parsed options."""
 
     paths: list[str]
     table: str
     seconds: float
     memory_bytes: int
-    most_recordings: int
-    most_bytes: int
+    max_recordings: int
+    max_bytes: int
 
     @staticmethod
-    def of(options: MutableMapping[str, str]) -> _Question:
+    def of(options: MutableMapping[str, str]) -> _Settings:
         known = ("path", "paths", "table", "seconds", "memory_bytes", "recordings_per_partition", "bytes_per_partition")
         unknown = sorted(name for name in options if name.lower() not in known)
         if unknown:
-            raise UsageError(f"no option is called {', '.join(unknown)}; there are {', '.join(known[2:])}")
+            raise UsageError(f"unknown option {', '.join(unknown)}; available: {', '.join(known[2:])}")
         listed = json.loads(options["paths"]) if "paths" in options else []
         if "path" in options:
             listed.append(options["path"])
         table = options.get("table", SUMMARIES)
         if table != SUMMARIES and table not in TABLES and table not in _declarations():
             names = [SUMMARIES, *TABLES, *_declarations()]
-            raise UsageError(f"no table is called {table!r}; there are {', '.join(names)}")
-        return _Question(
+            raise UsageError(f"unknown table {table!r}; available: {', '.join(names)}")
+        return _Settings(
             listed,
             table,
             _number(options, "seconds", 600.0, 0.001),
             int(_number(options, "memory_bytes", 0, 0)),
             int(_number(options, "recordings_per_partition", 0, 1)),
-            int(_number(options, "bytes_per_partition", _MOST_BYTES, 1)),
+            int(_number(options, "bytes_per_partition", _MAX_BYTES, 1)),
         )
 
 
-def _number(options: MutableMapping[str, str], name: str, default: float, least: float) -> float:
+def _number(options: MutableMapping[str, str], name: str, default: float, minimum: float) -> float:
     if name not in options:
         return default
     try:
         number = float(options[name])
     except ValueError:
-        number = least - 1
-    if not least <= number < 2.0**63:
-        raise UsageError(f"{name}: {options[name]!r} is no number from {least:g} up")
+        number = minimum - 1
+    if not minimum <= number < 2.0**63:
+        raise UsageError(f"{name}: {options[name]!r} is not a number of at least {minimum:g}")
     return number
 
 
 class _Group(InputPartition):  # type: ignore[misc] # As above.
-    """Recordings that are read one after the other by one task."""
+    """Partition: recordings read sequentially by one task."""
 
     def __init__(self, recordings: list[list[str]]) -> None:
         super().__init__(None)
@@ -199,27 +199,27 @@ class _Group(InputPartition):  # type: ignore[misc] # As above.
 
 
 class OnoffReader(DataSourceReader):  # type: ignore[misc] # As above.
-    """Lists recordings where the driver is, and reads them where the executors are."""
+    """Lists recordings on the driver and reads them on the executors."""
 
-    def __init__(self, question: _Question, columns: list[str]) -> None:
-        self.question = question
-        whole = _schema(question.table)
+    def __init__(self, settings: _Settings, columns: list[str]) -> None:
+        self.settings = settings
+        whole = _schema(settings.table)
         unknown = [column for column in columns if column not in whole.names]
         if unknown:
-            raise UsageError(f"the table {question.table} has no column {', '.join(unknown)}; it has {', '.join(whole.names)}")
+            raise UsageError(f"the table {settings.table} has no column {', '.join(unknown)}; it has {', '.join(whole.names)}")
         self.columns = columns
 
     def partitions(self) -> list[Any]:
-        """Groups of neighboring recordings, bounded in number and bytes."""
-        found = _recordings(self.question.paths)
-        most = self.question.most_recordings or min(_MOST_RECORDINGS, -(-len(found) // _MOST_GROUPS) or 1)
+        """Groups neighboring recordings, limited in number and size."""
+        found = _recordings(self.settings.paths)
+        limit = self.settings.max_recordings or min(_MAX_RECORDINGS, -(-len(found) // _TARGET_PARTITIONS) or 1)
         groups: list[Any] = []
         group: list[list[str]] = []
         size = 0
         for files in found:
             group.append(files)
             size += _size(files)
-            if len(group) >= most or size >= self.question.most_bytes:
+            if len(group) >= limit or size >= self.settings.max_bytes:
                 groups.append(_Group(group))
                 group, size = [], 0
         if group:
@@ -227,13 +227,13 @@ class OnoffReader(DataSourceReader):  # type: ignore[misc] # As above.
         return groups
 
     def read(self, partition: Any) -> Iterator[Any]:
-        """The rows about a group of recordings."""
-        # Without any recording Spark makes a partition of nothing.
+        """Reads the rows of a partition."""
+        # Spark passes an empty partition if there are no recordings.
         if not isinstance(partition, _Group):
             return
-        schema = _schema(self.question.table)
+        schema = _schema(self.settings.table)
         wanted = pyarrow.schema([schema.field(name) for name in self.columns])
-        if self.question.table in (SUMMARIES, *TABLES):
+        if self.settings.table in (SUMMARIES, *TABLES):
             batches = self._summaries(partition.recordings, schema)
         else:
             batches = self._tables(partition.recordings, schema)
@@ -242,15 +242,15 @@ class OnoffReader(DataSourceReader):  # type: ignore[misc] # As above.
                 yield pyarrow.RecordBatch.from_arrays([batch.column(name) for name in self.columns], schema=wanted)
 
     def _summaries(self, recordings: list[list[str]], schema: Any) -> Iterator[Any]:
-        table = self.question.table
+        table = self.settings.table
         rows: list[dict[str, Any]] = []
-        held = 0
+        pending = 0
         for files in recordings:
-            digest, about = self._about(files)
+            digest, about = self._summarize(files)
             if table == "recordings":
                 rows += about["recordings"]
             elif table == SUMMARIES:
-                # As `onoff.summaries` has them, but that each row says only once of which recording it is.
+                # Same as `onoff.summaries`, but nested rows do not repeat the recording.
                 rows += [{**about["recordings"][0], **{name: about.get(name, []) for name in TABLES if name != "recordings"}}]
             else:
                 error = about["recordings"][0]["error"] if _is_unread(about) else None
@@ -258,56 +258,56 @@ class OnoffReader(DataSourceReader):  # type: ignore[misc] # As above.
                 rows += [{**row, **origin} for row in about.get(table, [])]
                 if error:
                     rows.append({"recording": digest, **origin})
-            held += 1
-            if held >= _BATCH_RECORDINGS:
+            pending += 1
+            if pending >= _BATCH_RECORDINGS:
                 yield _batch(rows, schema)
-                rows, held = [], 0
+                rows, pending = [], 0
         yield _batch(rows, schema)
 
-    def _about(self, files: list[str]) -> tuple[str, Mapping[str, list[dict[str, Any]]]]:
-        """The hash of a recording, and its rows as in `onoff.summaries`."""
-        digest, said = _hash(files)
-        if said is not None:
-            return digest, named(failure(said, transient=True), digest, files)
-        rows = _reader(self.question).ask(files)
-        return digest, named(failure(rows, transient=True) if isinstance(rows, str) else rows, digest, files)
+    def _summarize(self, files: list[str]) -> tuple[str, Mapping[str, list[dict[str, Any]]]]:
+        """Hash of a recording, and its rows as in `onoff.summaries`."""
+        digest, error = _hash(files)
+        if error is not None:
+            return digest, with_identity(failure(error, transient=True), digest, files)
+        rows = _reader(self.settings).run(files)
+        return digest, with_identity(failure(rows, transient=True) if isinstance(rows, str) else rows, digest, files)
 
     def _tables(self, recordings: list[list[str]], schema: Any) -> Iterator[Any]:
         for files in recordings:
-            digest, said = _hash(files)
-            if said is not None:
-                yield _batch([_unread(digest, files, said)], schema)
+            digest, error = _hash(files)
+            if error is not None:
+                yield _batch([_error_row(digest, files, error)], schema)
                 continue
-            # Written whole before any row is handed on: what ends its reader half way through leaves a row with the error, and no half of a table.
+            # Export the entire table first, so that a crash yields a row with the error instead of a partial table.
             with tempfile.TemporaryDirectory(prefix="onoff-", dir=_temporary()) as folder:
-                task = {"files": files, "table": self.question.table, "folder": os.path.join(folder, "tables")}
-                answer = _reader(self.question).ask(task)
-                said = answer if isinstance(answer, str) else answer.get("error")
-                if said is not None:
-                    yield _batch([_unread(digest, files, said)], schema)
+                task = {"files": files, "table": self.settings.table, "folder": os.path.join(folder, "tables")}
+                answer = _reader(self.settings).run(task)
+                error = answer if isinstance(answer, str) else answer.get("error")
+                if error is not None:
+                    yield _batch([_error_row(digest, files, error)], schema)
                     continue
                 with pyarrow.OSFile(answer["file"]) as file:
                     parts = pyarrow.ipc.open_file(file)
                     for number in range(parts.num_record_batches):
                         part = parts.get_batch(number)
                         for start in range(0, part.num_rows, _BATCH_ROWS):
-                            yield _converted(part.slice(start, _BATCH_ROWS), schema, digest, shown(files))
+                            yield _convert(part.slice(start, _BATCH_ROWS), schema, digest, display_name(files))
 
 
 def _recordings(paths: list[str]) -> list[list[str]]:
-    """The recordings in files, folders and patterns."""
+    """Finds the recordings in files, folders and patterns."""
     listed: list[str] = []
     for path in paths:
         path = _local(path)
         if glob.has_magic(path) and not os.path.lexists(path):
             matching = sorted(glob.glob(path))
             if not matching:
-                raise UsageError(f"{path}: nothing has such a name")
+                raise UsageError(f"{path}: no file matches")
             listed += matching
         else:
             listed.append(path)
     if not listed:
-        raise UsageError('no recording was named: spark.read.format("onoff").load(…)')
+        raise UsageError('no recording specified: spark.read.format("onoff").load(…)')
     try:
         found, _ = _onoff.recordings([os.path.abspath(path) for path in listed])
     except _onoff.NoAnswer as error:
@@ -320,8 +320,8 @@ def _local(path: str) -> str:
         return unquote(urlsplit(path).path)
     if "://" in path or path.startswith("dbfs:"):
         raise UsageError(
-            f"{path}: only files of a file system that is mounted on all computers are read by that name; "
-            "what Spark itself lists and reads, onoff.spark.read_files reads"
+            f"{path}: only file systems mounted on all computers are supported here; "
+            "use onoff.spark.read_files to read through Spark"
         )
     return path
 
@@ -332,36 +332,36 @@ def _size(files: list[str]) -> int:
         try:
             total += os.stat(path).st_size
         except OSError:
-            # Who reads it will say so.
+            # The reader reports the error.
             continue
     return total
 
 
 def _hash(files: list[str]) -> tuple[str, Optional[str]]:
-    """What the recording is known by, and why it cannot be read, as far as that is known now."""
-    unnamed = f"path:{shown(files)}"
+    """Identifier of a recording, and an error message if it cannot be opened."""
+    unnamed = f"path:{display_name(files)}"
     try:
         for path in files:
             mode = os.stat(path).st_mode
-            # Reading a pipe or a device may never end.
+            # Reading a pipe or a device may block forever.
             if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-                return unnamed, f"{shown([path])}: this is neither a file nor a folder"
+                return unnamed, f"{display_name([path])}: neither a file nor a folder"
         return content_hash(files), None
     except OSError as error:
         return unnamed, str(error)
 
 
 def _is_unread(about: Mapping[str, list[dict[str, Any]]]) -> bool:
-    """Whether nothing of the recording could be read; one without a transition was read, and has no rows."""
+    """Returns whether the recording could not be read; a readable recording has all tables, even if they are empty."""
     return set(about) == {"recordings"}
 
 
-def _unread(digest: str, files: list[str], said: str) -> dict[str, Any]:
-    return {"recording": digest, "recording_path": shown(files), "recording_error": said}
+def _error_row(digest: str, files: list[str], error: str) -> dict[str, Any]:
+    return {"recording": digest, "recording_path": display_name(files), "recording_error": error}
 
 
 def _temporary() -> Optional[str]:
-    """The folder for temporary files of Spark's executor, which is emptied with it."""
+    """Temporary folder of the Spark executor, which Spark cleans up."""
     for folder in os.environ.get("SPARK_LOCAL_DIRS", "").split(","):
         if folder and os.path.isdir(folder):
             return folder
@@ -371,22 +371,22 @@ def _temporary() -> Optional[str]:
 _readers: dict[tuple[float, int, int], Reader] = {}
 
 
-def _reader(question: _Question) -> Reader:
-    """The process that reads recordings for this one, which serves one task after the other."""
-    limits = (question.seconds, question.memory_bytes, os.getpid())
+def _reader(settings: _Settings) -> Reader:
+    """Returns the reader process of this Python worker, which runs tasks sequentially."""
+    limits = (settings.seconds, settings.memory_bytes, os.getpid())
     if limits not in _readers:
-        # Others belong to another task's question, or to the process that this is a copy of.
+        # Other readers have different options, or belong to the process from which this one was forked.
         for (_, _, owner), other in list(_readers.items()):
             if owner == os.getpid():
                 other.close()
         _readers.clear()
-        _readers[limits] = Reader(question.seconds, question.memory_bytes)
+        _readers[limits] = Reader(settings.seconds, settings.memory_bytes)
         atexit.register(_readers[limits].close)
     return _readers[limits]
 
 
 def _schema(table: str) -> Any:
-    """The columns of a table, as Arrow has them in Spark. All may be null: in a row that says why a recording was not read, they are."""
+    """Arrow schema of a table. All columns are nullable: they are null in rows with a read error."""
     if table == SUMMARIES:
         others = [(name, pyarrow.list_(pyarrow.field("element", pyarrow.struct(_summary_columns(name))))) for name in TABLES if name != "recordings"]
         return pyarrow.schema([*_IDENTITY, *_summary_columns("recordings"), *others])
@@ -419,8 +419,8 @@ def _batch(rows: list[dict[str, Any]], schema: Any) -> Any:
     return pyarrow.RecordBatch.from_pylist(rows, schema=schema)
 
 
-def _converted(part: Any, schema: Any, digest: str, path: str) -> Any:
-    """Rows of a table in Spark's types, with the recording that they are of."""
+def _convert(part: Any, schema: Any, digest: str, path: str) -> Any:
+    """Converts rows to Spark types and adds the columns that identify the recording."""
     constant = {"recording": digest, "recording_path": path, "recording_error": None}
     columns = []
     for field in schema:

@@ -1,21 +1,21 @@
-//! All documents about one recording, which is read once.
+//! Creates all documents about a recording while reading it only once.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
+use onoff::answers::blame::waits::PathOptions;
+use onoff::answers::blame::why::{About, WhyQuestion};
 use onoff::answers::network::NetbootOptions;
 use onoff::answers::transitions::boot::BootOptions;
 use onoff::answers::transitions::shutdown::ShutdownOptions;
 use onoff::answers::transitions::suspend::SuspendOptions;
-use onoff::answers::blame::waits::PathOptions;
-use onoff::answers::blame::why::{About, WhyQuestion};
 use onoff::findings::diagnosis::DiagnosisOptions;
 use onoff::sections::json::document;
 use onoff::sources::{Error, RecordingKind};
 use onoff::trace::{TableName, Tables};
 use onoff::{Refusal, Session, tables_of_runs};
 
-/// The documents as one JSON object.
+/// Returns the documents as a JSON object.
 pub(crate) fn of(session: &Session, name: &str) -> Result<Vec<u8>, Error> {
     let mut out = Documents { bytes: vec![b'{'], is_first: true };
     out.add("rows", |bytes| Ok(serde_json::to_writer(bytes, &session.summary_rows(name)?)?))?;
@@ -24,7 +24,7 @@ pub(crate) fn of(session: &Session, name: &str) -> Result<Vec<u8>, Error> {
         out.add_answer("netboot", answer, |report, bytes| document::write(&[], report, bytes))?;
         return Ok(out.end());
     }
-    // All that is asked below, so that the recording is read once.
+    // Load all tables used below, so that the recording is read only once.
     let inventory = Tables::of(&[TableName::Inventory]);
     session
         .tables(tables_of_runs(None).union(Session::TABLES_OF_WAITS).union(onoff::findings::TABLES).union(inventory))?;
@@ -51,8 +51,8 @@ pub(crate) fn of(session: &Session, name: &str) -> Result<Vec<u8>, Error> {
     Ok(out.end())
 }
 
-/// The modules whose file version is recorded: file name in lower case, as Windows compares it, and version; each pair once, at most
-/// [`MAX_VERSIONS`].
+/// File versions of modules: distinct pairs of lower-case file name and version, at most [`MAX_VERSIONS`]. Windows file
+/// names are case-insensitive.
 fn versions(session: &Session) -> Result<BTreeSet<(String, String)>, Error> {
     let trace = session.tables(Tables::of(&[TableName::Images]))?;
     let mut found = BTreeSet::new();
@@ -67,58 +67,58 @@ fn versions(session: &Session) -> Result<BTreeSet<(String, String)>, Error> {
     Ok(found)
 }
 
-/// Versions of a recording that are kept. Windows has some 6,000 modules, of which a boot loads about 1,500.
+/// Maximum number of versions per recording. Windows has about 6,000 modules; a boot loads about 1,500.
 const MAX_VERSIONS: usize = 20_000;
 
-/// A JSON object in the making.
+/// Builder of a JSON object.
 struct Documents {
     bytes: Vec<u8>,
     is_first: bool,
 }
 
-/// Why a document cannot be added: the recording cannot be read, or what is in memory cannot be written, which does not happen.
-enum Failed {
+/// Error when adding a document. Writing to memory does not fail in practice.
+enum DocumentError {
     Unreadable(Error),
     Unwritten,
 }
 
-impl From<Error> for Failed {
+impl From<Error> for DocumentError {
     fn from(error: Error) -> Self {
         Self::Unreadable(error)
     }
 }
 
-impl From<io::Error> for Failed {
+impl From<io::Error> for DocumentError {
     fn from(_: io::Error) -> Self {
         Self::Unwritten
     }
 }
 
-impl From<serde_json::Error> for Failed {
+impl From<serde_json::Error> for DocumentError {
     fn from(_: serde_json::Error) -> Self {
         Self::Unwritten
     }
 }
 
 impl Documents {
-    fn add(&mut self, name: &str, write: impl FnOnce(&mut Vec<u8>) -> Result<(), Failed>) -> Result<(), Error> {
+    fn add(&mut self, name: &str, write: impl FnOnce(&mut Vec<u8>) -> Result<(), DocumentError>) -> Result<(), Error> {
         let mut document = Vec::new();
         match write(&mut document) {
             Ok(()) => {}
-            Err(Failed::Unreadable(error)) => return Err(error),
-            // Memory takes everything.
-            Err(Failed::Unwritten) => return Ok(()),
+            Err(DocumentError::Unreadable(error)) => return Err(error),
+            // Cannot happen when writing to memory.
+            Err(DocumentError::Unwritten) => return Ok(()),
         }
         if !std::mem::take(&mut self.is_first) {
             self.bytes.push(b',');
         }
-        // As above.
+        // Writing to memory cannot fail.
         let _ = write!(self.bytes, "\"{name}\":");
         self.bytes.append(&mut document);
         Ok(())
     }
 
-    /// The document of an answer; none where the recording does not hold what it is about.
+    /// Adds the document of an analysis, unless the recording has no data for it.
     fn add_answer<A, N: std::fmt::Debug + std::fmt::Display>(
         &mut self,
         name: &str,

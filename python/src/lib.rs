@@ -1,7 +1,7 @@
-//! The library as the Python module `onoff._onoff`: the program's verbs, and the tables of a recording. Holds no analysis; what Python's
-//! own objects are made of is JSON, the documented contract, and Arrow.
+//! Python module `onoff._onoff`: commands, and the tables of a recording. Contains no analysis: results are exchanged
+//! as documented JSON, tables through Arrow.
 
-// The exported function is made by PyO3's macro, and the capsule by its own safe call.
+// Not `forbid`: PyO3's macros generate unsafe code.
 #![deny(unsafe_code)]
 
 mod documents;
@@ -16,23 +16,23 @@ use pyo3::prelude::*;
 
 use recording::{Recording, Table};
 
-create_exception!(_onoff, NoAnswer, PyException, "The program's exit code, and what went wrong.");
+create_exception!(_onoff, NoAnswer, PyException, "Arguments: the exit code of the command and the error message.");
 
-/// Runs the program in this process: what it prints goes to stdout and stderr. Returns its exit code.
+/// Runs a command line with output to stdout and stderr, and returns its exit code.
 #[pyfunction]
 fn run(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
-    py.detach(|| onoff_cli::run(named(arguments)))
+    py.detach(|| onoff_cli::run(with_program_name(arguments)))
 }
 
-/// What the program would print for these arguments, as bytes.
+/// Runs a command line and returns its output.
 #[pyfunction]
 fn answer(py: Python<'_>, arguments: Vec<OsString>) -> PyResult<Vec<u8>> {
-    let answer = py.detach(|| onoff_cli::answer(named(arguments)));
+    let answer = py.detach(|| onoff_cli::answer(with_program_name(arguments)));
     answer.map_err(|no| NoAnswer::new_err((no.code, no.message)))
 }
 
-/// The recordings that files and folders are, each as the paths of its files, with what cannot be read as one; and the number of files in the
-/// folders that are no recording.
+/// Finds recordings in files and folders, including unreadable ones. Returns the paths of each, and the number of files
+/// in the folders that are not recordings.
 #[pyfunction]
 fn recordings(py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<(Vec<Vec<PathBuf>>, u64)> {
     let found = py.detach(|| onoff_files::recordings(&paths)).map_err(|error| recording::unreadable(&error))?;
@@ -40,14 +40,15 @@ fn recordings(py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<(Vec<Vec<PathBuf>
     Ok((found.all(), other_files))
 }
 
-/// Declarations of all tables, as JSON: name, description, order, and for each column name, type, unit, role and description.
+/// Returns the declarations of all tables as JSON: name, description, order, and name, type, unit, role and description
+/// of each column.
 #[pyfunction]
 fn declarations() -> PyResult<String> {
     recording::declarations()
 }
 
-/// The program's name comes first, as in any process.
-fn named(arguments: Vec<OsString>) -> impl Iterator<Item = OsString> {
+/// Prepends the program name.
+fn with_program_name(arguments: Vec<OsString>) -> impl Iterator<Item = OsString> {
     std::iter::once(OsString::from("onoff")).chain(arguments)
 }
 

@@ -1,4 +1,4 @@
-//! A recording's tables, by the Arrow PyCapsule interface.
+//! Recordings, and their tables through the Arrow PyCapsule interface.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,8 +10,8 @@ use arrow_array::{Array, ArrayRef, PrimitiveArray, RecordBatch, RecordBatchItera
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
 use onoff::Session;
 use onoff::answers::evidence::recording::summarize;
-use onoff::sections::json::document;
 use onoff::report::text::causes::with_causes;
+use onoff::sections::json::document;
 use onoff::trace::arrow::ArrowTables;
 use onoff::trace::{DECLARATIONS, TableName, Tables, Trace};
 use onoff_export::{ExportError, Format, Question};
@@ -23,32 +23,32 @@ use serde_json::{Value, json};
 
 use crate::{NoAnswer, documents};
 
-/// A recording, opened.
+/// An open recording.
 #[pyclass(frozen, module = "onoff._onoff")]
 pub(crate) struct Recording {
     session: Session,
-    /// Those that were read, each read once.
-    read: Mutex<Vec<(Tables, ArrowTables)>>,
+    /// Tables that were already read.
+    cache: Mutex<Vec<(Tables, ArrowTables)>>,
 }
 
 #[pymethods]
 impl Recording {
-    /// Opens the recording in these files; `boot` chooses one of a journal.
+    /// Opens the recording in these files; `boot` selects a boot of a journal.
     #[new]
     #[pyo3(signature = (paths, boot=None, manifests=vec![]))]
     fn new(py: Python<'_>, paths: Vec<PathBuf>, boot: Option<String>, manifests: Vec<PathBuf>) -> PyResult<Self> {
         let options = Options { boot, manifests, ..Options::default() };
         let session = py.detach(|| Session::open(&paths, &options)).map_err(|error| unreadable(&error))?;
-        Ok(Self { session, read: Mutex::new(Vec::new()) })
+        Ok(Self { session, cache: Mutex::new(Vec::new()) })
     }
 
-    /// What kind of recording it is.
+    /// Kind of recording.
     #[getter]
     fn kind(&self) -> &'static str {
         self.session.kind().as_str()
     }
 
-    /// What the recording is, and what its recorder lost, as JSON.
+    /// Description of the recording and its losses, as JSON.
     fn info(&self, py: Python<'_>) -> PyResult<Vec<u8>> {
         py.detach(|| {
             let trace = self.tables(Tables::of(&[TableName::Inventory]))?;
@@ -59,26 +59,25 @@ impl Recording {
         })
     }
 
-    /// Its transitions, a row each, as JSON; the recording is called `name` in them.
+    /// Transitions, as JSON rows that refer to the recording as `name`.
     fn transitions(&self, py: Python<'_>, name: &str) -> PyResult<String> {
         let rows = py.detach(|| self.session.summary_rows(name)).map_err(|error| unreadable(&error))?;
         serde_json::to_string(&rows).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
-    /// Everything that a row about the recording among many is made of, read once: a JSON object with the documents that `onoff info`,
-    /// `boot`, `shutdown`, `suspend`, `netboot`, `diagnose` and `why` give, as far as the recording holds them, and under `rows` its
-    /// transitions.
+    /// JSON object with the available documents of `onoff info`, `boot`, `shutdown`, `suspend`, `netboot`, `diagnose`
+    /// and `why`, and with the transitions under `rows`. Reads the recording only once.
     fn documents(&self, py: Python<'_>, name: &str) -> PyResult<Vec<u8>> {
         py.detach(|| documents::of(&self.session, name)).map_err(|error| unreadable(&error))
     }
 
-    /// A table by its name; times as durations where `durations` says so.
+    /// Table by name; `durations` returns times as durations.
     #[pyo3(signature = (name, durations=false))]
     fn table(&self, py: Python<'_>, name: &str, durations: bool) -> PyResult<Table> {
         let Some(name) = TableName::named(name).filter(|&name| name != TableName::Inventory) else {
-            return Err(PyValueError::new_err(format!("no table is called '{name}'")));
+            return Err(PyValueError::new_err(format!("unknown table '{name}'")));
         };
-        // The fields of events are those of the events that are read.
+        // Event fields are only read together with events.
         let wanted = match name {
             TableName::EventFields => Tables::of(&[name, TableName::Events]),
             _ => Tables::of(&[name]),
@@ -87,7 +86,7 @@ impl Recording {
         Ok(Table { tables, name, durations })
     }
 
-    /// The number of rows of every table that has some, as JSON. Reads all of them.
+    /// Number of rows of all nonempty tables, as JSON. Reads all tables.
     fn row_counts(&self, py: Python<'_>) -> PyResult<String> {
         let tables = py.detach(|| self.tables(Tables::all()))?;
         let counts: serde_json::Map<String, Value> = DECLARATIONS
@@ -98,7 +97,7 @@ impl Recording {
         Ok(Value::Object(counts).to_string())
     }
 
-    /// Writes tables into a new folder: `parquet`, `arrow` or `csv`. Returns file names, rows and bytes.
+    /// Writes tables to a new folder as `parquet`, `arrow` or `csv`. Returns file names, rows and bytes.
     #[pyo3(signature = (folder, format, tables=None))]
     fn export(
         &self,
@@ -111,12 +110,14 @@ impl Recording {
             "parquet" => Format::Parquet,
             "arrow" => Format::Arrow,
             "csv" => Format::Csv,
-            other => return Err(PyValueError::new_err(format!("'{other}' is none of parquet, arrow, csv"))),
+            other => {
+                return Err(PyValueError::new_err(format!("unknown format '{other}'; available: parquet, arrow, csv")));
+            }
         };
-        let named = |name: &String| {
-            TableName::named(name).ok_or_else(|| PyValueError::new_err(format!("no table is called '{name}'")))
+        let table_name = |name: &String| {
+            TableName::named(name).ok_or_else(|| PyValueError::new_err(format!("unknown table '{name}'")))
         };
-        let tables = tables.map(|names| names.iter().map(named).collect::<PyResult<_>>()).transpose()?;
+        let tables = tables.map(|names| names.iter().map(table_name).collect::<PyResult<_>>()).transpose()?;
         let question = Question { format, tables };
         let written = py.detach(|| onoff_export::export(&self.session, &question, &folder, &mut |_| {}));
         let written = written.map_err(|error| match error {
@@ -130,16 +131,16 @@ impl Recording {
 }
 
 impl Recording {
-    /// The wanted tables: of those that were read if they are among them.
+    /// Returns tables from the cache, or reads them.
     fn tables(&self, wanted: Tables) -> PyResult<ArrowTables> {
-        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, tables)) = read.iter().find(|(held, _)| held.union(wanted) == *held) {
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, tables)) = cache.iter().find(|(cached, _)| cached.union(wanted) == *cached) {
             return Ok(tables.clone());
         }
         let trace = onoff::sources::read_tables(self.session.files(), wanted, self.session.options());
         let trace: Arc<Trace> = Arc::new(trace.map_err(|error| unreadable(&error))?);
         let tables = trace.arrow();
-        read.push((wanted, tables.clone()));
+        cache.push((wanted, tables.clone()));
         Ok(tables)
     }
 }
@@ -149,13 +150,13 @@ impl Recording {
 pub(crate) struct Table {
     tables: ArrowTables,
     name: TableName,
-    /// Whether moments and lengths are durations; else whole numbers of nanoseconds.
+    /// Returns times as durations instead of integers in nanoseconds.
     durations: bool,
 }
 
 #[pymethods]
 impl Table {
-    /// Its name.
+    /// Name of the table.
     #[getter]
     fn name(&self) -> &'static str {
         self.name.as_str()
@@ -166,17 +167,17 @@ impl Table {
         self.tables.trace().table(self.name).len()
     }
 
-    /// The rows, by the Arrow PyCapsule interface: one batch for each piece that the reader made. Consumers that need another schema cast.
+    /// Arrow PyCapsule interface: one batch per chunk of the table. Ignores the requested schema; consumers must cast.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        // The interface lets a producer that cannot cast give what it has.
+        // The interface allows producers to ignore the requested schema.
         let _ = requested_schema;
         let Some(schema) = self.tables.schema(self.name) else {
-            return Err(PyValueError::new_err("a count has no rows"));
+            return Err(PyValueError::new_err("the inventory has no rows"));
         };
         let batches = self.tables.batches(self.name);
         let stream = if self.durations {
@@ -191,7 +192,7 @@ impl Table {
     }
 }
 
-/// Whether a column's values are nanoseconds.
+/// Returns whether a column contains nanoseconds.
 fn is_time(field: &Field) -> bool {
     field.data_type() == &DataType::Int64 && field.metadata().get("onoff.unit").is_some_and(|unit| unit == "ns")
 }
@@ -204,7 +205,7 @@ fn with_durations(schema: &Schema) -> SchemaRef {
     Arc::new(Schema::new_with_metadata(fields.collect::<Vec<_>>(), schema.metadata().clone()))
 }
 
-/// The same numbers, called durations.
+/// Reinterprets nanosecond columns as durations, without copying.
 fn as_durations(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, ArrowError> {
     let columns = batch.columns().iter().zip(schema.fields()).map(|(array, field)| match field.data_type() {
         DataType::Duration(_) => {
@@ -217,7 +218,7 @@ fn as_durations(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, 
     RecordBatch::try_new(Arc::clone(schema), columns.collect())
 }
 
-/// Declarations of all tables.
+/// Returns the declarations of all tables as JSON.
 pub(crate) fn declarations() -> PyResult<String> {
     let tables: Vec<Value> = DECLARATIONS
         .iter()
@@ -247,7 +248,7 @@ pub(crate) fn declarations() -> PyResult<String> {
     Ok(Value::Array(tables).to_string())
 }
 
-/// The exception for a recording that cannot be read.
+/// Converts a read error to an exception.
 pub(crate) fn unreadable(error: &onoff::Error) -> PyErr {
     let code = match error {
         onoff::Error::OtherKind { .. } | onoff::Error::NoPackets { .. } | onoff::Error::NoSuchBoot { .. } => 2,

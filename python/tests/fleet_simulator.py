@@ -1,4 +1,4 @@
-"""Fleets with planted causes: the rows that summaries would hold, made without any of the code that looks for causes."""
+"""Simulates the tables of fleets with planted causes, independent of the code that detects causes."""
 
 import csv
 import datetime
@@ -11,56 +11,56 @@ PHASES = (("PreSMSS", 0.3), ("SMSSInit", 0.15), ("WinLogonInit", 0.3), ("Explore
 MODELS = ("Contoso 100", "Contoso 200", "Fabrikam X", "Fabrikam Y", "Northwind 9")
 BUILDS = (19045, 22621, 26100)
 DRIVERS = ("6.0.1", "6.0.2", "6.1.0")
-# Modules of Windows have its build as their version, those of others one of these.
-OF_WINDOWS = tuple(f"system{number}.dll" for number in range(20))
-OF_OTHERS = tuple(f"driver{number}.sys" for number in range(40))
+# Windows modules have the build as their version; third-party modules have one of DRIVERS.
+WINDOWS_MODULES = tuple(f"system{number}.dll" for number in range(20))
+OTHER_MODULES = tuple(f"driver{number}.sys" for number in range(40))
 FIRST = datetime.datetime(2026, 1, 5)
 DAYS = 60
 
 
 class Cause:
-    """What makes runs slow: for whom (a function of a run), by how much in which phase, and whose time it is."""
+    """A cause of slow runs: affected runs (a predicate), delay in a phase, and the subject to blame."""
 
     def __init__(self, applies, seconds, phase, subject):
         self.applies, self.seconds, self.phase, self.subject = applies, seconds, phase, subject
 
 
 def simulate(folder, seed, computers=700, runs=2000, causes=()):
-    """Writes the rows of a fleet into ``folder/runs``, with the versions of modules, and those of one driver into ``folder/tags.csv`` too."""
-    dice = random.Random(seed)
+    """Writes the tables of a fleet to ``folder/runs``, and the versions of one driver to ``folder/tags.csv``."""
+    rng = random.Random(seed)
     fleet = []
     for number in range(computers):
-        model = dice.choice(MODELS)
+        model = rng.choice(MODELS)
         fleet.append(
             {
                 "computer": f"PC-{number:04}",
                 "model": model,
-                "firmware": f"{model.split()[0]} 1.{dice.choice('012')}",
-                "os_build": dice.choice(BUILDS),
-                "audio_driver": dice.choice(DRIVERS),
-                "others": {module: dice.choice(DRIVERS) for module in OF_OTHERS},
-                # Computers differ, more than the boots of one do.
-                "speed": dice.lognormvariate(0, 0.12),
+                "firmware": f"{model.split()[0]} 1.{rng.choice('012')}",
+                "os_build": rng.choice(BUILDS),
+                "audio_driver": rng.choice(DRIVERS),
+                "others": {module: rng.choice(DRIVERS) for module in OTHER_MODULES},
+                # Computers vary more than the boots of one computer.
+                "speed": rng.lognormvariate(0, 0.12),
             }
         )
     batch = {name: [] for name in ("recordings", "transitions", "phases", "account", "versions")}
     for number in range(runs):
         computer = fleet[number % computers]
-        when = FIRST + datetime.timedelta(seconds=dice.randrange(DAYS * 86400))
+        when = FIRST + datetime.timedelta(seconds=rng.randrange(DAYS * 86400))
         run = {**computer, "when": when}
         digest = hashlib.sha256(f"{seed} {number}".encode()).hexdigest()
-        # A tail that nothing explains.
-        unlucky = dice.expovariate(1) * 6 if dice.random() < 0.05 else 0.0
+        # A tail without a cause.
+        unlucky = rng.expovariate(1) * 6 if rng.random() < 0.05 else 0.0
         lengths, entries = {}, []
         for phase, share in PHASES:
-            length = 30 * share * computer["speed"] * dice.lognormvariate(0, 0.08)
-            parts = {"System": 0.5 * length, dice.choice(("svchost.exe", "MsMpEng.exe")): 0.3 * length, "disk": 0.2 * length}
+            length = 30 * share * computer["speed"] * rng.lognormvariate(0, 0.08)
+            parts = {"System": 0.5 * length, rng.choice(("svchost.exe", "MsMpEng.exe")): 0.3 * length, "disk": 0.2 * length}
             if phase == "WinLogonInit" and unlucky:
-                parts[f"service{dice.randrange(40)}"] = unlucky
+                parts[f"service{rng.randrange(40)}"] = unlucky
                 length += unlucky
             for cause in causes:
                 if cause.phase == phase and cause.applies(run):
-                    more = cause.seconds * dice.lognormvariate(0, 0.2)
+                    more = cause.seconds * rng.lognormvariate(0, 0.2)
                     parts[cause.subject] = parts.get(cause.subject, 0.0) + more
                     length += more
             lengths[phase] = length
@@ -91,7 +91,7 @@ def simulate(folder, seed, computers=700, runs=2000, causes=()):
             batch["phases"].append(
                 {"recording": digest, "transition": "boot", "number": 0, "place": place, "phase": phase, "duration_ns": int(1e9 * length)}
             )
-        versions = {"audio.sys": computer["audio_driver"], **computer["others"], **{module: f"10.0.{computer['os_build']}" for module in OF_WINDOWS}}
+        versions = {"audio.sys": computer["audio_driver"], **computer["others"], **{module: f"10.0.{computer['os_build']}" for module in WINDOWS_MODULES}}
         batch["versions"] += [{"recording": digest, "module": module, "version": version} for module, version in versions.items()]
         for phase, subject, took in entries:
             batch["account"].append(

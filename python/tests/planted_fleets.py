@@ -1,4 +1,4 @@
-"""Fleets in memory, as many as a measured coverage needs: computers differ by 15 %, their runs by 8 %, and modules follow update rings."""
+"""In-memory fleets to measure coverage: computers vary by 15 %, their runs by 8 %, and modules follow update rings."""
 
 import datetime
 
@@ -12,7 +12,7 @@ FIRST = datetime.datetime(2026, 1, 5)
 
 
 class PlantedFleet(Fleet):
-    """A fleet of the runs given, without a folder. ``planted_ns`` is what was added to each run."""
+    """A fleet of given runs, without a folder. ``planted_ns`` is the delay added to each run."""
 
     def __init__(self, lengths, planted, computers, attributes=None, modules=None, days=None):
         self.attributes = tuple(attributes or ())
@@ -41,41 +41,41 @@ class PlantedFleet(Fleet):
             yield (name, "2"), has_new
 
     def truth_ns(self, what):
-        """By how much the runs of a module are longer by what was planted."""
+        """Mean planted difference between runs with and without a module."""
         mask = self.modules[what.split(" = ")[0]]
         return self.planted_ns[mask].mean() - self.planted_ns[~mask].mean()
 
 
-def lengths_of(dice, computers, runs):
-    """How long each run takes where nothing is planted, and its computer."""
-    usual = SECONDS * numpy.exp(dice.normal(0, SPREAD, computers))
+def durations(rng, computers, runs):
+    """Duration of each run without planted delays, and its computer."""
+    typical = SECONDS * numpy.exp(rng.normal(0, SPREAD, computers))
     each = numpy.repeat(numpy.arange(computers), runs)
-    return usual[each] * numpy.exp(dice.normal(0, NOISE, len(each))), each
+    return typical[each] * numpy.exp(rng.normal(0, NOISE, len(each))), each
 
 
-def with_a_slow_module(dice, seconds, computers=200, runs=2):
-    """A fleet of three update rings. Twelve modules came with updates, each to some rings, with some stragglers; ``updated0.sys`` is slow.
-    Five others are on computers by chance."""
-    lengths, computer = lengths_of(dice, computers, runs)
-    ring = dice.choice(3, computers, p=(0.15, 0.35, 0.5))
+def slow_module_fleet(rng, seconds, computers=200, runs=2):
+    """A fleet with three update rings. Twelve modules were updated on some rings, with stragglers; ``updated0.sys`` is
+    slow. Five other modules are distributed randomly."""
+    lengths, computer = durations(rng, computers, runs)
+    ring = rng.choice(3, computers, p=(0.15, 0.35, 0.5))
     modules = {}
     for number in range(12):
-        late = dice.random(computers) < 0.05
+        late = rng.random(computers) < 0.05
         modules[f"updated{number}.sys"] = ((ring <= number % 2) ^ late)[computer]
     for number in range(5):
-        modules[f"other{number}.sys"] = (dice.random(computers) < 0.3)[computer]
+        modules[f"other{number}.sys"] = (rng.random(computers) < 0.3)[computer]
     return PlantedFleet(lengths, seconds * modules["updated0.sys"], computer, modules=modules)
 
 
-def with_two_builds(dice, baseline, candidate, share, runs=2):
-    """Two cohorts of computers, the second slower by this share."""
-    lengths, computer = lengths_of(dice, baseline + candidate, runs)
+def two_build_fleet(rng, baseline, candidate, share, runs=2):
+    """Two cohorts of computers; the second is slower by a share."""
+    lengths, computer = durations(rng, baseline + candidate, runs)
     is_new = computer >= baseline
     return PlantedFleet(lengths, share * lengths * is_new, computer, attributes={"build": numpy.where(is_new, 2, 1)})
 
 
-def with_a_change(dice, seconds, computers=120, day=35):
-    """Computers that each run once, in 60 days, slower from one day on."""
-    lengths, computer = lengths_of(dice, computers, 1)
-    days = numpy.sort(dice.uniform(0, 60, computers))
+def changed_fleet(rng, seconds, computers=120, day=35):
+    """Computers with one run each within 60 days, slower after one day."""
+    lengths, computer = durations(rng, computers, 1)
+    days = numpy.sort(rng.uniform(0, 60, computers))
     return PlantedFleet(lengths, seconds * (days >= day), computer, days=days)

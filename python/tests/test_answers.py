@@ -1,4 +1,4 @@
-"""Answers as objects: the program's own documents, and what goes wrong as exceptions."""
+"""Results as objects match the documents of the program; errors become exceptions."""
 
 import json
 import pathlib
@@ -15,7 +15,7 @@ SAMPLES = pathlib.Path(__file__).resolve().parents[2] / "samples"
 
 
 def program(*arguments):
-    """What another process of the program prints."""
+    """Runs the program in another process."""
     done = subprocess.run([sys.executable, "-m", "onoff", *map(str, arguments)], capture_output=True)
     return done.returncode, done.stdout, done.stderr.decode()
 
@@ -35,7 +35,7 @@ def program(*arguments):
         ("image", "image", {}),
     ],
 )
-def test_an_answer_is_what_the_program_prints(verb, sample, options):
+def test_result_matches_program_output(verb, sample, options):
     path = SAMPLES / sample
     flags = [f"--{name}={each}" for name, value in options.items() for each in (value if isinstance(value, list) else [value])]
     code, printed, errors = program(verb, path, *flags, "--format", "json")
@@ -47,11 +47,11 @@ def test_an_answer_is_what_the_program_prints(verb, sample, options):
         assert getattr(onoff.open(path), verb)(**options).to_dict() == answer.to_dict()
 
 
-def test_what_was_planted_is_found():
+def test_finds_planted_cause():
     trace = onoff.open(SAMPLES / "slow-boot.etl")
     finding = trace.findings()[0]
     assert (finding.subject.name, finding.phase, finding.certainty) == ("SoundShaper", "WinLogonInit", "measured")
-    # The entries of the account are the phases, to the nanosecond.
+    # The entries of the account add up to the phases, to the nanosecond.
     for phase in trace.phases:
         entries = [entry for entry in trace.account if entry.phase == phase.name]
         if entries:
@@ -62,24 +62,24 @@ def test_what_was_planted_is_found():
     assert onoff.open(SAMPLES / "slow-sleep.etl").phases and onoff.open(SAMPLES / "netboot-slow-link.pcap.xz").phases
 
 
-def test_a_transition_has_the_findings_and_the_account_of_its_recording():
+def test_transition_has_findings_and_account():
     trace = onoff.open(SAMPLES / "slow-boot.etl")
-    asked, opened = onoff.boot(SAMPLES / "slow-boot.etl"), trace.boot()
-    for boot in (asked, opened):
+    by_path, opened = onoff.boot(SAMPLES / "slow-boot.etl"), trace.boot()
+    for boot in (by_path, opened):
         assert boot.findings() == trace.findings() and len(boot.findings()) > 3
         assert sum(entry.ns for entry in boot.account) == sum(phase.duration_ns for phase in boot.phases if phase.name in {entry.phase for entry in boot.account})
     once = onoff.boot((path for path in [SAMPLES / "slow-boot.etl"]), manifest=iter(()))
-    assert once.findings() == asked.findings()
+    assert once.findings() == by_path.findings()
     sleep = onoff.suspend(SAMPLES / "slow-sleep.etl")
     assert sleep.findings() and sleep.account
-    # Nothing of another kind of transition.
+    # Excludes findings of other kinds of transitions.
     trace = onoff.open(SAMPLES / "slow-sleep.etl")
     assert not onoff.Transition(sleep, lambda: trace, "boot").findings()
-    # It can be sent to another process, without the recording.
-    assert pickle.loads(pickle.dumps(asked)).total == asked.total
+    # Can be pickled without the recording.
+    assert pickle.loads(pickle.dumps(by_path)).total == by_path.total
 
 
-def test_runs_are_compared_and_the_gate_closes():
+def test_compare_and_gate():
     runs = SAMPLES / "runs"
     sides = sorted(path for path in runs.iterdir() if path.is_dir())
     assert len(sides) >= 2
@@ -94,14 +94,14 @@ def test_runs_are_compared_and_the_gate_closes():
     assert {gate.document for gate in gates} == {"gate"}
 
 
-def test_one_that_cannot_be_read_is_a_row_and_the_others_are_answered(tmp_path):
+def test_summary_includes_unreadable_recordings(tmp_path):
     bad = tmp_path / "bad.etl"
     bad.write_bytes(b"no recording at all, but long enough to look at" * 10)
     rows = onoff.summary([SAMPLES / "slow-boot.etl", bad]).rows
     assert [bool(row.error) for row in rows] == [False, True]
 
 
-def test_exceptions_say_which_file_and_where(tmp_path):
+def test_exceptions_have_path_and_offset(tmp_path):
     bad = tmp_path / "bad.etl"
     bad.write_bytes(b"no recording at all" * 10)
     with pytest.raises(onoff.UnreadableError) as raised:
@@ -122,7 +122,7 @@ def test_exceptions_say_which_file_and_where(tmp_path):
     assert issubclass(onoff.UnreadableError, onoff.Error) and issubclass(onoff.UsageError, onoff.Error)
 
 
-def test_losses_are_on_every_object_and_in_its_name(tmp_path):
+def test_losses_are_in_recording_and_its_repr(tmp_path):
     whole = onoff.open(SAMPLES / "slow-boot.etl")
     assert whole.losses == [] and "losses" not in repr(whole)
     cut = tmp_path / "cut.etl"
@@ -135,7 +135,7 @@ def test_losses_are_on_every_object_and_in_its_name(tmp_path):
     assert code == 0 and [loss.to_dict() for loss in trace.losses] == json.loads(printed)["losses"]
 
 
-def test_notebooks_get_pictures_and_tables_and_no_markup_of_a_recording():
+def test_html_for_notebooks_escapes_recording_content():
     trace = onoff.open(SAMPLES / "slow-boot.etl")
     page = trace.boot()._repr_html_()
     assert "<svg" in page and "WinLogonInit" in page and "SoundShaper" in page
@@ -147,7 +147,7 @@ def test_notebooks_get_pictures_and_tables_and_no_markup_of_a_recording():
     assert frame.startswith("<iframe sandbox=") and "SoundShaper" in trace.view().page
 
 
-def test_lists_become_frames():
+def test_lists_convert_to_data_frames():
     phases = onoff.boot(SAMPLES / "slow-boot.etl").phases
     frame = phases.to_pandas()
     assert list(frame["name"]) == [phase.name for phase in phases] and frame["duration_ns"].sum() > 0
@@ -155,7 +155,7 @@ def test_lists_become_frames():
     assert isinstance(phases[:2], Records) and len(phases[:2]) == 2
 
 
-def test_the_script_is_the_program():
+def test_module_runs_the_program():
     code, printed, _ = program("--version")
     assert code == 0 and printed.decode().strip() == f"onoff {onoff.__version__}"
     code, _, errors = program("boot", SAMPLES / "netboot-slow-link.pcap.xz")

@@ -1,4 +1,4 @@
-"""The pages of the book about Python and databases: their commands and examples do what they say."""
+"""Runs the commands and examples of the documentation about Python and databases."""
 
 import doctest
 import os
@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize("page", ["python.md", "tables.md"])
-def test_the_examples_of_a_page_answer_as_it_says(page, tmp_path, monkeypatch):
+def test_page_examples(page, tmp_path, monkeypatch):
     text = (ROOT / "docs/src/how-to" / page).read_text()
     shutil.copy(ROOT / "samples/slow-boot.etl", tmp_path / "boot.etl")
     monkeypatch.chdir(tmp_path)
@@ -30,8 +30,8 @@ def test_the_examples_of_a_page_answer_as_it_says(page, tmp_path, monkeypatch):
     assert os.getcwd() == str(tmp_path)
 
 
-def test_the_readme_s_python_answers(monkeypatch):
-    """It shows no answers, so what it calls need only have some."""
+def test_readme_example(monkeypatch):
+    """The README shows no results, so only check that there are some."""
     monkeypatch.chdir(ROOT)
     (block,) = re.findall(r"```python\n(.*?)```", pathlib.Path("README.md").read_text(), re.DOTALL)
     known: dict = {}

@@ -1,4 +1,4 @@
-"""Parquet and Arrow files, read by other programs."""
+"""Reads exported Parquet and Arrow files with other libraries."""
 
 import json
 import pathlib
@@ -17,7 +17,7 @@ RECORDINGS = ["slow-boot.etl", "slow-sleep.etl", "linux-boot.tar.xz", "netboot-s
 
 
 @pytest.mark.parametrize("name", RECORDINGS)
-def test_files_hold_the_tables_as_they_are_in_memory(name, tmp_path):
+def test_files_match_tables_in_memory(name, tmp_path):
     recording = onoff.open(SAMPLES / name)
     recording.export(tmp_path / "parquet", "parquet")
     recording.export(tmp_path / "arrow", "arrow")
@@ -44,7 +44,7 @@ def test_files_hold_the_tables_as_they_are_in_memory(name, tmp_path):
 
 
 def in_order(table):
-    """The rows in one order: files are in the order of time where the tables are not."""
+    """Sorts the rows: files are sorted by time, tables may not be."""
     return sorted(map(str, table.to_pylist()))
 
 
@@ -53,7 +53,7 @@ def column_of(path, index):
     return table.column(index).to_pylist()
 
 
-def test_times_and_places_are_differences_stacks_have_no_dictionary_and_everything_is_zstandard(tmp_path):
+def test_parquet_encodings_and_compression(tmp_path):
     tables = ["disk_ios", "ready_threads", "stacks"]
     onoff.open(SAMPLES / "slow-boot.etl").export(tmp_path / "tables", "parquet", tables)
     columns = {}
@@ -70,7 +70,7 @@ def test_times_and_places_are_differences_stacks_have_no_dictionary_and_everythi
     assert {column.compression for column in columns.values()} == {"ZSTD"}
 
 
-def test_row_groups_follow_time_so_that_readers_skip(tmp_path):
+def test_row_groups_are_ordered_by_time(tmp_path):
     count = 1_200_000
     length = 1000
     lines = (f"7,loader,/card/a.dat,read,{4 * (number % 4096)},4,{number * length},{length - 1}\n" for number in range(count))
@@ -83,24 +83,24 @@ def test_row_groups_follow_time_so_that_readers_skip(tmp_path):
     metadata = pyarrow.parquet.read_metadata(file)
     assert metadata.num_rows == count
     assert metadata.num_row_groups == 3
-    spans = []
+    intervals = []
     for number in range(metadata.num_row_groups):
         statistics = metadata.row_group(number).column(metadata.schema.names.index("start_ns")).statistics
-        spans.append((statistics.min, statistics.max))
-    assert spans == sorted(spans) and all(first[1] <= second[0] for first, second in zip(spans, spans[1:])), spans
-    # A question about the last tenth of the time is answered from one group.
-    late = spans[-1][1] - 100 * length
-    groups = [number for number, (_, last) in enumerate(spans) if last >= late]
+        intervals.append((statistics.min, statistics.max))
+    assert intervals == sorted(intervals) and all(first[1] <= second[0] for first, second in zip(intervals, intervals[1:])), intervals
+    # A query about the end of the recording reads a single group.
+    late = intervals[-1][1] - 100 * length
+    groups = [number for number, (_, last) in enumerate(intervals) if last >= late]
     assert groups == [2]
     counted = duckdb.execute("SELECT count(*) FROM read_parquet(?) WHERE start_ns >= ?", [str(file), late]).fetchall()
     assert counted == [(101,)]
 
 
-def test_what_the_recording_is_lies_beside_the_tables_and_nothing_is_replaced(tmp_path):
+def test_export_writes_description_and_replaces_nothing(tmp_path):
     recording = onoff.open(SAMPLES / "linux-boot.tar.xz")
     recording.export(tmp_path / "tables", "parquet", ["milestones"])
-    said = json.loads((tmp_path / "tables" / "recording.json").read_text())
-    assert said == recording.info().to_dict()
+    description = json.loads((tmp_path / "tables" / "recording.json").read_text())
+    assert description == recording.info().to_dict()
     before = (tmp_path / "tables" / "milestones.parquet").read_bytes()
     with pytest.raises(onoff.UnreadableError, match="not empty"):
         recording.export(tmp_path / "tables", "parquet")

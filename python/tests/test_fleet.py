@@ -1,4 +1,4 @@
-"""Fleets: what was planted is found with the right size, nothing is invented, and small groups are not judged."""
+"""Fleet analysis finds planted causes with the right size, reports nothing else, and does not judge small groups."""
 
 import datetime
 
@@ -15,17 +15,13 @@ FIRMWARE = Cause(lambda run: run["firmware"] == "Northwind 1.2", 4.0, "SMSSInit"
 UPDATED = Cause(lambda run: run["when"] >= UPDATE, 2.5, "WinLogonInit", "UpdateAgent")
 
 
-def opened(tmp_path, seed, causes=(), **sizes):
+def simulated_fleet(tmp_path, seed, causes=(), **sizes):
     folder = simulate(tmp_path / str(seed), seed, causes=causes, **sizes)
     return onoff.fleet(folder / "runs", folder / "tags.csv")
 
 
-def whats(explanations):
-    return {each.what for each in explanations.found}
-
-
-def test_three_planted_causes_are_found_and_nothing_else(tmp_path):
-    fleet = opened(tmp_path, 1, (DRIVER_ON_A_MODEL, FIRMWARE, UPDATED))
+def test_finds_exactly_three_planted_causes(tmp_path):
+    fleet = simulated_fleet(tmp_path, 1, (DRIVER_ON_A_MODEL, FIRMWARE, UPDATED))
     explained = fleet.explain()
     assert len(explained.found) == 3, explained
     by_subject = {each.subject: each for each in explained.found}
@@ -46,12 +42,12 @@ def test_three_planted_causes_are_found_and_nothing_else(tmp_path):
 
 
 @pytest.mark.parametrize("cause", [DRIVER_ON_A_MODEL, FIRMWARE])
-def test_one_cause_by_itself_is_one_explanation(tmp_path, cause):
-    explained = opened(tmp_path, 2, (cause,)).explain()
+def test_single_cause_gives_one_explanation(tmp_path, cause):
+    explained = simulated_fleet(tmp_path, 2, (cause,)).explain()
     assert [each.subject for each in explained.found] == [cause.subject], explained
 
 
-def test_a_driver_of_one_version_on_one_model_is_found_without_tags(tmp_path):
+def test_finds_driver_version_on_one_model_without_tags(tmp_path):
     folder = simulate(tmp_path / "untagged", 6, causes=(DRIVER_ON_A_MODEL, FIRMWARE))
     explained = onoff.fleet(folder / "runs").explain()
     by_subject = {each.subject: each for each in explained.found}
@@ -61,40 +57,40 @@ def test_a_driver_of_one_version_on_one_model_is_found_without_tags(tmp_path):
     assert driver.low_ns / 1e9 - 0.5 <= 5.0 <= driver.high_ns / 1e9 + 0.5, driver.to_dict()
 
 
-def test_modules_of_one_update_are_one_group_with_several_names(tmp_path):
+def test_merges_modules_of_one_update(tmp_path):
     cause = Cause(lambda run: run["os_build"] == 26100, 4.0, "PreSMSS", "ntoskrnl.exe")
     folder = simulate(tmp_path / "build", 7, causes=(cause,))
     explained = onoff.fleet(folder / "runs").explain()
     assert [each.what for each in explained.found] == ["os_build = 26100"], explained
-    # Nobody can say which of the modules it is, nor whether it is one.
+    # The modules cannot be separated.
     assert {f"system{number}.dll = 10.0.26100" for number in range(20)} <= set(explained.found[0].same_runs_as)
 
 
 @pytest.mark.parametrize("seed", range(10, 20))
-def test_a_healthy_fleet_has_no_explanation_and_no_drift(tmp_path, seed):
-    fleet = opened(tmp_path, seed)
+def test_healthy_fleet_has_no_explanation_and_no_drift(tmp_path, seed):
+    fleet = simulated_fleet(tmp_path, seed)
     explained = fleet.explain()
     assert not explained.found and explained.tried > 50, explained
-    assert "no explanation beyond chance" in repr(explained)
+    assert "no significant factors" in repr(explained)
     assert fleet.drift() == []
 
 
-def test_a_decoy_that_is_small_or_of_few_computers_is_not_reported(tmp_path):
-    # A tenth of a second is real and beyond chance in 2,000 runs, and nobody's concern.
+def test_ignores_small_effects_and_few_computers(tmp_path):
+    # A delay of 0.15 s is significant in 2,000 runs, but too small to matter.
     small = Cause(lambda run: run["model"] == "Contoso 100", 0.15, "PreSMSS", "tiny")
     few = Cause(lambda run: run["computer"] in ("PC-0001", "PC-0002"), 20.0, "PreSMSS", "broken")
-    assert opened(tmp_path, 3, (small, few)).explain().found == []
+    assert simulated_fleet(tmp_path, 3, (small, few)).explain().found == []
 
 
-def test_runs_of_one_computer_are_one_opinion(tmp_path):
-    # Six computers with hundreds of runs each: three of a model are slow by chance of their making.
+def test_runs_of_one_computer_are_not_independent(tmp_path):
+    # Twelve computers with 100 runs each, three of which are slow.
     slow = Cause(lambda run: run["computer"] in ("PC-0000", "PC-0001", "PC-0002"), 10.0, "PreSMSS", "old disk")
-    explained = opened(tmp_path, 4, (slow,), computers=12, runs=1200).explain()
+    explained = simulated_fleet(tmp_path, 4, (slow,), computers=12, runs=1200).explain()
     assert explained.found == [], explained
 
 
-def test_what_cannot_be_told_apart_is_said(tmp_path):
-    # One model has one firmware: either may be the cause.
+def test_lists_inseparable_factors(tmp_path):
+    # All computers of one model have a dock: either may be the cause.
     cause = Cause(lambda run: run["model"] == "Northwind 9", 4.0, "PreSMSS", "ACPI")
     folder = simulate(tmp_path / "runs", 5, causes=(cause,))
     tags = folder / "dock.csv"
@@ -105,8 +101,8 @@ def test_what_cannot_be_told_apart_is_said(tmp_path):
     assert {found.what, *found.same_runs_as} == {"model = Northwind 9", "dock = dock"}
 
 
-def test_medians_and_tails_are_those_of_the_runs(tmp_path):
-    fleet = opened(tmp_path, 6, computers=50, runs=200)
+def test_percentiles_match_the_runs(tmp_path):
+    fleet = simulated_fleet(tmp_path, 6, computers=50, runs=200)
     runs = sorted(run["duration_ns"] for run in fleet.runs())
     [whole] = [row for row in fleet.phases() if row.phase == "all"]
     assert (whole.runs, whole.computers, whole.longest_ns) == (200, 50, runs[-1])
@@ -120,20 +116,20 @@ def test_medians_and_tails_are_those_of_the_runs(tmp_path):
         fleet.phases(by="color")
 
 
-def test_the_gate_closes_for_a_slower_cohort_only(tmp_path):
+def test_gate_fails_only_for_slower_cohort(tmp_path):
     slow_build = Cause(lambda run: run["os_build"] == 26100, 3.0, "WinLogonInit", "Defender")
-    fleet = opened(tmp_path, 7, (slow_build,))
+    fleet = simulated_fleet(tmp_path, 7, (slow_build,))
     closed = fleet.gate({"os_build": 19045}, {"os_build": 26100})
     assert closed.passed is False and closed.low_ns <= 3.2e9 <= closed.high_ns + 5e8 and "slower" in closed.why
     assert fleet.gate({"os_build": 26100}, {"os_build": 19045}).passed is True
     assert fleet.gate({"os_build": 19045}, {"os_build": 22621}).passed is True
     small = fleet.gate({"os_build": 19045}, {"os_build": 1})
-    assert small.passed is None and "Not known" in small.why
+    assert small.passed is None and "Unknown" in small.why
     with pytest.raises(onoff.UsageError):
         fleet.gate({"os_build": 19045}, {"model": "Contoso 100"})
 
 
-def test_the_page_is_one_file_that_loads_nothing_and_takes_names_as_names(tmp_path):
+def test_html_report_is_self_contained_and_escapes_names(tmp_path):
     folder = simulate(tmp_path / "fleet", 8, causes=(FIRMWARE,))
     tags = folder / "hostile.csv"
     names = {run["computer"] for run in onoff.fleet(folder / "runs").runs()}
@@ -145,7 +141,7 @@ def test_the_page_is_one_file_that_loads_nothing_and_takes_names_as_names(tmp_pa
     assert "http://" not in page.replace("http://www.w3.org/", "") and "https://" not in page
 
 
-def test_rows_of_real_recordings_are_a_fleet_too_small_to_judge(tmp_path):
+def test_small_fleet_of_real_recordings(tmp_path):
     import pathlib
 
     samples = pathlib.Path(__file__).resolve().parents[2] / "samples"

@@ -1,4 +1,4 @@
-"""Sizes that a fleet states are those that were planted, as often as its intervals say."""
+"""Measures the coverage of the confidence intervals of a fleet."""
 
 import duckdb
 import numpy
@@ -6,94 +6,94 @@ import pytest
 
 import onoff
 from onoff._fleet import Fleet
-from planted_fleets import SECONDS, PlantedFleet, with_a_change, with_a_slow_module, with_two_builds
+from planted_fleets import SECONDS, PlantedFleet, changed_fleet, slow_module_fleet, two_build_fleet
 
 COVERED = 0.93
 
 
 @pytest.mark.parametrize(("seconds", "fleets"), [(2.0, 1200), (3.0, 250), (5.0, 120)])
-def test_intervals_of_what_explains_slow_runs_hold_what_was_planted(seconds, fleets):
-    # Seldom found, found half of the time, and always: what is seldom found looked largest where it was.
-    dice = numpy.random.default_rng(161)
+def test_explanation_intervals_cover_planted_effects(seconds, fleets):
+    # Detected rarely, half of the time, and always: rarely detected effects suffer most from selection bias.
+    rng = numpy.random.default_rng(161)
     covered, errors = [], []
     for _ in range(fleets):
-        fleet = with_a_slow_module(dice, seconds)
+        fleet = slow_module_fleet(rng, seconds)
         for each in fleet.explain().found[:1]:
             truth = fleet.truth_ns(each.what)
             covered.append(each.low_ns <= truth <= each.high_ns)
             errors.append(each.effect_ns - truth)
     assert len(covered) >= 60, len(covered)
     assert numpy.mean(covered) >= COVERED, (len(covered), numpy.mean(covered))
-    # As often too large as too small, about.
+    # Median-unbiased.
     assert abs(numpy.median(errors)) < 0.5e9, numpy.median(errors)
 
 
-def test_healthy_fleets_have_no_explanation():
-    dice = numpy.random.default_rng(162)
-    assert sum(bool(with_a_slow_module(dice, 0.0).explain().found) for _ in range(300)) <= 3
+def test_healthy_fleets_have_no_explanations():
+    rng = numpy.random.default_rng(162)
+    assert sum(bool(slow_module_fleet(rng, 0.0).explain().found) for _ in range(300)) <= 3
 
 
-def test_intervals_of_changes_hold_what_was_planted():
-    dice = numpy.random.default_rng(163)
+def test_drift_intervals_cover_planted_changes():
+    rng = numpy.random.default_rng(163)
     covered = []
     for seconds in (4.0, -4.0):
         for _ in range(120):
-            for each in with_a_change(dice, seconds).drift()[:1]:
+            for each in changed_fleet(rng, seconds).drift()[:1]:
                 assert each.low_ns <= each.effect_ns <= each.high_ns
                 covered.append(each.low_ns <= 1e9 * seconds <= each.high_ns)
     assert len(covered) > 50 and numpy.mean(covered) >= COVERED, (len(covered), numpy.mean(covered))
 
 
 def verdicts(seed, baseline, candidate, share, fleets=200):
-    dice = numpy.random.default_rng(seed)
-    answers = [with_two_builds(dice, baseline, candidate, share).gate({"build": 1}, {"build": 2}) for _ in range(fleets)]
+    rng = numpy.random.default_rng(seed)
+    answers = [two_build_fleet(rng, baseline, candidate, share).gate({"build": 1}, {"build": 2}) for _ in range(fleets)]
     return answers, {name: sum(answer.verdict == name for answer in answers) / fleets for name in ("pass", "regression", "no_verdict")}
 
 
 @pytest.mark.parametrize(("baseline", "candidate"), [(5, 5), (8, 8), (20, 20), (300, 8)])
-def test_a_gate_of_small_cohorts_does_not_pass_a_tenth(baseline, candidate):
-    answers, said = verdicts(164, baseline, candidate, 0.10)
-    assert said["pass"] <= 0.025 and said["no_verdict"] > 0.5, said
+def test_gate_rarely_passes_regressions_in_small_cohorts(baseline, candidate):
+    answers, shares = verdicts(164, baseline, candidate, 0.10)
+    assert shares["pass"] <= 0.025 and shares["no_verdict"] > 0.5, shares
     for answer in answers:
         code = {"pass": 0, "regression": 1, "no_verdict": 2}[answer.verdict]
         assert (answer.exit_code, answer.passed) == (code, {0: True, 1: False, 2: None}[code])
-        assert (answer.more_computers is not None) == (code == 2) == answer.why.startswith("Not known: ")
-        # The limit is beyond the interval, or within it.
+        assert (answer.more_computers is not None) == (code == 2) == answer.why.startswith("Unknown: ")
+        # The verdict matches the interval.
         side = "pass" if answer.high_ns < answer.limit_ns else "regression" if answer.low_ns > answer.limit_ns else "no_verdict"
         assert answer.verdict == side
 
 
-def test_a_gate_of_large_cohorts_decides():
+def test_gate_decides_for_large_cohorts():
     assert verdicts(165, 400, 400, 0.10, fleets=25)[1]["regression"] == 1
     assert verdicts(166, 1500, 1500, 0.0, fleets=10)[1]["pass"] == 1
-    # Who is slower by exactly the limit passes no more often than the interval is wrong.
+    # A difference equal to the limit rarely passes.
     assert verdicts(167, 60, 60, 0.03)[1]["pass"] <= 0.04
 
 
-def test_a_healthy_cohort_is_no_regression():
+def test_gate_rarely_fails_healthy_cohorts():
     wrong = [verdicts(168, *sizes, 0.0, fleets=400)[1]["regression"] for sizes in ((5, 5), (20, 20), (300, 8))]
     assert max(wrong) <= 0.025, wrong
 
 
-def test_as_many_more_computers_as_are_said_about_decide():
+def test_more_computers_is_enough_for_a_verdict():
     more = int(numpy.median([answer.more_computers for answer in verdicts(169, 20, 20, 0.10)[0] if answer.verdict == "no_verdict"]))
     assert 20 < more < 200
     decided = 1 - verdicts(170, 20 + more, 20 + more, 0.10, fleets=60)[1]["no_verdict"]
     assert decided > 0.5, (more, decided)
 
 
-def test_too_few_computers_are_no_verdict_whatever_they_show():
-    dice = numpy.random.default_rng(171)
-    answer = with_two_builds(dice, 4, 30, 3.0).gate({"build": 1}, {"build": 2})
+def test_too_few_computers_give_no_verdict():
+    rng = numpy.random.default_rng(171)
+    answer = two_build_fleet(rng, 4, 30, 3.0).gate({"build": 1}, {"build": 2})
     assert (answer.verdict, answer.exit_code, answer.more_computers, answer.baseline_computers) == ("no_verdict", 2, 2, 4)
-    nobody = with_two_builds(dice, 30, 30, 0.0).gate({"build": 1}, {"build": 3})
-    assert (nobody.verdict, nobody.candidate_runs, nobody.more_computers) == ("no_verdict", 0, 10)
+    empty = two_build_fleet(rng, 30, 30, 0.0).gate({"build": 1}, {"build": 3})
+    assert (empty.verdict, empty.candidate_runs, empty.more_computers) == ("no_verdict", 0, 10)
     same = PlantedFleet(numpy.full(60, SECONDS), numpy.zeros(60), numpy.arange(60), attributes={"build": numpy.arange(60) % 2})
     assert same.gate({"build": 0}, {"build": 1}).verdict == "pass"
 
 
-def test_the_time_of_the_subject_is_not_that_by_which_it_was_chosen():
-    dice = numpy.random.default_rng(172)
+def test_subject_time_is_free_of_selection_bias():
+    rng = numpy.random.default_rng(172)
     members, others, subjects, planted = 30, 60, 25, 1.0
     measured = []
     for _ in range(60):
@@ -101,7 +101,7 @@ def test_the_time_of_the_subject_is_not_that_by_which_it_was_chosen():
         fleet._database = duckdb.connect()
         runs = [{"recording": f"{number}", "computer": f"PC-{number}"} for number in range(members + others)]
         mask = numpy.arange(members + others) < members
-        ns = dice.normal(4.0, 1.5, (members + others, subjects))
+        ns = rng.normal(4.0, 1.5, (members + others, subjects))
         ns[:members, 0] += planted
         rows = {
             "recording": numpy.repeat([run["recording"] for run in runs], subjects).tolist(),
@@ -117,9 +117,9 @@ def test_the_time_of_the_subject_is_not_that_by_which_it_was_chosen():
     assert numpy.mean(measured) == pytest.approx(planted, abs=0.12)
 
 
-def test_a_size_that_may_be_nothing_is_said_as_a_bound(tmp_path):
+def test_interval_with_zero_is_formatted_as_bound(tmp_path):
     from onoff._fleet import slower
 
-    assert slower(onoff.Record({"effect_ns": 10**9, "low_ns": 0, "high_ns": 3 * 10**9})) == "slower by 3.00 s at most (95 % interval)"
+    assert slower(onoff.Record({"effect_ns": 10**9, "low_ns": 0, "high_ns": 3 * 10**9})) == "at most 3.00 s slower (95 % interval)"
     clear = onoff.Record({"effect_ns": 2 * 10**9, "low_ns": 10**9, "high_ns": 3 * 10**9})
     assert slower(clear) == "2.00 s slower (95 % interval 1.00 s to 3.00 s)"

@@ -1,4 +1,4 @@
-"""``onoff mcp`` as an assistant uses it: the protocol's lines over the program's stdin and stdout."""
+"""Tests ``onoff mcp`` over stdin and stdout, as an assistant uses it."""
 
 import json
 import pathlib
@@ -11,7 +11,7 @@ SAMPLES = pathlib.Path(__file__).resolve().parents[2] / "samples"
 
 
 class Client:
-    """Speaks JSON-RPC, one message on a line, as the protocol's specification says."""
+    """JSON-RPC client with one message per line, as specified by MCP."""
 
     def __init__(self, *folders):
         self.process = subprocess.Popen(
@@ -58,22 +58,22 @@ def client():
     client.process.stderr.close()
 
 
-def test_tools_are_listed_as_read_only(client):
+def test_tools_are_read_only(client):
     tools = client.ask("tools/list")["result"]["tools"]
     assert {"recordings", "guide", "more", "boot", "diagnose", "why", "list", "compare"} <= {tool["name"] for tool in tools}
     assert all(tool["annotations"]["readOnlyHint"] for tool in tools)
 
 
-def test_a_question_goes_from_the_list_of_recordings_to_who_is_to_blame(client):
+def test_session_from_list_of_recordings_to_critical_path(client):
     listed, failed = client.tool("recordings")
     assert not failed
     recording = next(line.split(" (")[0] for line in listed.splitlines() if "slow-boot.etl" in line)
     boot, failed = client.tool("boot", file=recording)
     assert not failed
-    said = subprocess.run([sys.executable, "-m", "onoff", "boot", recording], capture_output=True, text=True, check=True).stdout
-    # The first part of what the verb says, word for word.
+    printed = subprocess.run([sys.executable, "-m", "onoff", "boot", recording], capture_output=True, text=True, check=True).stdout
+    # The tool returns the first part of the command's output.
     part = boot.split("\n[")[0]
-    assert said.startswith(part)
+    assert printed.startswith(part)
     assert len(part) > 2_000
     document, failed = client.tool("diagnose", file=recording, format="json")
     assert not failed
@@ -83,7 +83,7 @@ def test_a_question_goes_from_the_list_of_recordings_to_who_is_to_blame(client):
     assert not failed and "WinLogonInit" in why
 
 
-def test_what_cannot_be_answered_says_why(client):
+def test_reports_errors(client):
     text, failed = client.tool("boot", file="/etc/passwd")
     assert failed and "outside the folders" in text
     text, failed = client.tool("boot", file="README.md")
@@ -92,7 +92,7 @@ def test_what_cannot_be_answered_says_why(client):
     assert "unknown tool 'record'" in answer["error"]["message"]
 
 
-def test_folders_are_needed_and_must_be_there():
+def test_requires_existing_folders():
     for folders, code in [([], 64), (["/nonexistent"], 1)]:
         ended = subprocess.run(
             [sys.executable, "-m", "onoff", "mcp", *folders], stdin=subprocess.DEVNULL, capture_output=True, check=False

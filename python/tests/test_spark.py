@@ -1,4 +1,4 @@
-"""Recordings on a cluster: a local one of two executors answers as one computer does."""
+"""Tests the Spark data source on a local cluster of two executors."""
 
 import contextlib
 import json
@@ -31,8 +31,7 @@ NAMES = ("slow-boot.etl", "slow-shutdown.etl", "linux-boot.tar.xz")
 RECORDINGS = 2000
 POISONED = 10
 
-# What every process of Python on the cluster runs first: in those that read recordings, a file of a certain name ends the process or
-# never comes back.
+# Run at the start of every Python process on the cluster: reader processes crash or hang on certain file names.
 POISON = """
 import sys
 if any("onoff._worker" in word for word in getattr(sys, "orig_argv", [])):
@@ -71,7 +70,7 @@ def spark(tmp_path_factory):
 
 
 def kernel_log(number):
-    """The log of a boot that nobody else has."""
+    """A unique kernel log of a boot."""
     kernel = 1.5 + number % 700 / 1000
     return f"""[    0.000000] Linux version 6.1.0-13-amd64 (debian-kernel@lists.debian.org) #1 SMP PREEMPT_DYNAMIC Debian 6.1.55-1 (2023-09-29)
 [    0.000000] Command line: BOOT_IMAGE=/boot/vmlinuz-6.1.0-13-amd64 root=/dev/sda1 ro quiet number={number}
@@ -84,7 +83,7 @@ def kernel_log(number):
 
 
 def tables_of(summaries):
-    """The rows of each table of a data frame, in an order."""
+    """Sorted rows of each table of a data frame."""
     found = {}
     for name, frame in onoff.spark.tables(summaries).items():
         frame = frame.select("recording", *TABLES[name]).drop("path")
@@ -93,7 +92,7 @@ def tables_of(summaries):
 
 
 def tables_in(out):
-    """The same of a folder that `onoff.summaries` wrote."""
+    """Sorted rows of each table in a folder written by `onoff.summaries`."""
     found = {}
     for name in TABLES:
         columns = ", ".join(column for column in ("recording", *TABLES[name]) if column != "path")
@@ -103,7 +102,7 @@ def tables_in(out):
     return found
 
 
-def test_rows_are_those_of_the_pool_and_errors_are_rows(spark, tmp_path):
+def test_rows_match_summaries_including_errors(spark, tmp_path):
     folder = tmp_path / "recordings"
     folder.mkdir()
     for name in NAMES:
@@ -117,10 +116,10 @@ def test_rows_are_those_of_the_pool_and_errors_are_rows(spark, tmp_path):
     assert len(found["recordings"]) == 4 and len(found["transitions"]) == 3
     errors = {row.path: row.error for row in summaries.select("path", "error").collect() if row.error}
     assert list(errors) == [str(folder / "damaged.etl")]
-    # One table alone, with the columns that say which recording a row is of.
+    # A single table, with columns that identify the recording.
     phases = spark.read.format("onoff").option("table", "phases").load(str(folder)).where(col("recording_error").isNull())
     assert phases.count() == len(expected["phases"])
-    # What Spark writes, it reads again.
+    # Spark can read what it has written.
     summaries.write.parquet(str(tmp_path / "parquet"))
     assert tables_of(spark.read.parquet(str(tmp_path / "parquet"))) == expected
 
@@ -129,7 +128,7 @@ def arrow(path, table):
     return pyarrow.table(onoff.open(path).table(table))
 
 
-def test_tables_of_recordings_have_their_types_and_all_rows(spark, tmp_path):
+def test_tables_have_all_rows_and_types(spark, tmp_path):
     paths = [str(SAMPLES / name) for name in NAMES]
     frame = spark.read.format("onoff").option("table", "processes").load(paths)
     counts = {row.recording_path: row["count"] for row in frame.groupBy("recording_path").count().collect()}
@@ -138,19 +137,19 @@ def test_tables_of_recordings_have_their_types_and_all_rows(spark, tmp_path):
     found = [row.asDict() for row in frame.where(col("recording_path") == paths[0]).select("pid", "start_ns", "image").collect()]
     key = lambda row: (row["pid"], row["start_ns"] or -1)  # noqa: E731
     assert sorted(found, key=key) == sorted(({name: row[name] for name in ("pid", "start_ns", "image")} for row in own), key=key)
-    # Numbers without a sign that no type of Spark holds are decimals, and a table that a recording lacks has no rows.
+    # Large unsigned numbers become decimals; missing tables have no rows.
     stacks = spark.read.format("onoff").option("table", "stacks").load(paths[0])
     assert stacks.schema["stack"].dataType.simpleString() == "array<decimal(20,0)>"
     assert stacks.count() == len(arrow(paths[0], "stacks"))
     assert spark.read.format("onoff").option("table", "name_lookups").load(paths[0]).count() == 0
-    # A recording that cannot be read is a row that says why.
+    # An unreadable recording becomes a row with an error.
     pipe = tmp_path / "pipe.etl"
     os.mkfifo(pipe)
     [row] = spark.read.format("onoff").option("table", "processes").load(str(pipe)).collect()
     assert row.pid is None and "neither a file nor a folder" in row.recording_error
 
 
-def test_names_that_are_no_text_are_read_and_end_no_task(spark, tmp_path):
+def test_reads_files_with_undecodable_names(spark, tmp_path):
     folder = os.fsencode(tmp_path / "recordings")
     os.mkdir(folder)
     shutil.copy(SAMPLES / "slow-boot.etl", os.path.join(folder, b"boot\xff.etl"))
@@ -158,21 +157,21 @@ def test_names_that_are_no_text_are_read_and_end_no_task(spark, tmp_path):
     paths = [os.fsdecode(os.path.join(folder, name)) for name in (b"boot\xff.etl", b"pipe\xff.etl")]
     assert [len(paths) for paths in onoff.spark._recordings(paths)] == [1, 1]
     for table in ("summaries", "phases", "processes"):
-        reader = onoff.spark.OnoffReader(onoff.spark._Question.of({"table": table}), ["recording"])
+        reader = onoff.spark.OnoffReader(onoff.spark._Settings.of({"table": table}), ["recording"])
         digests = [digest for batch in reader.read(onoff.spark._Group([[path] for path in paths])) for digest in batch["recording"].to_pylist()]
         assert digests[-1] == f"path:{tmp_path}/recordings/pipe?.etl" and len(set(digests)) == 2, table
     [row] = spark.read.format("onoff").load(str(tmp_path / "recordings" / "boot*")).collect()
     assert (row.path, row.error, len(row.transitions)) == (f"{tmp_path}/recordings/boot?.etl", "", 1)
 
 
-def test_a_recording_under_two_names_is_two_rows_of_one_recording(spark, tmp_path):
+def test_two_names_of_one_recording(spark, tmp_path):
     for name in ("a.etl", "b.etl"):
         shutil.copy(SAMPLES / "slow-boot.etl", tmp_path / name)
     found = spark.read.format("onoff").load(str(tmp_path))
     assert (found.count(), found.dropDuplicates(["recording"]).count()) == (2, 1)
 
 
-def test_files_that_spark_lists_and_reads_itself_are_read_from_copies_that_are_gone_afterwards(spark, tmp_path):
+def test_read_files_uses_temporary_copies(spark, tmp_path):
     folder = tmp_path / "recordings"
     folder.mkdir()
     for name in NAMES:
@@ -182,10 +181,10 @@ def test_files_that_spark_lists_and_reads_itself_are_read_from_copies_that_are_g
     onoff.summaries(folder, tmp_path / "out")
     (folder / "notebooks").mkdir()
     shutil.move(folder / NAMES[0], folder / "notebooks" / NAMES[0])
-    # Hadoop's file system for local files stands in for one of objects.
+    # Hadoop's local file system replaces an object store.
     summaries = onoff.spark.read_files(spark, folder.as_uri()).cache()
     found, expected = tables_of(summaries), tables_in(tmp_path / "out")
-    # An error names the file, which is another one here.
+    # Errors contain file names, which differ here.
     assert len(found.pop("recordings")) == len(expected.pop("recordings")) == 4
     assert found == expected
     paths = {row.path: row.error for row in summaries.select("path", "error").collect()}
@@ -195,7 +194,7 @@ def test_files_that_spark_lists_and_reads_itself_are_read_from_copies_that_are_g
     assert processes.count() == len(arrow(SAMPLES / "slow-boot.etl", "processes"))
 
 
-def test_what_spark_has_goes_into_a_delta_table(spark, tmp_path):
+def test_writes_delta_tables(spark, tmp_path):
     deltalake = pytest.importorskip("deltalake")
     runs = spark.read.format("onoff").option("table", "transitions").load([str(SAMPLES / name) for name in NAMES])
     for mode in ("error", "append"):
@@ -205,30 +204,30 @@ def test_what_spark_has_goes_into_a_delta_table(spark, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
-    [({"table": "process"}, "no table is called 'process'"), ({"color": "red"}, "no option is called color"), ({"seconds": "-1"}, "seconds")],
+    ("options", "message"),
+    [({"table": "process"}, "unknown table 'process'"), ({"color": "red"}, "unknown option color"), ({"seconds": "-1"}, "seconds")],
 )
-def test_what_it_does_not_know_is_refused_with_what_there_is(spark, options, said):
-    with pytest.raises(Exception, match=said):
+def test_rejects_unknown_options(spark, options, message):
+    with pytest.raises(Exception, match=message):
         spark.read.format("onoff").options(**options).load(str(SAMPLES / NAMES[0])).count()
 
 
-def test_what_only_spark_can_read_is_refused_with_what_does(spark):
+def test_rejects_remote_paths_with_hint(spark):
     for path in ("s3a://fleet/boots/a.etl", "dbfs:/Volumes/boots/a.etl"):
         with pytest.raises(Exception, match="onoff.spark.read_files"):
             spark.read.format("onoff").load(path).count()
 
 
 def executors():
-    """Process ids of the executors of this session."""
+    """Process ids of the executors."""
     listed = subprocess.run(["ps", "-ewwo", "pid,ppid,args"], capture_output=True, text=True, check=True).stdout
     rows = [line.split(None, 2) for line in listed.splitlines()[1:]]
     return [int(pid) for pid, _, words in rows if "CoarseGrainedExecutorBackend" in words and "java" in words.split()[0]]
 
 
 @contextlib.contextmanager
-def an_executor_killed(spark):
-    """Kills an executor when a part of what the block does is done, and fails when the block was done before."""
+def executor_killed(spark):
+    """Kills an executor while the block is running; fails if the block finishes first."""
     killed = []
     over = threading.Event()
 
@@ -252,12 +251,12 @@ def an_executor_killed(spark):
     assert killed, "no executor was killed while the recordings were read"
 
 
-def said_of(name):
-    """What is said of a file that ends its reader."""
-    return f"signal {int(signal.SIGABRT)}" if "crash" in name else "longer than 5 s"
+def expected_error(name):
+    """Expected error of a file that crashes or hangs its reader."""
+    return f"signal {int(signal.SIGABRT)}" if "crash" in name else "timed out after 5 s"
 
 
-def test_two_thousand_recordings_come_out_once_though_files_end_readers_and_an_executor_is_killed(spark, tmp_path, record_property):
+def test_load_survives_crashing_readers_and_executor_loss(spark, tmp_path, record_property):
     folder = tmp_path / "recordings"
     names = [f"{number:04}" for number in range(RECORDINGS)]
     names += [f"{kind}-{number}" for kind in ("crash", "hang") for number in range(POISONED // 2)]
@@ -271,7 +270,7 @@ def test_two_thousand_recordings_come_out_once_though_files_end_readers_and_an_e
 
     paths = [str(folder / name) for name in names]
     summaries = spark.read.format("onoff").option("seconds", "5").load(paths)
-    with an_executor_killed(spark):
+    with executor_killed(spark):
         began = time.monotonic()
         summaries.write.parquet(str(tmp_path / "parquet"))
         by_cluster = time.monotonic() - began
@@ -279,7 +278,7 @@ def test_two_thousand_recordings_come_out_once_though_files_end_readers_and_an_e
     written = spark.read.parquet(str(tmp_path / "parquet")).cache()
     errors = {pathlib.Path(row.path).name: row.error for row in written.select("path", "error").collect() if row.error}
     assert sorted(errors) == sorted(names[RECORDINGS:])
-    assert all(said_of(name) in said for name, said in errors.items()), errors
+    assert all(expected_error(name) in message for name, message in errors.items()), errors
     assert written.count() == written.select("path").distinct().count() == RECORDINGS + POISONED
     assert tables_of(written.where(col("error") == "")) == tables_in(tmp_path / "out")
     measured = {"recordings": RECORDINGS, "pool_s": round(by_pool, 1), "cluster_s": round(by_cluster, 1)}
@@ -287,7 +286,7 @@ def test_two_thousand_recordings_come_out_once_though_files_end_readers_and_an_e
     print(measured)
 
 
-def test_files_that_spark_reads_come_out_once_though_some_end_readers_and_an_executor_is_killed(spark, tmp_path):
+def test_read_files_survives_crashing_readers_and_executor_loss(spark, tmp_path):
     folder = tmp_path / "recordings"
     folder.mkdir()
     names = [f"{number:03}" for number in range(200)]
@@ -296,18 +295,18 @@ def test_files_that_spark_reads_come_out_once_though_some_end_readers_and_an_exe
         (folder / name).mkdir()
         (folder / name / f"{name}.log").write_text(kernel_log(number))
     onoff.summaries([folder / name for name in names], tmp_path / "out", workers=2)
-    # Files are many to a partition; small partitions here, so that some are done when an executor is killed.
+    # Use small partitions, so that some are finished when an executor is killed.
     most = "spark.sql.files.maxPartitionBytes"
     before = spark.conf.get(most)
     spark.conf.set(most, str(64 << 20))
     try:
         summaries = onoff.spark.read_files(spark, folder.as_uri(), seconds=5)
-        with an_executor_killed(spark):
+        with executor_killed(spark):
             summaries.write.parquet(str(tmp_path / "parquet"))
     finally:
         spark.conf.set(most, before)
     written = spark.read.parquet(str(tmp_path / "parquet")).cache()
     errors = {pathlib.Path(row.path).stem: row.error for row in written.select("path", "error").collect() if row.error}
-    assert sorted(errors) == poisoned and all(said_of(name) in said for name, said in errors.items()), errors
+    assert sorted(errors) == poisoned and all(expected_error(name) in message for name, message in errors.items()), errors
     assert written.count() == written.select("path").distinct().count() == len(names) + len(poisoned)
     assert tables_of(written.where(col("error") == "")) == tables_in(tmp_path / "out")

@@ -1,4 +1,4 @@
-"""Questions in SQL: prepared ones against the program's own verbs."""
+"""SQL queries, compared with the commands of the program."""
 
 import pathlib
 
@@ -22,7 +22,7 @@ def rows(relation):
 
 
 @pytest.mark.parametrize("phase", ["PreSMSS", "SMSSInit", "WinLogonInit"])
-def test_disk_by_process_and_path_is_what_the_list_of_the_disk_says(trace, phase):
+def test_disk_by_process_and_path_matches_disk_list(trace, phase):
     found = [row for row in rows(onoff.sql("disk_by_process_and_path", trace)) if row["phase"] == phase]
     listed = trace.list("disk", by=["process", "path"], phase=phase)
     assert found
@@ -30,7 +30,7 @@ def test_disk_by_process_and_path_is_what_the_list_of_the_disk_says(trace, phase
     assert sorted((row["image"], row["reads"], row["read_bytes"], row["service_ns"]) for row in found) == by_verb
 
 
-def test_who_was_on_the_path_sums_to_the_phase(trace):
+def test_on_the_path_adds_up_to_the_phase(trace):
     found = rows(onoff.sql("on_the_path", trace))
     first = next(row for row in found if row["phase"] == "WinLogonInit")
     assert first["name"] == "SoundShaper"
@@ -39,7 +39,7 @@ def test_who_was_on_the_path_sums_to_the_phase(trace):
         assert not of_phase or sum(of_phase) == phase.duration_ns
 
 
-def test_idle_slices_are_those_of_the_rule(trace):
+def test_idle_slices_match_the_rule(trace):
     found = [row for row in rows(onoff.sql("idle_slices", trace)) if row["phase"] == "PostBoot"]
     rule = {each.start_ns: each for each in trace.boot().settling.slices}
     compared = [(row, rule[row["start_ns"]]) for row in found if row["start_ns"] in rule]
@@ -50,24 +50,24 @@ def test_idle_slices_are_those_of_the_rule(trace):
         assert row["idle"] == slice_.idle, row
 
 
-def test_slowest_services_are_those_of_the_boot(trace):
+def test_slowest_services_match_the_boot(trace):
     found = rows(onoff.sql("slowest_services", trace))
     units = {unit.name: unit.duration_ns for unit in trace.boot().units if unit.kind == "start"}
     assert found[0]["service"] == "SoundShaper"
     assert {row["service"]: row["duration_ns"] for row in found if row["service"] in units} == units
 
 
-def test_every_prepared_query_is_documented_and_answers_other_recordings(trace):
+def test_prepared_queries_are_documented_and_accept_any_recording(trace):
     prepared = queries()
     assert set(prepared) == {"disk_by_process_and_path", "idle_slices", "on_the_path", "slowest_services"}
     for name, text in prepared.items():
         assert text.startswith("-- ") and len(text.splitlines()[0]) > 30, name
-        # A Linux boot has neither context switches nor disk requests here: an empty answer, no error.
+        # This Linux boot has no context switches or disk requests: the result is empty, not an error.
         onoff.sql(name, SAMPLES / "linux-boot.tar.xz").fetchall()
     assert onoff.sql("slowest_services", SAMPLES / "linux-boot.tar.xz").fetchall()
 
 
-def test_several_recordings_stay_separate_and_intervals_have_helpers(trace):
+def test_several_recordings_and_interval_macros(trace):
     counted = onoff.sql(
         "SELECT recording, count(*) FROM processes GROUP BY 1 ORDER BY 1", trace, SAMPLES / "linux-boot.tar.xz"
     ).fetchall()
@@ -84,7 +84,7 @@ def test_several_recordings_stay_separate_and_intervals_have_helpers(trace):
     assert (both, none, length) == (True, False, 6)
 
 
-def test_queries_reach_no_files_and_wrong_names_are_refused(trace):
+def test_rejects_file_access_and_unknown_names(trace):
     import duckdb
 
     with pytest.raises(duckdb.Error):
@@ -95,8 +95,8 @@ def test_queries_reach_no_files_and_wrong_names_are_refused(trace):
         onoff.sql("SELECT 1")
 
 
-class PlantedRecording(onoff.Recording):
-    """A recording with one WinLogonInit, whose tables have a row at 15 and one at 150 in every column of times."""
+class FakeRecording(onoff.Recording):
+    """A recording with one WinLogonInit phase, whose tables have the times 15 and 150 in every time column."""
 
     TIMES = (15, 150)
 
@@ -111,11 +111,11 @@ class PlantedRecording(onoff.Recording):
         [declaration] = [table for table in onoff.tables() if table.name == name]
         times = {column.name: pyarrow.array(self.TIMES, pyarrow.int64()) for column in time_columns(declaration)}
 
-        class Planted:
+        class FakeTable:
             def to_pyarrow(self):
                 return pyarrow.table(times)
 
-        return Planted()
+        return FakeTable()
 
 
 def time_columns(declaration):
@@ -124,14 +124,14 @@ def time_columns(declaration):
 
 @pytest.fixture(scope="module")
 def two_phases():
-    return PlantedRecording(10, 20), PlantedRecording(100, 200)
+    return FakeRecording(10, 20), FakeRecording(100, 200)
 
 
 WITH_TIMES = [declaration for declaration in onoff.tables() if time_columns(declaration)]
 
 
 @pytest.mark.parametrize("declaration", WITH_TIMES, ids=lambda declaration: declaration.name)
-def test_in_phase_takes_the_caller_s_columns_in_every_table(two_phases, declaration):
+def test_in_phase_uses_the_callers_columns(two_phases, declaration):
     parts = []
     for column in time_columns(declaration):
         for alias in ("", declaration.name, "p", "phases", "argument", "recording", "phase"):
@@ -146,7 +146,7 @@ def test_in_phase_takes_the_caller_s_columns_in_every_table(two_phases, declarat
     assert len(found) == len(parts) and set(map(frozenset, found.values())) == {frozenset({(0, 15), (1, 150)})}, found
 
 
-def test_in_phase_is_no_other_recording_s_phase_and_no_query_s_own_table(two_phases):
+def test_in_phase_ignores_other_recordings_and_local_tables(two_phases):
     def answer(query):
         return onoff.sql(query, *two_phases).fetchall()
 
@@ -165,25 +165,25 @@ def test_in_phase_is_no_other_recording_s_phase_and_no_query_s_own_table(two_pha
         ((0, 10), (9, 20), True, 1),
         ((0, 10), (10, 20), False, 0),
         ((10, 20), (0, 10), False, 0),
-        # Without an end: open when the recording ended.
+        # No end: still open at the end of the recording.
         ((5, None), (0, 10), True, 5),
         ((0, 10), (5, None), True, 5),
         ((10, None), (0, 10), False, 0),
         ((5, None), (7, None), True, None),
-        # Without a start: open since before the recording began.
+        # No start: already open at the start of the recording.
         ((None, 10), (4, 20), True, 6),
         ((None, 10), (10, 20), False, 0),
         ((None, 10), (None, 20), True, None),
         ((None, None), (4, 20), True, 16),
     ],
 )
-def test_an_open_interval_overlaps_as_long_as_it_is_counted(trace, first, second, overlap, length):
+def test_overlap_of_open_intervals(trace, first, second, overlap, length):
     values = ", ".join("NULL::BIGINT" if value is None else str(value) for value in (*first, *second))
     found = onoff.sql(f"SELECT overlapping({values}), overlap_ns({values}) FROM processes LIMIT 1", trace).fetchall()
     assert found == [(overlap, length)]
 
 
-def test_a_process_that_is_still_running_at_the_end_is_in_the_last_phase(trace):
+def test_running_process_overlaps_the_last_phase(trace):
     last = max(trace.boot().phases, key=lambda phase: phase.end_ns)
     counted = onoff.sql(
         f"""SELECT count(*) FILTER (end_ns IS NULL AND overlapping(start_ns, end_ns, {last.start_ns}, {last.end_ns})),

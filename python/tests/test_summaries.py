@@ -1,4 +1,4 @@
-"""Many recordings: every one once, whatever happens on the way."""
+"""Tests that summaries contain every recording exactly once, whatever happens."""
 
 import gzip
 import lzma
@@ -24,7 +24,7 @@ NAME = b"labguest"
 
 
 def fleet(folder, count):
-    """Boots of computers that differ in name: recordings that hold other bytes."""
+    """Creates boots of computers with different names, so that their contents differ."""
     folder.mkdir()
     boot = lzma.decompress((SAMPLES / "linux-boot.tar.xz").read_bytes())
     assert NAME in boot
@@ -38,7 +38,7 @@ def rows(out, query):
     return duckdb.sql(query.replace("{", f"read_parquet('{out}/").replace("}", "/*.parquet')")).fetchall()
 
 
-def test_rows_are_what_the_verbs_say(tmp_path):
+def test_rows_match_the_commands(tmp_path):
     paths = tmp_path / "recordings"
     paths.mkdir()
     for name in ("slow-boot.etl", "slow-shutdown.etl", "slow-sleep.etl", "linux-boot.tar.xz", "netboot-slow-link.pcap.xz"):
@@ -71,25 +71,25 @@ def test_rows_are_what_the_verbs_say(tmp_path):
     trace = onoff.open(SAMPLES / "slow-boot.etl")
     codes = [(finding.code, finding.cost_ns) for finding in trace.findings()]
     assert sorted(rows(out, f"SELECT code, cost_ns FROM {{findings}} {of_boot}"), key=str) == sorted(codes, key=str)
-    # Nothing is read again, under whatever name.
+    # Known recordings are not read again under another name.
     shutil.copy(SAMPLES / "slow-sleep.etl", paths / "another name.etl")
     again = onoff.summaries(paths, out)
     assert (again.read, again.known) == (0, 7)
     assert rows(out, "SELECT count(*), count(DISTINCT recording) FROM {recordings}") == [(5, 5)]
 
 
-def test_one_that_cannot_be_read_is_a_row_and_is_not_tried_again(tmp_path):
+def test_unreadable_recording_is_a_row_and_not_read_again(tmp_path):
     paths = fleet(tmp_path / "recordings", 3)
     (paths / "bad.tar.gz").write_bytes((paths / "0000.tar.gz").read_bytes()[:5000])
-    heard = []
-    done = onoff.summaries(paths, tmp_path / "out", workers=1, progress=lambda *how: heard.append(how))
-    assert done.read == 4 and [(number, of) for number, of, _ in heard] == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    progress_calls = []
+    done = onoff.summaries(paths, tmp_path / "out", workers=1, progress=lambda *how: progress_calls.append(how))
+    assert done.read == 4 and [(number, of) for number, of, _ in progress_calls] == [(1, 4), (2, 4), (3, 4), (4, 4)]
     errors = rows(tmp_path / "out", "SELECT path FROM {recordings} WHERE error <> ''")
     assert errors == [(str(paths / "bad.tar.gz"),)] and done.failed == 1
     assert onoff.summaries(paths, tmp_path / "out").read == 0
 
 
-def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path):
+def test_continues_after_kill(tmp_path):
     paths = fleet(tmp_path / "recordings", 24)
     out = tmp_path / "out"
     program = (
@@ -105,7 +105,7 @@ def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path):
     process.wait()
     before = rows(out, "SELECT count(*) FROM {recordings}")[0][0]
     assert 0 < before < 24
-    # What was being written counts for nothing: rows of a batch whose recordings are not there, and half of a file.
+    # Leftovers of an interrupted write must be ignored: rows without a recording, and a partial file.
     stray = next(iter((out / "phases").glob("*.parquet")))
     shutil.copy(stray, out / "phases" / "0000.parquet")
     (out / "account" / "half.unfinished").write_bytes(b"PAR1")
@@ -117,9 +117,9 @@ def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path):
     assert not list(out.rglob("*.unfinished"))
 
 
-def test_files_that_end_or_hang_their_process_are_rows_and_all_others_come_out_once(tmp_path, monkeypatch):
+def test_crashing_and_hanging_files_are_rows(tmp_path, monkeypatch):
     paths = fleet(tmp_path / "recordings", 8)
-    # A reader that a file ends, and one that never answers: the worker's own main loop with a file that does so.
+    # The worker's main loop, with one file that crashes it and one that hangs.
     program = (
         "import json, os, sys, time, onoff._worker as w\n"
         "whole = w.rows\n"
@@ -146,9 +146,9 @@ def test_files_that_end_or_hang_their_process_are_rows_and_all_others_come_out_o
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="only Unix limits a process's memory")
-def test_a_file_that_needs_too_much_memory_is_a_row(tmp_path):
+def test_memory_limit_gives_a_row_with_an_error(tmp_path):
     paths = fleet(tmp_path / "recordings", 2)
-    # A file of a megabyte that holds 500.
+    # 500 MiB compressed to about 1 MiB.
     block = b"7,loader,/card/a.dat,read,0,4\n" * (1 << 15)
     with gzip.open(paths / "large.csv.gz", "wb", compresslevel=1) as file:
         file.write(b"pid,process,file,operation,offset,length\n")
@@ -160,7 +160,7 @@ def test_a_file_that_needs_too_much_memory_is_a_row(tmp_path):
     assert errors[0][0] == str(paths / "large.csv.gz") and ("memory" in errors[0][1] or "signal" in errors[0][1])
 
 
-def test_rows_of_another_version_are_made_anew(tmp_path, monkeypatch):
+def test_rows_of_another_schema_are_replaced(tmp_path, monkeypatch):
     paths = fleet(tmp_path / "recordings", 3)
     onoff.summaries(paths, tmp_path / "out")
     monkeypatch.setattr(_summaries, "SCHEMA", _summaries.SCHEMA + 1)
@@ -172,7 +172,7 @@ def test_rows_of_another_version_are_made_anew(tmp_path, monkeypatch):
     assert rows(tmp_path / "out", "SELECT count(*), count(DISTINCT recording) FROM {transitions}") == [(3, 3)]
 
 
-def test_a_folder_with_other_things_is_left_alone(tmp_path):
+def test_rejects_folder_with_other_files(tmp_path):
     paths = fleet(tmp_path / "recordings", 1)
     for out in (paths, paths / "0000.tar.gz"):
         with pytest.raises(onoff.UsageError):
@@ -182,7 +182,7 @@ def test_a_folder_with_other_things_is_left_alone(tmp_path):
         onoff.summaries(tmp_path / "nothing", tmp_path / "out")
 
 
-def test_every_file_of_a_folder_is_a_row_or_counted(tmp_path):
+def test_every_file_is_a_row_or_counted(tmp_path):
     paths = tmp_path / "recordings"
     deep = paths.joinpath(*"abcdefghijkl")
     deep.mkdir(parents=True)
@@ -190,7 +190,7 @@ def test_every_file_of_a_folder_is_a_row_or_counted(tmp_path):
     for name in ("first.etl", "second.etl"):
         (paths / name).write_bytes(b"")
     (paths / "damaged.etl").write_text("no longer a log")
-    (paths / "notes.txt").write_text("nothing that anybody recorded")
+    (paths / "notes.txt").write_text("not a recording")
     done = onoff.summaries(paths, tmp_path / "out")
     assert (done.read, done.failed, done.skipped) == (4, 3, 1)
     errors = rows(tmp_path / "out", "SELECT path, error FROM {recordings} WHERE error != '' ORDER BY path")
@@ -198,7 +198,7 @@ def test_every_file_of_a_folder_is_a_row_or_counted(tmp_path):
     assert all("empty" in error for path, error in errors if "damaged" not in path)
 
 
-def test_the_command_line_writes_the_same_tables_and_reads_nothing_twice(tmp_path):
+def test_command_line_writes_same_tables(tmp_path):
     paths = fleet(tmp_path / "recordings", 3)
     (paths / "broken.etl").write_bytes(b"not a recording")
 
@@ -207,25 +207,25 @@ def test_the_command_line_writes_the_same_tables_and_reads_nothing_twice(tmp_pat
 
     first = summary(paths, "--format", "parquet", "-o", tmp_path / "out")
     onoff.summaries(paths, tmp_path / "by-library")
-    assert "known before" in first.stdout, first.stderr
+    assert "already known" in first.stdout, first.stderr
     for table in ("recordings", "transitions", "phases", "services"):
         [[by_command], [by_library]] = ([rows(out, f"SELECT count(*) FROM {{{table}}}")[0][0]] for out in (tmp_path / "out", tmp_path / "by-library"))
         assert by_command == by_library > 0, table
     again = summary(paths, "--format=parquet", "-o", tmp_path / "out")
-    # The broken file is a row with its error, so the output is not whole.
+    # The broken file is a row with an error, so the exit code is 1.
     assert again.stdout.split(": ", 1)[1].startswith("0 read") and again.returncode == 1, again.stdout
-    # Without a folder there is nowhere to write to; a folder of something else stays as it is.
+    # Usage errors: no output folder, or a folder with other files.
     assert summary(paths, "--format", "parquet").returncode == 64
     assert summary(paths, "--format", "parquet", "-o", paths).returncode == 64
-    # Any other format is the compiled program's.
+    # Other formats are handled by the compiled program.
     assert summary(paths, "--format", "csv").stdout.startswith("recording,computer,")
 
 
 RECORDING_WITH_VERSIONS = SAMPLES.parent.parent / "shared/samples/etl/net.4.5.2.x64.etl"
 
 
-@pytest.mark.skipif(not RECORDING_WITH_VERSIONS.exists(), reason=f"{RECORDING_WITH_VERSIONS} is not here")
-def test_versions_of_modules_are_those_of_the_table_of_images(tmp_path):
+@pytest.mark.skipif(not RECORDING_WITH_VERSIONS.exists(), reason=f"{RECORDING_WITH_VERSIONS} does not exist")
+def test_module_versions_match_image_table(tmp_path):
     onoff.summaries(RECORDING_WITH_VERSIONS, tmp_path / "out")
     onoff.open(RECORDING_WITH_VERSIONS).export(tmp_path / "tables", tables=["images"])
     expected = duckdb.sql(
@@ -235,13 +235,13 @@ def test_versions_of_modules_are_those_of_the_table_of_images(tmp_path):
     assert rows(tmp_path / "out", "SELECT module, version FROM {versions} ORDER BY ALL") == expected
 
 
-def test_delta_tables_hold_the_same_rows_go_on_after_an_end_and_have_versions(tmp_path):
+def test_delta_tables(tmp_path):
     deltalake = pytest.importorskip("deltalake")
     paths = fleet(tmp_path / "recordings", 6)
     out = tmp_path / "delta"
     first, others = sorted(paths.iterdir())[:4], sorted(paths.iterdir())[4:]
     assert onoff.summaries(first, out, format="delta").read == 4
-    # A run that ended before its recordings were written left rows of others: they count for nothing.
+    # Rows without a recording, as left by an interrupted run, must be ignored.
     stray = deltalake.DeltaTable(str(out / "phases")).to_pyarrow_table().slice(0, 3)
     stray = stray.set_column(0, "recording", pyarrow.array(["unknown"] * 3))
     deltalake.write_deltalake(str(out / "phases"), stray, mode="append")
@@ -257,20 +257,20 @@ def test_delta_tables_hold_the_same_rows_go_on_after_an_end_and_have_versions(tm
     assert deltalake.DeltaTable(str(out / "transitions")).version() > 0
     by_delta, by_parquet = onoff.fleet(out), onoff.fleet(tmp_path / "parquet")
     assert sorted(map(repr, by_delta.runs())) == sorted(map(repr, by_parquet.runs()))
-    # Rows of another version of the program are made anew.
+    # Rows of another schema version are replaced.
     table = deltalake.DeltaTable(str(out / "recordings"))
     table.update(updates={"schema": "0"}, predicate="path LIKE '%0001%'")
     assert onoff.summaries(paths, out, format="delta").read == 1
     assert deltalake.DeltaTable(str(out / "recordings")).to_pyarrow_table().num_rows == 6
-    for wrong, said in ((out, "holds delta tables"), (tmp_path / "parquet", "holds parquet tables")):
-        with pytest.raises(onoff.UsageError, match=said):
+    for wrong, message in ((out, "contains delta tables"), (tmp_path / "parquet", "contains parquet tables")):
+        with pytest.raises(onoff.UsageError, match=message):
             onoff.summaries(paths, wrong, format="parquet" if wrong == out else "delta")
-    with pytest.raises(onoff.UsageError, match="no format"):
+    with pytest.raises(onoff.UsageError, match="unknown format"):
         onoff.summaries(paths, tmp_path / "other", format="orc")
 
 
-def once(out, count):
-    """Every recording has one row, and each of its tables has its rows once."""
+def check_unique(out, count):
+    """Checks that every recording has one row, and that its rows in other tables are not duplicated."""
     assert rows(out, "SELECT count(*), count(DISTINCT recording), count(DISTINCT path) FROM {recordings}") == [(count, count, count)]
     assert rows(out, "SELECT count(*) FROM (SELECT recording, place FROM {phases} GROUP BY ALL HAVING count(*) > 1)") == [(0,)]
     assert rows(out, "SELECT count(*) FROM {phases} WHERE recording NOT IN (SELECT recording FROM {recordings})") == [(0,)]
@@ -278,26 +278,26 @@ def once(out, count):
 
 
 @pytest.fixture
-def here(monkeypatch):
-    """Reads in this process, after what a test adds to ``before``: a function of a recording's first file that may answer itself."""
+def in_process(monkeypatch):
+    """Reads recordings in this process. Functions appended to the returned list get the first file and may return a result."""
     before = []
 
-    def ask(reader, task):
+    def run(reader, task):
         for each in before:
             answer = each(task[0])
             if answer is not None:
                 return answer
         return _worker.answer(task)
 
-    monkeypatch.setattr(_process.Reader, "ask", ask)
+    monkeypatch.setattr(_process.Reader, "run", run)
     return before
 
 
-def command(paths, out):
+def run_command(paths, out):
     return _summary_command.run(["summary", str(paths), "--format", "parquet", "-o", str(out), "--workers", "1"])
 
 
-HOLD = (
+HOLD_LOCK = (
     "import onoff, sys, time\n"
     "def progress(*done):\n"
     "    print('started', flush=True)\n"
@@ -306,40 +306,40 @@ HOLD = (
 )
 
 
-def test_a_second_writer_is_refused_and_a_killed_one_is_not_waited_for(tmp_path):
+def test_rejects_second_writer_but_not_after_kill(tmp_path):
     paths = fleet(tmp_path / "recordings", 3)
     out = tmp_path / "out"
-    first = subprocess.Popen([sys.executable, "-c", HOLD, str(paths), str(out)], stdout=subprocess.PIPE, text=True)
+    first = subprocess.Popen([sys.executable, "-c", HOLD_LOCK, str(paths), str(out)], stdout=subprocess.PIPE, text=True)
     assert first.stdout.readline() == "started\n"
     with pytest.raises(onoff.UnreadableError, match=f"process {first.pid} on .* is writing to it"):
         onoff.summaries(paths, out)
-    assert command(paths, out) == 1
+    assert run_command(paths, out) == 1
     first.kill()
     first.wait()
     first.stdout.close()
-    # The file with the killed one's number is still there.
+    # The lock file with the killed process's id still exists.
     assert (out / "recordings" / ".lock").read_text().startswith(f"process {first.pid}")
     assert onoff.summaries(paths, out).read == 3
-    once(out, 3)
+    check_unique(out, 3)
     assert (out / "recordings" / ".lock").read_bytes() == b""
 
 
-def test_runs_that_start_together_leave_one_row_for_each_recording(tmp_path):
+def test_concurrent_runs_write_each_recording_once(tmp_path):
     paths = fleet(tmp_path / "recordings", 6)
     out = tmp_path / "out"
     program = "import onoff, onoff._summaries as s, sys; s._BATCH = 1; onoff.summaries(sys.argv[1], sys.argv[2], workers=1)"
     runs = [subprocess.Popen([sys.executable, "-c", program, str(paths), str(out)], stderr=subprocess.PIPE) for _ in range(3)]
-    said = [run.communicate()[1] for run in runs]
-    assert 0 in [run.returncode for run in runs], said
-    assert all(run.returncode == 0 or b"is writing to it" in text for run, text in zip(runs, said)), said
-    once(out, 6)
+    message = [run.communicate()[1] for run in runs]
+    assert 0 in [run.returncode for run in runs], message
+    assert all(run.returncode == 0 or b"is writing to it" in text for run, text in zip(runs, message)), message
+    check_unique(out, 6)
 
 
-def test_a_changed_file_replaces_its_rows(tmp_path, here):
+def test_changed_file_replaces_its_rows(tmp_path, in_process):
     paths = fleet(tmp_path / "recordings", 3)
     out = tmp_path / "out"
     onoff.summaries(paths, out)
-    # One is written anew, two change their names, one of another folder is left as it is.
+    # One file is replaced, two swap their names, one in another folder is unchanged.
     with gzip.open(paths / "0000.tar.gz", "wb", compresslevel=1) as file:
         file.write(lzma.decompress((SAMPLES / "linux-boot.tar.xz").read_bytes()).replace(NAME, b"renewed1"))
     os.rename(paths / "0001.tar.gz", paths / "kept")
@@ -351,7 +351,7 @@ def test_a_changed_file_replaces_its_rows(tmp_path, here):
     onoff.summaries(other, out)
     done = onoff.summaries(paths, out)
     assert (done.read, done.failed, done.errors) == (3, 0, 0)
-    once(out, 4)
+    check_unique(out, 4)
     found = dict(rows(out, "SELECT path, computer FROM {recordings}"))
     assert found == {
         str(paths / "0000.tar.gz"): "renewed1",
@@ -362,7 +362,7 @@ def test_a_changed_file_replaces_its_rows(tmp_path, here):
     assert onoff.summaries(paths, out).read == 0
 
 
-def test_names_are_the_same_from_wherever_they_are_given(tmp_path, here, monkeypatch):
+def test_paths_are_absolute(tmp_path, in_process, monkeypatch):
     paths = fleet(tmp_path / "recordings", 1)
     monkeypatch.chdir(tmp_path)
     onoff.summaries("recordings", "out")
@@ -370,24 +370,24 @@ def test_names_are_the_same_from_wherever_they_are_given(tmp_path, here, monkeyp
     shutil.copy(SAMPLES / "slow-boot.etl", paths / "0000.tar.gz")
     monkeypatch.chdir(paths)
     onoff.summaries(".", tmp_path / "out")
-    assert once(tmp_path / "out", 1) == {str(paths / "0000.tar.gz"): ""}
+    assert check_unique(tmp_path / "out", 1) == {str(paths / "0000.tar.gz"): ""}
 
 
-def test_a_file_that_changes_while_it_is_read_is_read_again(tmp_path, here):
+def test_file_changed_while_reading_is_read_again(tmp_path, in_process):
     paths = fleet(tmp_path / "recordings", 2)
     out = tmp_path / "out"
     growing = paths / "0001.tar.gz"
-    here.append(lambda path: os.utime(path, (1, 1)) if path == str(growing) else None)
+    in_process.append(lambda path: os.utime(path, (1, 1)) if path == str(growing) else None)
     done = onoff.summaries(paths, out, workers=1)
     assert (done.read, done.failed, done.errors) == (2, 1, 1)
-    assert once(out, 2)[str(growing)] == "it changed while it was read"
-    here.clear()
+    assert check_unique(out, 2)[str(growing)] == "the file changed while it was read"
+    in_process.clear()
     done = onoff.summaries(paths, out)
     assert (done.read, done.known, done.errors) == (1, 1, 0)
-    assert set(once(out, 2).values()) == {""}
+    assert set(check_unique(out, 2).values()) == {""}
 
 
-def test_a_time_out_is_read_again_and_the_exit_code_is_that_of_what_the_tables_hold(tmp_path, here, capsys):
+def test_retries_time_outs_and_exit_code_reflects_stored_errors(tmp_path, in_process, capsys):
     paths = fleet(tmp_path / "recordings", 3)
     (paths / "bad.tar.gz").write_bytes((paths / "0000.tar.gz").read_bytes()[:5000])
     out = tmp_path / "out"
@@ -396,29 +396,29 @@ def test_a_time_out_is_read_again_and_the_exit_code_is_that_of_what_the_tables_h
     def late(path):
         if path.endswith("0001.tar.gz"):
             slow.append(path)
-            return "it took longer than 600 s"
+            return "timed out after 600 s"
 
-    here.append(late)
-    assert command(paths, out) == 1
+    in_process.append(late)
+    assert run_command(paths, out) == 1
     assert "4 read" in capsys.readouterr().out
-    # It is still too slow: read again, and no success.
-    assert command(paths, out) == 1
-    assert "1 read" in (said := capsys.readouterr().out) and "2 of its recordings could not be read" in said
+    # It still times out, so it is read again and the exit code stays 1.
+    assert run_command(paths, out) == 1
+    assert "1 read" in (message := capsys.readouterr().out) and "2 recordings in it could not be read" in message
     assert len(slow) == 2
-    once(out, 4)
-    here.clear()
-    assert command(paths, out) == 1
-    assert "1 read" in (said := capsys.readouterr().out) and "1 of its recordings could not be read" in said
-    assert {error for path, error in once(out, 4).items() if "bad" not in path} == {""}
-    # What is damaged is not tried again, and is no success either, until it is gone.
-    assert command(paths, out) == 1
+    check_unique(out, 4)
+    in_process.clear()
+    assert run_command(paths, out) == 1
+    assert "1 read" in (message := capsys.readouterr().out) and "1 recording in it could not be read" in message
+    assert {error for path, error in check_unique(out, 4).items() if "bad" not in path} == {""}
+    # A damaged file is not read again, but the exit code is 1 until it is deleted.
+    assert run_command(paths, out) == 1
     assert "0 read" in capsys.readouterr().out
     (paths / "bad.tar.gz").unlink()
-    assert command(paths, out) == 0
-    once(out, 3)
+    assert run_command(paths, out) == 0
+    check_unique(out, 3)
 
 
-def test_a_file_that_cannot_be_opened_is_tried_again_and_costs_no_rows_that_are_there(tmp_path, here, monkeypatch):
+def test_retries_unopenable_file_and_keeps_existing_rows(tmp_path, in_process, monkeypatch):
     paths = fleet(tmp_path / "recordings", 2)
     out = tmp_path / "out"
     closed = {str(paths / "0001.tar.gz")}
@@ -432,16 +432,16 @@ def test_a_file_that_cannot_be_opened_is_tried_again_and_costs_no_rows_that_are_
     for _ in range(2):
         done = onoff.summaries([paths, paths], out)
         assert (done.failed, done.errors) == (1, 1)
-        assert "Input/output error" in once(out, 2)[str(paths / "0001.tar.gz")]
+        assert "Input/output error" in check_unique(out, 2)[str(paths / "0001.tar.gz")]
     closed.clear()
     done = onoff.summaries(paths, out)
-    assert (done.read, done.errors, set(once(out, 2).values())) == (1, 0, {""})
+    assert (done.read, done.errors, set(check_unique(out, 2).values())) == (1, 0, {""})
     closed.add(str(paths / "0000.tar.gz"))
-    assert command(paths, out) == 1
-    assert set(once(out, 2).values()) == {""}
+    assert run_command(paths, out) == 1
+    assert set(check_unique(out, 2).values()) == {""}
 
 
-def test_rows_that_an_earlier_version_doubled_are_there_once(tmp_path, here):
+def test_removes_duplicate_rows(tmp_path, in_process):
     paths = fleet(tmp_path / "recordings", 2)
     out = tmp_path / "out"
     onoff.summaries(paths, out)
@@ -449,13 +449,13 @@ def test_rows_that_an_earlier_version_doubled_are_there_once(tmp_path, here):
         shutil.copy(part, part.with_name(f"again-{part.name}"))
     assert rows(out, "SELECT count(*) FROM {recordings}") == [(4,)]
     assert onoff.summaries(paths, out).read == 0
-    once(out, 2)
+    check_unique(out, 2)
 
 
-def test_recordings_without_a_transition_are_an_answer_of_nothing(tmp_path, here):
+def test_exit_code_without_transitions(tmp_path, in_process):
     paths = tmp_path / "recordings"
     paths.mkdir()
     (paths / "reads.csv").write_text("pid,process,file,operation,offset,length\n7,loader,/card/a.dat,read,0,4\n")
-    assert command(paths, tmp_path / "out") == 2
+    assert run_command(paths, tmp_path / "out") == 2
     shutil.copy(SAMPLES / "slow-boot.etl", paths)
-    assert command(paths, tmp_path / "out") == 0
+    assert run_command(paths, tmp_path / "out") == 0

@@ -1,4 +1,4 @@
-"""Tables of every kind of recording, by Arrow: against the program's comma-separated values, which are written without Arrow."""
+"""Compares Arrow tables of every kind of recording with CSV output, which does not use Arrow."""
 
 import csv
 import datetime
@@ -26,7 +26,7 @@ RECORDINGS = [
 
 
 def as_text(value):
-    """A value of Arrow as the program writes it into a cell."""
+    """Formats an Arrow value like the CSV export."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -36,15 +36,15 @@ def as_text(value):
     return str(value)
 
 
-def lenient(text):
-    """Without what comma-separated values change: control characters, and what a spreadsheet would calculate."""
+def normalized(text):
+    """Normalizes control characters and the CSV protection against formulas."""
     for control, shown in (("\t", "\\t"), ("\r", "\\r"), ("\n", "\\n")):
         text = text.replace(control, shown)
     return text[1:] if text[:2] in ("'=", "'+", "'-", "'@") else text
 
 
 @pytest.mark.parametrize("name", RECORDINGS)
-def test_arrow_has_the_rows_that_the_program_writes_as_text(name, tmp_path):
+def test_arrow_matches_csv(name, tmp_path):
     recording = onoff.open(SAMPLES / name)
     written = recording.export(tmp_path / "csv", "csv")
     assert set(written) == {f"{table}.csv" for table in recording.tables()}
@@ -54,18 +54,18 @@ def test_arrow_has_the_rows_that_the_program_writes_as_text(name, tmp_path):
         with open(tmp_path / "csv" / f"{table.name}.csv", newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
         assert len(rows) == len(table) == written[f"{table.name}.csv"] > 0
-        # Events of a recording are many: every seventh row of the large ones.
+        # Check every seventh row of large tables.
         step = 1 if len(rows) < 5000 else 7
         for column, values in columns.items():
             different = [
                 (row, values[row], rows[row][column])
                 for row in range(0, len(rows), step)
-                if as_text(values[row]) != rows[row][column] and lenient(as_text(values[row])) != lenient(rows[row][column])
+                if as_text(values[row]) != rows[row][column] and normalized(as_text(values[row])) != normalized(rows[row][column])
             ]
             assert not different, (table.name, column, different[:3])
 
 
-def test_numbers_and_texts_are_shared_and_outlive_the_recording():
+def test_buffers_are_shared_and_outlive_the_recording():
     recording = onoff.open(SAMPLES / "slow-boot.etl")
     first, second = (pyarrow.table(recording.context_switches) for _ in range(2))
     addresses = [[chunk.buffers()[1].address for chunk in table["time_ns"].chunks] for table in (first, second)]
@@ -78,7 +78,7 @@ def test_numbers_and_texts_are_shared_and_outlive_the_recording():
     assert first["time_ns"].to_pylist() == expected == sorted(expected)
 
 
-def test_four_libraries_read_the_same():
+def test_libraries_agree():
     table = onoff.open(SAMPLES / "slow-boot.etl").disk_ios
     expected = sum(pyarrow.table(table)["size"].to_pylist())
     assert expected > 0
@@ -90,7 +90,7 @@ def test_four_libraries_read_the_same():
     assert duckdb.sql("SELECT sum(size) FROM arrow").fetchall() == [(expected,)]
 
 
-def test_the_schema_says_units_roles_and_meanings():
+def test_schema_has_units_roles_and_descriptions():
     for declaration in onoff.tables():
         for column in declaration.columns:
             assert column.description, (declaration.name, column.name)
@@ -103,7 +103,7 @@ def test_the_schema_says_units_roles_and_meanings():
     assert schema.metadata[b"onoff.table"] == b"disk_ios"
 
 
-def test_times_are_durations_where_asked():
+def test_times_as_durations():
     plain = pyarrow.table(onoff.open(SAMPLES / "slow-boot.etl").disk_ios)
     timed = pyarrow.table(onoff.open(SAMPLES / "slow-boot.etl", times="timedelta").disk_ios)
     assert timed.schema.field("complete_ns").type == pyarrow.duration("ns")
@@ -115,7 +115,7 @@ def test_times_are_durations_where_asked():
         onoff.open(SAMPLES / "slow-boot.etl", times="seconds")
 
 
-def test_other_threads_run_while_a_recording_is_read():
+def test_reading_releases_the_gil():
     done = threading.Event()
     turns = 0
 
@@ -128,13 +128,13 @@ def test_other_threads_run_while_a_recording_is_read():
     while not done.is_set():
         turns += 1
     thread.join()
-    # A reader that kept the interpreter would leave a handful.
+    # If the reader held the GIL, there would only be a handful.
     assert turns > 10_000, turns
 
 
-def test_names_that_are_no_table_are_refused():
+def test_rejects_unknown_tables():
     recording = onoff.open(SAMPLES / "slow-boot.etl")
-    with pytest.raises(AttributeError, match="no 'contextswitches'"):
+    with pytest.raises(AttributeError, match="'contextswitches'"):
         recording.contextswitches
     with pytest.raises(onoff.UsageError, match="inventory"):
         recording.table("inventory")

@@ -1,4 +1,4 @@
-"""What a type checker sees; never run."""
+"""Checked by mypy only; never run."""
 
 from typing import Optional
 from datetime import timedelta

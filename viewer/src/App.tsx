@@ -1,48 +1,48 @@
-/** The page, from top to bottom: what it is, phases, findings, lanes, details. */
+/** The page, top to bottom: header, phases, findings, lanes, details. */
 
 import { Compare } from "./panes/Compare";
 import { Details, showFinding } from "./panes/Details";
 import { Lanes } from "./lanes/Lanes";
 import { Keys, Palette, Views } from "./Palette";
-import { Printed } from "./Printed";
+import { PrintTables } from "./PrintTables";
 import { Overview, Ribbon } from "./Ribbon";
-import { lost } from "./source";
+import { serverError } from "./source";
 import {
-  filter, goTo, goToCrumb, home, nameOf, page, recording, recordingIndex, saved, selection, sheet, showRun, tab, trail, transition, transitionIndex, view, whole,
+  filter, goTo, goToBreadcrumb, home, rangeName, page, recording, recordingIndex, saved, selection, sheet, showRun, tab, trail, transition, transitionIndex, view, whole,
 } from "./state";
 import { costOf, duration } from "./time";
 
 export function App() {
-  const it = recording.value;
-  if (!it && page.value.comparison) return <Alone />;
-  if (!it) return <main class="empty"><h1>onoff</h1><p>This page holds no recording. Make one with: onoff view FILE -o report.html</p></main>;
+  const current = recording.value;
+  if (!current && page.value.comparison) return <ComparisonOnly />;
+  if (!current) return <main class="empty"><h1>onoff</h1><p>This page contains no recording. Create a report with: onoff view FILE -o report.html</p></main>;
   const findings = transition.value?.findings ?? [];
   return (
     <main>
       <header>
-        <h1>{it.name}</h1>
-        <span class="machine">{it.machine}</span>
+        <h1>{current.name}</h1>
+        <span class="machine">{current.machine}</span>
         {page.value.recordings.length > 1 && (
           <select aria-label="Recording" value={recordingIndex.value} onChange={(event) => (page.value.comparison ? showRun(Number(event.currentTarget.value)) : choose(Number(event.currentTarget.value), page.value.recordings[Number(event.currentTarget.value)]?.first ?? 0))}>
             {page.value.recordings.map((each, index) => <option value={index}>{each.name}</option>)}
           </select>
         )}
-        {it.transitions.length > 1 && (
+        {current.transitions.length > 1 && (
           <select aria-label="Transition" value={transitionIndex.value} onChange={(event) => choose(recordingIndex.value, Number(event.currentTarget.value))}>
-            {it.transitions.map((each, index) => <option value={index}>{each.title}</option>)}
+            {current.transitions.map((each, index) => <option value={index}>{each.title}</option>)}
           </select>
         )}
-        <button type="button" class={it.losses.length ? "trust bad" : "trust"} onClick={() => (tab.value = "trust")}>
-          {it.losses.length ? `⚠ ${it.losses.length} ${it.losses.length === 1 ? "loss" : "losses"}` : "✓ nothing lost"}
-          {it.missing.length ? `, ${it.missing.length} not recorded` : ""}
+        <button type="button" class={current.losses.length ? "trust bad" : "trust"} onClick={() => (tab.value = "trust")}>
+          {current.losses.length ? `⚠ ${current.losses.length} ${current.losses.length === 1 ? "loss" : "losses"}` : "✓ no losses"}
+          {current.missing.length ? `, ${current.missing.length} not recorded` : ""}
         </button>
         <span class="grow" />
-        <button type="button" onClick={() => (sheet.value = "views")}>Views{saved.value.length ? ` (${saved.value.length})` : ""}</button>
+        <button type="button" onClick={() => (sheet.value = "views")}>Saved views{saved.value.length ? ` (${saved.value.length})` : ""}</button>
         <button type="button" onClick={() => (sheet.value = "palette")}>Search <kbd>/</kbd></button>
-        <button type="button" onClick={() => (sheet.value = "keys")} aria-label="Keys"><kbd>?</kbd></button>
+        <button type="button" onClick={() => (sheet.value = "keys")} aria-label="Keyboard shortcuts"><kbd>?</kbd></button>
       </header>
-      {lost.value && <p class="lost" role="alert">{lost.value}</p>}
-      <p class="headline">{page.value.comparison?.answer[0] ?? transition.value?.headline[0] ?? "This recording holds no transition that onoff knows."}</p>
+      {serverError.value && <p class="lost" role="alert">{serverError.value}</p>}
+      <p class="headline">{page.value.comparison?.answer[0] ?? transition.value?.headline[0] ?? "No boot, shutdown or sleep in this recording."}</p>
       <Ribbon />
       {findings.length > 0 && (
         <nav class="chips" aria-label="Findings">
@@ -62,11 +62,11 @@ export function App() {
           onInput={(event) => (filter.value = event.currentTarget.value)}
         />
         <Overview />
-        <nav class="crumbs" aria-label="Views">
-          <button type="button" onClick={() => goTo(whole.value)}>whole</button>
+        <nav class="crumbs" aria-label="Zoom history">
+          <button type="button" onClick={() => goTo(whole.value)}>Everything</button>
           {trail.value.length > 3 && <small>…</small>}
           {trail.value.map((range, index) => ({ range, index })).slice(-3).map(({ range, index }) => (
-            <button type="button" class="crumb" onClick={() => goToCrumb(index)}>{nameOf(range)} ▸</button>
+            <button type="button" class="crumb" onClick={() => goToBreadcrumb(index)}>{rangeName(range)} ▸</button>
           ))}
           <span>{duration(view.value.start)} to {duration(view.value.end)} ({duration(view.value.end - view.value.start)})</span>
         </nav>
@@ -76,13 +76,13 @@ export function App() {
       {sheet.value === "palette" && <Palette />}
       {sheet.value === "keys" && <Keys />}
       {sheet.value === "views" && <Views />}
-      <Printed />
+      <PrintTables />
     </main>
   );
 }
 
-/** A comparison of what has no lanes: network boots, firmware tables, kept baselines. */
-function Alone() {
+/** A comparison without lanes: network boots, firmware tables, saved baselines. */
+function ComparisonOnly() {
   return (
     <main class="alone">
       <header><h1>{page.value.comparison?.sides.map((side) => side.name).join(" and ")}</h1></header>

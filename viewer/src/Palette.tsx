@@ -1,17 +1,17 @@
-/** One box to find a phase, a track or a finding, and to run a command; and the sheet of keys. */
+/** Dialogs: search and commands, keyboard shortcuts, saved views. */
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { unfolded } from "./fold";
 import { redo, undo } from "./history";
 import { showFinding } from "./panes/Details";
-import { took } from "./Ribbon";
+import { phaseDuration } from "./Ribbon";
 import {
-  address, collapsed, filter, follow, goBack, goTo, groupOrder, hidden, home, moves, pinned, recording, saved, selectedRange, selection, sheet, showEvents, tab, tabs, theme, transition, transitionIndex, view,
+  address, collapsed, filter, applyAddress, goBack, goTo, groupOrder, hidden, home, moves, pinned, recording, saved, selectedRange, selection, sheet, showEvents, tab, tabs, theme, transition, transitionIndex, view,
   whole,
   groupTitle,
 } from "./state";
 import { duration } from "./time";
-import { forgetView, saveView } from "./views";
+import { deleteView, saveView } from "./views";
 
 interface Entry {
   text: string;
@@ -20,12 +20,12 @@ interface Entry {
 }
 
 function entries(): Entry[] {
-  const it = transition.value;
+  const current = transition.value;
   const all: Entry[] = [];
-  it?.phases.forEach((phase) =>
+  current?.phases.forEach((phase) =>
     all.push({
       text: phase.title,
-      hint: `phase, ${duration(took(phase))}`,
+      hint: `phase, ${duration(phaseDuration(phase))}`,
       run: () => {
         selection.value = { of: "phase", name: phase.name };
         tab.value = "account";
@@ -33,12 +33,12 @@ function entries(): Entry[] {
       },
     }),
   );
-  it?.findings.forEach((finding, index) => all.push({ text: finding.title, hint: "finding", run: () => showFinding(index) }));
-  it?.phases.forEach((phase) =>
+  current?.findings.forEach((finding, index) => all.push({ text: finding.title, hint: "finding", run: () => showFinding(index) }));
+  current?.phases.forEach((phase) =>
     phase.account.slice(0, 12).forEach((entry) =>
       all.push({
         text: entry.subject,
-        hint: `held ${phase.title} for ${duration(entry.ns)}`,
+        hint: `${duration(entry.ns)} of ${phase.title}`,
         run: () => {
           selection.value = { of: "phase", name: phase.name };
           tab.value = "account";
@@ -63,24 +63,24 @@ function entries(): Entry[] {
 const COMMANDS: [string, () => void][] = [
   ["Undo", undo],
   ["Redo", redo],
-  ["Name this view, open a named view", () => (sheet.value = "views")],
+  ["Save this view, open a saved view", () => (sheet.value = "views")],
   ["Copy a link to this view", () => void navigator.clipboard.writeText(`${location.href.split("#")[0]}#${address()}`).catch(() => undefined)],
-  ["Whole transition", () => goTo(home.value)],
-  ["Time asleep: at its length, or folded", () => (unfolded.value = !unfolded.value)],
-  ["Fold all groups", () => (collapsed.value = new Set(recording.value?.tracks.map((track) => track.group)))],
-  ["Unfold all groups", () => (collapsed.value = new Set())],
-  ["Tracks and groups in their own order", () => ((moves.value = []), (groupOrder.value = []))],
-  ["Events of the selection or the marked range", () => showEvents(selectedRange() ?? view.value)],
-  ["Whole recording", () => goTo(whole.value)],
+  ["Show the entire transition", () => goTo(home.value)],
+  ["Fold or unfold the time asleep", () => (unfolded.value = !unfolded.value)],
+  ["Collapse all groups", () => (collapsed.value = new Set(recording.value?.tracks.map((track) => track.group)))],
+  ["Expand all groups", () => (collapsed.value = new Set())],
+  ["Restore the order of tracks and groups", () => ((moves.value = []), (groupOrder.value = []))],
+  ["Show events of the selection or range", () => showEvents(selectedRange() ?? view.value)],
+  ["Show the entire recording", () => goTo(whole.value)],
   ["Back", goBack],
   ["Show hidden tracks", () => (hidden.value = new Set())],
-  ["Remove all pins", () => (pinned.value = new Set())],
+  ["Unpin all tracks", () => (pinned.value = new Set())],
   ["Clear the filter", () => (filter.value = "")],
-  ["Light", () => (theme.value = "light")],
-  ["Dark", () => (theme.value = "dark")],
-  ["As the system: light or dark", () => (theme.value = "")],
+  ["Light theme", () => (theme.value = "light")],
+  ["Dark theme", () => (theme.value = "dark")],
+  ["System theme", () => (theme.value = "")],
   ["Print", () => window.print()],
-  ["Keys", () => (sheet.value = "keys")],
+  ["Keyboard shortcuts", () => (sheet.value = "keys")],
 ];
 
 export function Palette() {
@@ -114,53 +114,53 @@ export function Palette() {
         aria-expanded="true"
         aria-controls="found"
         aria-activedescendant={found[at] ? `found-${at}` : undefined}
-        aria-label="Search phases, tracks and findings; > for commands"
-        placeholder="Phase, service, driver, process, finding; > for commands"
+        aria-label="Search phases, tracks and findings; type > for commands"
+        placeholder="Phase, service, driver, process or finding; type > for commands"
         value={text}
         onInput={(event) => (setText(event.currentTarget.value), setAt(0))}
         onKeyDown={keys}
       />
-      <ul id="found" role="listbox" aria-label="Found">
+      <ul id="found" role="listbox" aria-label="Results">
         {found.map((entry, index) => (
           <li id={`found-${index}`} role="option" aria-selected={index === at} onClick={() => run(entry)}>
             <span>{entry.text}</span> <small>{entry.hint}</small>
           </li>
         ))}
       </ul>
-      {found.length === 0 && <p>Nothing of that name.</p>}
+      {found.length === 0 && <p>No matches.</p>}
     </Sheet>
   );
 }
 
 const KEYS: [string, string][] = [
-  ["W S", "zoom in, out"],
-  ["A D", "left, right"],
+  ["W S", "zoom in, zoom out"],
+  ["A D", "pan left, pan right"],
   ["Ctrl + wheel", "zoom at the pointer"],
   ["Shift + drag", "pan"],
-  ["Drag", "mark a range"],
-  ["Double click", "zoom to what is there"],
-  ["F", "zoom to the selection or the marked range"],
+  ["Drag", "select a range"],
+  ["Double click", "zoom to the interval under the pointer"],
+  ["F", "zoom to the selection or range"],
   [". ,", "next, previous interval on the selected track"],
   ["[ ]", "previous, next phase"],
-  ["Shift + ↑ ↓", "move the selected track; names can be dragged, too"],
-  ["E", "the events of the selection or the marked range"],
+  ["Shift + ↑ ↓", "move the selected track (or drag its name)"],
+  ["E", "show events of the selection or range"],
   ["P", "pin the selected track"],
   ["H", "hide the selected track"],
-  ["1 to 8", "the tabs below"],
-  ["B", "in a comparison: the other side, at the same place of the same phase"],
+  ["1 to 8", "switch tabs"],
+  ["B", "in a comparison: switch to the other side, aligned at the same phase"],
   ["U or Ctrl + Z", "undo"],
   ["Y or Ctrl + Shift + Z", "redo"],
-  ["V", "views with a name"],
-  ["Backspace", "back to the range before"],
-  ["0", "the whole recording"],
-  ["/ or Ctrl + P", "search; > for commands"],
-  ["Esc", "drop the selection"],
-  ["?", "this sheet"],
+  ["V", "saved views"],
+  ["Backspace", "back to the previous range"],
+  ["0", "show the entire recording"],
+  ["/ or Ctrl + P", "search; type > for commands"],
+  ["Esc", "clear the selection"],
+  ["?", "show this list"],
 ];
 
 export function Keys() {
   return (
-    <Sheet title="Keys">
+    <Sheet title="Keyboard shortcuts">
       <table class="keys">
         <tbody>
           {KEYS.map(([key, what]) => (
@@ -171,12 +171,11 @@ export function Keys() {
           ))}
         </tbody>
       </table>
-      <p class="hint">The address holds the whole view ({duration(view.value.end - view.value.start)} now): send it, and others see the same.</p>
+      <p class="hint">The address contains the current view: share the link to show others the same range, selection and layout.</p>
     </Sheet>
   );
 }
 
-/** The views that were given a name. */
 export function Views() {
   const [name, setName] = useState("");
   const save = (event: Event) => {
@@ -185,21 +184,21 @@ export function Views() {
     setName("");
   };
   return (
-    <Sheet title="Views">
+    <Sheet title="Saved views">
       <form onSubmit={save} class="naming">
-        <input type="text" aria-label="Name of this view" placeholder="Name of this view" value={name} onInput={(event) => setName(event.currentTarget.value)} />
+        <input type="text" aria-label="View name" placeholder="Name for this view" value={name} onInput={(event) => setName(event.currentTarget.value)} />
         <button type="submit" disabled={name.trim() === ""}>Save</button>
       </form>
-      {saved.value.length === 0 && <p class="hint">No view has a name yet.</p>}
+      {saved.value.length === 0 && <p class="hint">No saved views.</p>}
       <ul class="views">
         {saved.value.map((each) => (
           <li>
-            <button type="button" class="link" onClick={() => ((sheet.value = ""), follow(each.address))}>{each.name}</button>
-            <button type="button" aria-label={`Forget ${each.name}`} onClick={() => forgetView(each.name)}>×</button>
+            <button type="button" class="link" onClick={() => ((sheet.value = ""), applyAddress(each.address))}>{each.name}</button>
+            <button type="button" aria-label={`Delete ${each.name}`} onClick={() => deleteView(each.name)}>×</button>
           </li>
         ))}
       </ul>
-      <p class="hint">They are part of the address: a link holds them. This browser remembers them for this recording.</p>
+      <p class="hint">Saved views are part of the address, so links include them. This browser also stores them for this recording.</p>
     </Sheet>
   );
 }

@@ -1,4 +1,4 @@
-/** What the page is given: the answers of onoff, and which lanes there are. Times are nanoseconds on the recording's axis. */
+/** The page's input: onoff's results and the list of lanes. Times are nanoseconds on the recording's axis. */
 
 import type { Page } from "./types";
 
@@ -35,7 +35,7 @@ export type {
 export function readPage(text: string): Page {
   const page = JSON.parse(text) as Page;
   if (typeof page !== "object" || page === null || !Array.isArray(page.recordings)) {
-    throw new Error("this page holds no recording");
+    throw new Error("the page data contain no list of recordings");
   }
   return page;
 }

@@ -1,71 +1,74 @@
-/** The time asleep is drawn short: times of the axis become places on it, and back. Everything else is in proportion. */
+/** Maps times to axis positions and back. Time asleep is shortened; everything else is proportional. */
 
 import { computed, signal } from "@preact/signals";
 import type { Fold } from "./data";
 import { recording, type Range } from "./state";
 
-/** What a time asleep takes of the axis, as a part of the time awake. */
-const SHOWN = 0.06;
+/** Length of a folded sleep on the axis, as a fraction of the time awake. */
+const FOLD_FRACTION = 0.06;
 
-/** Whether times asleep are drawn at their length. */
+/** Draws time asleep at its full length. */
 export const unfolded = signal(false);
 
-/** The folds that make the axis shorter, by time, each with the length it is drawn at. */
-export const folds = computed<(Fold & { shown: number })[]>(() => {
-  const it = recording.value;
-  if (!it || unfolded.value) return [];
-  const real = it.folds.filter((fold) => fold.end_ns > fold.start_ns);
-  const awake = it.duration_ns - real.reduce((sum, fold) => sum + fold.end_ns - fold.start_ns, 0);
-  return real.map((fold) => ({ ...fold, shown: Math.min(fold.end_ns - fold.start_ns, Math.max(awake, 1e6) * SHOWN) }));
+/** Folds that shorten the axis, in order of time, each with the length it is drawn at in ns. */
+export const folds = computed<(Fold & { drawn_ns: number })[]>(() => {
+  const current = recording.value;
+  if (!current || unfolded.value) return [];
+  const real = current.folds.filter((fold) => fold.end_ns > fold.start_ns);
+  const awake = current.duration_ns - real.reduce((sum, fold) => sum + fold.end_ns - fold.start_ns, 0);
+  return real.map((fold) => ({ ...fold, drawn_ns: Math.min(fold.end_ns - fold.start_ns, Math.max(awake, 1e6) * FOLD_FRACTION) }));
 });
 
-/** Where a time lies on the axis. */
-export function placeOf(time: number): number {
-  let place = time;
+/** Converts a time to an axis position, both in ns. */
+export function toAxis(time: number): number {
+  let position = time;
   for (const fold of folds.value) {
     if (time <= fold.start_ns) break;
     const length = fold.end_ns - fold.start_ns;
     const inside = Math.min(time, fold.end_ns) - fold.start_ns;
-    place -= inside * (1 - fold.shown / length);
+    position -= inside * (1 - fold.drawn_ns / length);
   }
-  return place;
+  return position;
 }
 
-/** The time that lies at a place of the axis. */
-export function timeOf(place: number): number {
-  let time = place;
+/** Converts an axis position to a time, both in ns. */
+export function fromAxis(position: number): number {
+  let time = position;
   for (const fold of folds.value) {
     if (time <= fold.start_ns) break;
     const length = fold.end_ns - fold.start_ns;
-    const inside = Math.min(time - fold.start_ns, fold.shown);
-    time += inside * (length / fold.shown - 1);
+    const inside = Math.min(time - fold.start_ns, fold.drawn_ns);
+    time += inside * (length / fold.drawn_ns - 1);
   }
   return time;
 }
 
-/** Where a time lies in a range, from 0 at its start to 1 at its end. */
-export function shareOf(time: number, range: Range): number {
-  const start = placeOf(range.start);
-  return (placeOf(time) - start) / Math.max(1e-9, placeOf(range.end) - start);
+/** Position of a time within a range: 0 at the start, 1 at the end. */
+export function fractionOf(time: number, range: Range): number {
+  const start = toAxis(range.start);
+  return (toAxis(time) - start) / Math.max(1e-9, toAxis(range.end) - start);
 }
 
-/** The time at a share of a range. */
-export function timeAtShare(share: number, range: Range): number {
-  const start = placeOf(range.start);
-  return timeOf(start + share * (placeOf(range.end) - start));
+/** Inverse of `fractionOf`. */
+export function timeAtFraction(fraction: number, range: Range): number {
+  const start = toAxis(range.start);
+  return fromAxis(start + fraction * (toAxis(range.end) - start));
 }
 
-/** How much longer a range is than it is drawn: a lane needs so many times its pixels to be as fine beside a time asleep. */
-export const stretch = (range: Range): number => (range.end - range.start) / Math.max(1e-9, placeOf(range.end) - placeOf(range.start));
+/**
+ * Ratio of a range's duration to its drawn length. Lanes are requested with this many times the pixels, so that folds
+ * do not cost resolution.
+ */
+export const compressionOf = (range: Range): number => (range.end - range.start) / Math.max(1e-9, toAxis(range.end) - toAxis(range.start));
 
-/** The pixels at which the times of a range lie: made once for many times. */
+/** Returns a function from times to pixels, for many times of one range. */
 export function scaleOf(range: Range, width: number): (time: number) => number {
-  const start = placeOf(range.start);
-  const perNs = width / Math.max(1e-9, placeOf(range.end) - start);
-  return folds.value.length === 0 ? (time) => (time - start) * perNs : (time) => (placeOf(time) - start) * perNs;
+  const start = toAxis(range.start);
+  const perNs = width / Math.max(1e-9, toAxis(range.end) - start);
+  return folds.value.length === 0 ? (time) => (time - start) * perNs : (time) => (toAxis(time) - start) * perNs;
 }
 
-/** The times of an axis's lines, at equal steps but for what is folded. */
+/** Times of the grid lines, at equal steps, without those inside a fold. */
 export function gridOf(range: Range, step: number): number[] {
   const times: number[] = [];
   let time = Math.ceil(range.start / step) * step;

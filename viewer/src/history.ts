@@ -1,14 +1,14 @@
-/** What was shown before, to undo: every view is an address. */
+/** Undo and redo. Each entry is a view, stored as an address. */
 
-import { address, follow } from "./state";
+import { address, applyAddress } from "./state";
 
 const MAX = 200;
 const past: string[] = [];
 const future: string[] = [];
 let current: string | null = null;
 
-/** Notes what is shown once it has come to rest. */
-export function settle(): void {
+/** Adds the current view to the history if it changed. Called once the view has settled. */
+export function recordView(): void {
   const now = address(false);
   if (now === current) return;
   if (current !== null) past.push(current);
@@ -18,12 +18,12 @@ export function settle(): void {
 }
 
 export function undo(): void {
-  settle();
+  recordView();
   const before = past.pop();
   if (before === undefined || current === null) return;
   future.push(current);
   current = before;
-  follow(before);
+  applyAddress(before);
 }
 
 export function redo(): void {
@@ -31,5 +31,5 @@ export function redo(): void {
   if (next === undefined || current === null) return;
   past.push(current);
   current = next;
-  follow(next);
+  applyAddress(next);
 }

@@ -1,9 +1,9 @@
-/** The keyboard: everything that a pointer can do. */
+/** Keyboard shortcuts. Everything that works with the pointer also works with the keyboard. */
 
 import { neighbor } from "./lanes/draw";
-import { timeAtShare } from "./fold";
+import { timeAtFraction } from "./fold";
 import { redo, undo } from "./history";
-import { laneAtHand, pixelsOfWhole } from "./source";
+import { cachedLane, pixelsOfWhole } from "./source";
 import {
   goBack, goTo, hidden, marked, page, pan, pinned, recordingIndex, selectedRange, selection, sheet, showEvents, showRun, stepTrack, tab, tabs, toggled, transition, view, whole, zoom,
 } from "./state";
@@ -19,8 +19,8 @@ function stepPhase(by: number): void {
 function stepSlice(forward: boolean): void {
   const chosen = selection.value;
   if (chosen?.of !== "slice") return;
-  const have = laneAtHand(chosen.track, pixelsOfWhole(view.value, 1_600));
-  const next = have && neighbor(have.lane, chosen.start, forward);
+  const cached = cachedLane(chosen.track, pixelsOfWhole(view.value, 1_600));
+  const next = cached && neighbor(cached.lane, chosen.start, forward);
   if (!next) return;
   selection.value = { of: "slice", track: chosen.track, ...next };
   const { start, end } = view.value;
@@ -45,7 +45,7 @@ export function onKey(event: KeyboardEvent): void {
     return;
   }
   if (typing || sheet.value || event.ctrlKey || event.metaKey || event.altKey) return;
-  const middle = timeAtShare(0.5, view.value);
+  const middle = timeAtFraction(0.5, view.value);
   const chosen = selection.value;
   const actions: Record<string, () => void> = {
     w: () => zoom(0.7, middle),

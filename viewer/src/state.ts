@@ -1,8 +1,8 @@
-/** What the page shows, all of it in its address: a link reproduces the view. The page computes nothing else. */
+/** View state. All of it is part of the address, so that a link reproduces the view. */
 
 import { computed, signal } from "@preact/signals";
 import type { Page, Phase, Recording, Track, Transition } from "./data";
-import { placeOf, timeOf, unfolded } from "./fold";
+import { toAxis, fromAxis, unfolded } from "./fold";
 import { duration, seconds } from "./time";
 
 export interface Range {
@@ -10,50 +10,46 @@ export interface Range {
   end: number;
 }
 
-/** What is selected: a slice of a lane, a phase, or a finding. */
 export type Selection =
   | { of: "slice"; track: number; start: number; end: number; label: string; tone: number; count: number }
   | { of: "phase"; name: string }
   | { of: "finding"; index: number };
 
-/** A view with a name. */
 export interface SavedView {
   name: string;
   address: string;
 }
 
 export type Tab = "what" | "why" | "account" | "use" | "flame" | "findings" | "trust" | "compare";
-const EVERY_TAB: [Tab, string][] = [
-  ["what", "What"],
-  ["why", "Why"],
-  ["account", "Account"],
+const ALL_TABS: [Tab, string][] = [
+  ["what", "Details"],
+  ["why", "Critical path"],
+  ["account", "Breakdown"],
   ["use", "Range"],
-  ["flame", "Flame"],
+  ["flame", "Flame graph"],
   ["findings", "Findings"],
-  ["trust", "Trust"],
-  ["compare", "Compare"],
+  ["trust", "Data quality"],
+  ["compare", "Comparison"],
 ];
 
 const NO_LEGEND = { tones: [], groups: [], steps: [], subjects: [] };
 export const page = signal<Page>({ version: "", served: false, legend: NO_LEGEND, recordings: [], comparison: null });
 
-/** What people read for a group of tracks. */
 export const groupTitle = (name: string): string =>
   page.value.legend.groups.find((group) => group.name === name)?.title ?? name;
 
-/** What people read for a tone. */
-export const toneTitle = (tone: number): string => page.value.legend.tones[tone]?.title ?? "not known";
+export const toneTitle = (tone: number): string => page.value.legend.tones[tone]?.title ?? "unknown";
 
-/** The tone in which a kind of step on the critical path is drawn. */
+/** Tone of a kind of step on the critical path. */
 export const stepTone = (kind: string): number =>
   page.value.legend.steps.find((step) => step.name === kind)?.tone ?? page.value.legend.tones.length;
-/** The tabs of this page: there is one for a comparison when there is one. */
-export const tabs = computed(() => EVERY_TAB.filter(([name]) => name !== "compare" || page.value.comparison));
+/** Tabs of this page; the comparison tab only exists if there is a comparison. */
+export const tabs = computed(() => ALL_TABS.filter(([name]) => name !== "compare" || page.value.comparison));
 const firstTab = computed<Tab>(() => (page.value.comparison ? "compare" : "what"));
 export const recordingIndex = signal(0);
 export const transitionIndex = signal(0);
 export const view = signal<Range>({ start: 0, end: 1 });
-/** The views that led here, the whole first: breadcrumbs. */
+/** Breadcrumbs: previous ranges, oldest first. */
 export const trail = signal<Range[]>([]);
 export const marked = signal<Range | null>(null);
 export const selection = signal<Selection | null>(null);
@@ -62,43 +58,42 @@ export const filter = signal("");
 export const pinned = signal<ReadonlySet<number>>(new Set());
 export const hidden = signal<ReadonlySet<number>>(new Set());
 export const collapsed = signal<ReadonlySet<string>>(new Set());
-/** Tracks that were put before another one of their group, in the order in which that was done. */
+/** Moves of tracks as [track, track to insert before], in the order they were made. */
 export const moves = signal<readonly (readonly [number, number])[]>([]);
-/** Groups that were put above the others, the first on top. */
+/** Groups moved to the top, topmost first. */
 export const groupOrder = signal<readonly string[]>([]);
-/** Views that were given a name. */
 export const saved = signal<readonly SavedView[]>([]);
 export const theme = signal<"" | "light" | "dark">("");
-/** The table of a range: what it is about, what its rows tell apart, which values are left out, drawn, sorted by. */
-export const about = signal("processor");
-export const grouped = signal<string[]>([]);
-export const leftOut = signal<ReadonlySet<string>>(new Set());
-export const drawn = signal("");
-export const sorted = signal("");
-export const flameOfWaits = signal(false);
+/** Options of the range table. */
+export const tableSubject = signal("processor");
+export const groupBy = signal<string[]>([]);
+export const hiddenColumns = signal<ReadonlySet<string>>(new Set());
+export const barColumn = signal("");
+export const sortColumn = signal("");
+export const flameShowsWaits = signal(false);
 export const sheet = signal<"" | "keys" | "palette" | "views">("");
 
 export const recording = computed<Recording | undefined>(() => page.value.recordings[recordingIndex.value]);
 export const transition = computed<Transition | undefined>(() => recording.value?.transitions[transitionIndex.value]);
 export const whole = computed<Range>(() => {
-  const it = recording.value;
-  return it ? { start: it.start_ns, end: it.start_ns + Math.max(1, it.duration_ns) } : { start: 0, end: 1 };
+  const current = recording.value;
+  return current ? { start: current.start_ns, end: current.start_ns + Math.max(1, current.duration_ns) } : { start: 0, end: 1 };
 });
-/** The transition with a little before and after it: where a look at it starts. */
+/** Initial view: the transition with a margin on both sides. */
 export const home = computed<Range>(() => {
-  const it = transition.value;
-  if (!it || it.end_ns <= it.start_ns) return whole.value;
-  const margin = (it.end_ns - it.start_ns) * 0.015;
-  return { start: Math.max(whole.value.start, it.start_ns - margin), end: Math.min(whole.value.end, it.end_ns + margin) };
+  const current = transition.value;
+  if (!current || current.end_ns <= current.start_ns) return whole.value;
+  const margin = (current.end_ns - current.start_ns) * 0.015;
+  return { start: Math.max(whole.value.start, current.start_ns - margin), end: Math.min(whole.value.end, current.end_ns + margin) };
 });
 
 /** The phase that covers most of a range. */
 export function phaseAt(range: Range): Phase | undefined {
   let best: Phase | undefined;
-  let most = 0;
+  let longest = 0;
   for (const phase of transition.value?.phases ?? []) {
     const covered = Math.min(range.end, phase.end_ns) - Math.max(range.start, phase.start_ns);
-    if (covered > most) [best, most] = [phase, covered];
+    if (covered > longest) [best, longest] = [phase, covered];
   }
   return best;
 }
@@ -110,12 +105,12 @@ function clamped(range: Range): Range {
   return { start, end: start + length };
 }
 
-/** Moves the view without a breadcrumb: panning and zooming step by step. */
+/** Moves the view without adding a breadcrumb, for panning and zooming. */
 export function moveTo(range: Range): void {
   view.value = clamped(range);
 }
 
-/** Goes to a range and leaves a breadcrumb to come back by. */
+/** Goes to a range and adds a breadcrumb for the previous one. */
 export function goTo(range: Range): void {
   const here = view.value;
   const there = clamped(range);
@@ -136,40 +131,40 @@ export function goBack(): void {
 }
 
 export function zoom(factor: number, at: number): void {
-  const [start, end, middle] = [placeOf(view.value.start), placeOf(view.value.end), placeOf(at)];
-  moveTo({ start: timeOf(middle - (middle - start) * factor), end: timeOf(middle + (end - middle) * factor) });
+  const [start, end, middle] = [toAxis(view.value.start), toAxis(view.value.end), toAxis(at)];
+  moveTo({ start: fromAxis(middle - (middle - start) * factor), end: fromAxis(middle + (end - middle) * factor) });
 }
 
 export function pan(share: number): void {
-  const [start, end, all] = [placeOf(view.value.start), placeOf(view.value.end), whole.value];
-  const by = Math.min(Math.max((end - start) * share, placeOf(all.start) - start), placeOf(all.end) - end);
-  moveTo({ start: timeOf(start + by), end: timeOf(end + by) });
+  const [start, end, all] = [toAxis(view.value.start), toAxis(view.value.end), whole.value];
+  const by = Math.min(Math.max((end - start) * share, toAxis(all.start) - start), toAxis(all.end) - end);
+  moveTo({ start: fromAxis(start + by), end: fromAxis(end + by) });
 }
 
-/** Where a breadcrumb leads, by name where it has one. */
-export function nameOf(range: Range): string {
+/** Label of a breadcrumb: the name of the transition or phase, or else the range. */
+export function rangeName(range: Range): string {
   const same = (other: Range) => Math.abs(other.start - range.start) < 1_000 && Math.abs(other.end - range.end) < 1_000;
-  if (same(whole.value)) return "whole";
-  if (same(home.value)) return transition.value?.title ?? "whole";
+  if (same(whole.value)) return "Everything";
+  if (same(home.value)) return transition.value?.title ?? "Everything";
   const phase = transition.value?.phases.find((each) => same({ start: each.start_ns, end: each.end_ns }));
   return phase?.title ?? `${duration(range.start)} to ${duration(range.end)}`;
 }
 
-/** Goes back to one of the views that led here. */
-export function goToCrumb(index: number): void {
+/** Goes back to a breadcrumb and drops it and the later ones. */
+export function goToBreadcrumb(index: number): void {
   const there = trail.value[index];
   if (!there) return;
   trail.value = trail.value.slice(0, index);
   view.value = there;
 }
 
-/** Puts a track before another of its group. */
+/** Moves a track before another one of its group. */
 export function moveTrack(track: number, before: number): void {
   if (track === before) return;
   moves.value = [...moves.value.filter(([each]) => each !== track), [track, before]];
 }
 
-/** Moves a track one place up or down among those that are shown of its group. */
+/** Moves a track one place up or down among the visible tracks of its group. */
 export function stepTrack(track: number, up: boolean): void {
   const isPinned = pinned.value.has(track);
   const its = shownTracks.value.find((each) => each.id === track);
@@ -185,7 +180,7 @@ export function stepTrack(track: number, up: boolean): void {
   else moveTrack(other, track);
 }
 
-/** Puts a group above all others. */
+/** Moves a group to the top. */
 export function groupFirst(group: string): void {
   groupOrder.value = [group, ...groupOrder.value.filter((each) => each !== group)];
 }
@@ -196,7 +191,7 @@ export function toggled<T>(set: ReadonlySet<T>, item: T): ReadonlySet<T> {
   return next;
 }
 
-/** The extent of what is selected. */
+/** Range of the selection. */
 export function selectedRange(): Range | null {
   const chosen = selection.value;
   if (!chosen) return marked.value;
@@ -211,7 +206,7 @@ export function selectedRange(): Range | null {
     : null;
 }
 
-/** Shows another recording at the same distance from the start of the same phase: runs are aligned at each phase. */
+/** Shows another recording, aligned at the start of the current phase. */
 export function showRun(index: number): void {
   const here = view.value;
   const was = home.value;
@@ -227,8 +222,8 @@ export function showRun(index: number): void {
   else moveTo({ start: same.start_ns + here.start - phase.start_ns, end: same.start_ns + here.end - phase.start_ns });
 }
 
-/** Of each phase, the baseline's median length. */
-export const baselineOf = computed<ReadonlyMap<string, number>>(() => {
+/** Median duration in the baseline by phase, ns. */
+export const baselineMedians = computed<ReadonlyMap<string, number>>(() => {
   const known = new Map<string, number>();
   for (const row of page.value.comparison?.lists.find((list) => list.category === "phase")?.rows ?? []) {
     const median = row.medians[0];
@@ -237,7 +232,7 @@ export const baselineOf = computed<ReadonlyMap<string, number>>(() => {
   return known;
 });
 
-/** Tracks in the order of the page: pinned first, then by group; hidden and filtered ones left out. */
+/** Visible tracks in display order: pinned first, then by group. */
 export const shownTracks = computed<Track[]>(() => {
   const all = recording.value?.tracks ?? [];
   const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -264,7 +259,7 @@ export const shownTracks = computed<Track[]>(() => {
   return [...first, ...rest];
 });
 
-/** The view as the fragment of an address, with or without the views that were given a name. */
+/** Encodes the view as the fragment of an address, with or without the saved views. */
 export function address(withSaved = true): string {
   const parts = new URLSearchParams();
   const { start, end } = view.value;
@@ -287,18 +282,18 @@ export function address(withSaved = true): string {
   if (moves.value.length) parts.set("move", moves.value.map((each) => each.join(".")).join("~"));
   if (groupOrder.value.length) parts.set("groups", groupOrder.value.join("~"));
   if (unfolded.value) parts.set("asleep", "whole");
-  if (about.value !== "processor") parts.set("about", about.value);
-  if (grouped.value.length) parts.set("by", grouped.value.join("~"));
-  if (leftOut.value.size) parts.set("without", [...leftOut.value].join("~"));
-  if (drawn.value) parts.set("draw", drawn.value);
-  if (sorted.value) parts.set("sort", sorted.value);
-  if (flameOfWaits.value) parts.set("flame", "waits");
+  if (tableSubject.value !== "processor") parts.set("about", tableSubject.value);
+  if (groupBy.value.length) parts.set("by", groupBy.value.join("~"));
+  if (hiddenColumns.value.size) parts.set("without", [...hiddenColumns.value].join("~"));
+  if (barColumn.value) parts.set("draw", barColumn.value);
+  if (sortColumn.value) parts.set("sort", sortColumn.value);
+  if (flameShowsWaits.value) parts.set("flame", "waits");
   if (theme.value) parts.set("theme", theme.value);
   if (withSaved) for (const each of saved.value) parts.append("saved", `${each.name}~${each.address}`);
   return parts.toString();
 }
 
-/** More named views than an address should hold. */
+/** Maximum number of saved views, to keep the address short. */
 const MAX_SAVED = 40;
 
 function rangeOf(text: string | null): Range | null {
@@ -306,8 +301,8 @@ function rangeOf(text: string | null): Range | null {
   return start !== undefined && end !== undefined && start < end ? { start: start * 1e9, end: end * 1e9 } : null;
 }
 
-/** Shows what an address says; what it says wrongly is left as it is. */
-export function follow(fragment: string): void {
+/** Restores a view from the fragment of an address; invalid values are ignored. */
+export function applyAddress(fragment: string): void {
   const parts = new URLSearchParams(fragment);
   const index = (name: string, length: number, otherwise = 0) => {
     const value = Number(parts.get(name) ?? otherwise);
@@ -335,29 +330,29 @@ export function follow(fragment: string): void {
   hidden.value = numbers("hide");
   collapsed.value = new Set((parts.get("fold") ?? "").split("~").filter(Boolean));
   const names = (name: string) => (parts.get(name) ?? "").split("~").filter((each) => /^[a-z_0-9]+$/.test(each));
-  about.value = names("about")[0] ?? "processor";
-  grouped.value = names("by");
-  leftOut.value = new Set(names("without"));
-  drawn.value = names("draw")[0] ?? "";
-  sorted.value = names("sort")[0] ?? "";
-  flameOfWaits.value = parts.get("flame") === "waits";
+  tableSubject.value = names("about")[0] ?? "processor";
+  groupBy.value = names("by");
+  hiddenColumns.value = new Set(names("without"));
+  barColumn.value = names("draw")[0] ?? "";
+  sortColumn.value = names("sort")[0] ?? "";
+  flameShowsWaits.value = parts.get("flame") === "waits";
   groupOrder.value = names("groups");
   const pairs = (parts.get("move") ?? "").split("~").map((each) => each.split(".").map(Number));
   moves.value = pairs.filter((each): each is [number, number] => each.length === 2 && each.every(Number.isInteger));
-  const told = parts.getAll("saved").slice(0, MAX_SAVED).map((text) => ({ name: text.split("~")[0] ?? "", address: text.slice(text.indexOf("~") + 1) }));
-  const fresh = told.filter((each) => each.name && !saved.value.some((known) => known.name === each.name));
+  const received = parts.getAll("saved").slice(0, MAX_SAVED).map((text) => ({ name: text.split("~")[0] ?? "", address: text.slice(text.indexOf("~") + 1) }));
+  const fresh = received.filter((each) => each.name && !saved.value.some((known) => known.name === each.name));
   if (fresh.length) saved.value = [...saved.value, ...fresh].slice(0, MAX_SAVED);
   const wanted = parts.get("theme");
   theme.value = wanted === "light" || wanted === "dark" ? wanted : "";
 }
 
-/** The single events of a range, as a table. */
+/** Lists the events of a range in the range table. */
 export function showEvents(range: Range): void {
   marked.value = range;
   selection.value = null;
-  about.value = "events";
-  grouped.value = ["each"];
-  drawn.value = "";
-  sorted.value = "";
+  tableSubject.value = "events";
+  groupBy.value = ["each"];
+  barColumn.value = "";
+  sortColumn.value = "";
   tab.value = "use";
 }

@@ -1,13 +1,13 @@
-/** Durations as onoff prints them: three significant digits, the unit that fits. */
+/** Durations, sizes and axis labels, formatted as onoff prints them: three significant digits and a fitting unit. */
 
 export function threeDigits(value: number): string {
   const size = Math.abs(value);
-  // Rounding can add a digit: 9.996 is "10.0".
+  // Rounding can add a digit: 9.996 becomes "10.0".
   const decimals = size < 9.995 ? 2 : size < 99.95 ? 1 : 0;
   return value.toFixed(decimals);
 }
 
-/** The same text as `Duration` of the program prints. */
+/** Must match `Duration` in the Rust code. */
 export function duration(ns: number): string {
   if (ns === 0) return "0 s";
   const sign = ns < 0 ? "-" : "";
@@ -24,7 +24,7 @@ export function duration(ns: number): string {
   return `${sign}${Math.floor(hours / 24)} d ${two(hours % 24)} h`;
 }
 
-/** What a finding costs; `unknown` where that is not known. */
+/** Cost of a finding, or `unknown` if it has none. */
 export function costOf(finding: { cost_ns: number | null; cost_at_most: boolean }, unknown: string): string {
   return finding.cost_ns === null ? unknown : `${finding.cost_at_most ? "≤ " : ""}${duration(finding.cost_ns)}`;
 }
@@ -40,7 +40,7 @@ export function bytes(count: number): string {
   return at === 0 ? `${value} B` : `${threeDigits(value)} ${units[at]}`;
 }
 
-/** Round steps for an axis of `pixels` pixels over `range` nanoseconds: 1, 2 or 5 times a power of ten. */
+/** Step between axis labels in ns: 1, 2 or 5 times a power of ten, at least 110 pixels apart. */
 export function axisStep(range: number, pixels: number): number {
   const wanted = (range / Math.max(1, pixels)) * 110;
   const power = 10 ** Math.floor(Math.log10(Math.max(1, wanted)));
@@ -48,7 +48,7 @@ export function axisStep(range: number, pixels: number): number {
   return power * (factor <= 1 ? 1 : factor <= 2 ? 2 : factor <= 5 ? 5 : 10);
 }
 
-/** A time on the axis with as many digits as the step between labels needs. */
+/** Axis label, with the digits that the step between labels requires. */
 export function axisLabel(ns: number, step: number): string {
   if (ns === 0) return "0";
   const [unit, name] = step >= 1e9 / 100 ? [1e9, "s"] : step >= 1e4 ? [1e6, "ms"] : [1e3, "µs"];
@@ -56,7 +56,7 @@ export function axisLabel(ns: number, step: number): string {
   return `${(ns / unit).toFixed(Math.min(digits, 9))} ${name}`;
 }
 
-/** A number of seconds for the address of the page, without needless digits. */
+/** Seconds for the address, without trailing zeros. */
 export function seconds(ns: number): string {
   return String(Number((ns / 1e9).toFixed(9)));
 }

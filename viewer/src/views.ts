@@ -1,14 +1,14 @@
-/** Views with a name: they are part of the address, and the browser remembers them for the recording. */
+/** Saved views: stored in the address and, per recording, in the browser. */
 
 import { effect } from "@preact/signals";
 import { address, page, saved, type SavedView } from "./state";
 
-const place = () => `onoff views of ${page.value.recordings.map((each) => each.name).join(", ")}`;
+const storageKey = () => `onoff views of ${page.value.recordings.map((each) => each.name).join(", ")}`;
 
-/** Reads what the browser remembers; a browser that remembers nothing for such pages is no fault. */
-export function recallViews(): void {
+/** Loads saved views from the browser. Browsers without storage for this page are fine. */
+export function restoreViews(): void {
   try {
-    const known = JSON.parse(localStorage.getItem(place()) ?? "[]") as unknown;
+    const known = JSON.parse(localStorage.getItem(storageKey()) ?? "[]") as unknown;
     if (!Array.isArray(known)) return;
     const isView = (each: unknown): each is SavedView =>
       typeof each === "object" && each !== null && typeof (each as SavedView).name === "string" && typeof (each as SavedView).address === "string";
@@ -18,25 +18,25 @@ export function recallViews(): void {
   }
 }
 
-/** Has the browser remember from now on. */
-export function keepViews(): void {
+/** Stores saved views in the browser whenever they change. */
+export function persistViews(): void {
   effect(() => {
     const text = JSON.stringify(saved.value);
     try {
-      localStorage.setItem(place(), text);
+      localStorage.setItem(storageKey(), text);
     } catch {
-      // The address has them all the same.
+      // The address still contains them.
     }
   });
 }
 
-/** Gives the present view a name; one of that name is replaced. */
+/** Saves the current view under a name, replacing a view of the same name. */
 export function saveView(name: string): void {
   const clean = name.replaceAll("~", " ").trim();
   if (!clean) return;
   saved.value = [...saved.value.filter((each) => each.name !== clean), { name: clean, address: address(false) }];
 }
 
-export function forgetView(name: string): void {
+export function deleteView(name: string): void {
   saved.value = saved.value.filter((each) => each.name !== name);
 }

@@ -1,4 +1,4 @@
-/** The page in real browsers: journeys that answer questions by what stands in the page, and what must never happen. */
+/** The page in real browsers: typical tasks, accessibility, isolation from the network. */
 
 import { createRequire } from "node:module";
 import { existsSync, readFileSync } from "node:fs";
@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Browser } from "puppeteer-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { fiveAndFive, played, replaced } from "./recordings";
-import { browsers, click, open, press, repository, served, settled, singleFile, text, visit } from "./pages";
+import { comparisonRuns, simulated, replaceOnce } from "./recordings";
+import { browsers, click, open, press, repository, serve, settled, singleFile, text, visit } from "./pages";
 
 const sample = (name: string) => join(repository, "samples", name);
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -19,22 +19,22 @@ const slowStop = join(samples, "linux/shutdown-slowstop.tar.xz");
 
 const ALL_GROUPS = "firmware~network~processors~disks~critical_path~devices~services~session~notifications~power~processes~log";
 
-/** Each kind of recording, and what must be on its page. */
+/** Each kind of recording, with the expected content of its page. */
 const KINDS: [kind: string, recordings: string[], expected: { headline: RegExp; phases: string[]; groups: string[] }][] = [
-  ["a boot of Windows, the firmware at negative time", ["slow-boot.etl"], { headline: /^Boot: 30\.0 s/, phases: ["firmware", "loader", "PreSMSS", "PostBoot"], groups: ["Firmware", "Processors", "Critical path", "Services", "Log"] }],
-  ["a shutdown of Windows", ["slow-shutdown.etl"], { headline: /^Shutdown: 13\.6 s/, phases: ["UserSession", "SystemSession"], groups: ["Notifications", "Services"] }],
-  ["a sleep of Windows", ["slow-sleep.etl"], { headline: /^Sleep and wake: 11\.5 s/, phases: ["SuspendServices", "Asleep", "PostResume"], groups: ["Power requests"] }],
-  ["a boot of Linux", ["linux-boot.tar.xz"], { headline: /^Boot: 40\.1 s/, phases: ["kernel", "user space"], groups: ["Services", "Log"] }],
+  ["a Windows boot with firmware stages at negative times", ["slow-boot.etl"], { headline: /^Boot: 30\.0 s/, phases: ["firmware", "loader", "PreSMSS", "PostBoot"], groups: ["Firmware", "CPU", "Critical path", "Services", "Log"] }],
+  ["a Windows shutdown", ["slow-shutdown.etl"], { headline: /^Shutdown: 13\.6 s/, phases: ["UserSession", "SystemSession"], groups: ["Notifications", "Services"] }],
+  ["a Windows sleep", ["slow-sleep.etl"], { headline: /^Sleep and wake: 11\.5 s/, phases: ["SuspendServices", "Asleep", "PostResume"], groups: ["Power requests"] }],
+  ["a Linux boot", ["linux-boot.tar.xz"], { headline: /^Boot: 40\.1 s/, phases: ["kernel", "user space"], groups: ["Services", "Log"] }],
   ["a network boot", ["netboot-slow-link.pcap.xz"], { headline: /network boot of 52:54:00:77:00:01/, phases: ["DHCP", "boot program"], groups: ["Network boot"] }],
 ];
 let shellWaits: string;
 let sides: { baseline: string[]; candidate: string[] };
 beforeAll(() => {
-  sides = fiveAndFive();
-  shellWaits = played("shell-waits-for-service", "shell-waits");
+  sides = comparisonRuns();
+  shellWaits = simulated("shell-waits-for-service", "shell-waits");
 }, 120_000);
 
-it("at least one browser is installed", () => expect(browsers.length).toBeGreaterThan(0));
+it("finds at least one installed browser", () => expect(browsers.length).toBeGreaterThan(0));
 
 describe.each(browsers)("in %s", (name) => {
   let browser: Browser;
@@ -42,14 +42,14 @@ describe.each(browsers)("in %s", (name) => {
   let stop: () => void;
   beforeAll(async () => {
     browser = await open(name);
-    ({ url: address, stop } = await served(sample("slow-boot.etl"), sample("slow-shutdown.etl")));
+    ({ url: address, stop } = await serve(sample("slow-boot.etl"), sample("slow-shutdown.etl")));
   }, 60_000);
   afterAll(async () => {
     stop?.();
     await browser?.close();
   });
 
-  it("tells which driver held PreSMSS", async () => {
+  it("shows which driver blocked PreSMSS", async () => {
     const { page, faults } = await visit(browser, address);
     await click(page, ".phase", "PreSMSS");
     await press(page, "3");
@@ -61,7 +61,7 @@ describe.each(browsers)("in %s", (name) => {
     await page.close();
   });
 
-  it("tells which file the disk read most in a marked range", async () => {
+  it("shows the most-read file in a selected range", async () => {
     const { page, faults } = await visit(browser, `${address}#range=0~45.03`);
     const canvas = await page.$("canvas");
     const box = await canvas?.boundingBox();
@@ -74,7 +74,7 @@ describe.each(browsers)("in %s", (name) => {
     await page.select(".zones select", "disk");
     await page.waitForSelector(".grid tbody tr");
     await settled(page);
-    // By path, what the disk worked on longest first; then by process too, whose reads they were.
+    // First by path, longest disk time first; then by path and process.
     const first = () => text(page, ".grid tbody tr:first-child");
     expect(await first()).toMatch(/AgGlFaultHistory\.db/);
     await click(page, ".zones button", "process");
@@ -87,12 +87,12 @@ describe.each(browsers)("in %s", (name) => {
     await page.close();
   });
 
-  it("tells what the phase waited for, as a chain of sentences with evidence, as arrows and as a flame graph", async () => {
+  it("shows the critical path of a phase as sentences and as a flame graph", async () => {
     const { page, faults } = await visit(browser, `${address}#fold=processors~disks`);
     await click(page, ".phase", "WinLogonInit");
     await press(page, "f", "2");
     await page.waitForSelector(".chain li");
-    // The scenario's slow service waits in its own initialization for six seconds.
+    // The scenario's slow service waits six seconds during its initialization.
     const longest = await page.$$eval(".chain li", (all) => all.map((each) => (each as HTMLElement).innerText).find((line) => /5\.88\s*s/.test(line)));
     expect(longest).toMatch(/shapersvc\.exe \(\d+: SoundShaper\) waited for a timer/);
     await page.evaluate(() => (document.querySelector(".chain li .evidence[aria-expanded]") as HTMLElement).click());
@@ -108,9 +108,9 @@ describe.each(browsers)("in %s", (name) => {
     await page.close();
   });
 
-  it("tells what explorer waited for", async () => {
-    // The scenario's shell waits for the service MenuProvider, which needs six seconds of a processor.
-    const own = await served(shellWaits);
+  it("shows what explorer waited for", async () => {
+    // The scenario's shell waits for the service MenuProvider, which uses six seconds of CPU.
+    const own = await serve(shellWaits);
     const { page, faults } = await visit(browser, own.url);
     await page.type('input[type="search"]', "explorer");
     await settled(page);
@@ -128,26 +128,26 @@ describe.each(browsers)("in %s", (name) => {
     own.stop();
   });
 
-  it("tells who kept PostBoot busy", async () => {
+  it("shows what kept PostBoot busy", async () => {
     const { page, faults } = await visit(browser, address);
     await click(page, ".phase", "PostBoot");
     await press(page, "3");
     const rows = await page.$$eval(".pane tbody tr", (all) => all.map((each) => (each as HTMLElement).innerText.replaceAll("\t", " ")));
     expect(rows[0]).toMatch(/^idle /);
-    // The scenario's startup program: 4.60 s of the 5.00 s that were busy.
+    // The scenario's startup program: 4.60 s of 5.00 s busy time.
     expect(rows[1]).toMatch(/^CloudBox\.exe \(528\)[\s\S]*4\.60 s[\s\S]*kept the computer busy/);
     expect(faults).toEqual([]);
     await page.close();
   });
 
-  it.skipIf(!existsSync(slowStop))("tells which unit a shutdown waited for, in a real recording (skipped without the samples)", async () => {
+  it.skipIf(!existsSync(slowStop))("shows which unit delayed a shutdown (real recording, skipped without the samples)", async () => {
     const { page, faults } = await visit(browser, pathToFileURL(singleFile(slowStop)).href);
     await page.select('select[aria-label="Transition"]', await page.$$eval('select[aria-label="Transition"] option', (all) => String(all.findIndex((each) => each.textContent === "Shutdown"))));
     await settled(page);
     expect(await text(page, ".headline")).toMatch(/^Shutdown: at least 8\.55 s/);
     await click(page, ".phase", "stop units");
     await press(page, "3");
-    // The unit was made to take five seconds to stop.
+    // The unit was configured to take five seconds to stop.
     expect(await text(page, ".pane tbody tr:first-child")).toMatch(/slowstop\.service[\s\S]*5\.02 s/);
     expect(faults).toEqual([]);
     await page.close();
@@ -171,18 +171,18 @@ describe.each(browsers)("in %s", (name) => {
     await page.close();
   }, 30_000);
 
-  it("folds the time asleep, marks time-outs and says what has no place on the axis", async () => {
+  it("folds the time asleep, marks time-outs and lists phases without a position", async () => {
     const { page, faults } = await visit(browser, pathToFileURL(singleFile(sample("slow-sleep.etl"))).href);
     const asleep = await page.$eval(".asleep", (element) => ({ said: element.getAttribute("aria-label") ?? "", share: element.getBoundingClientRect().width / (element.parentElement?.getBoundingClientRect().width ?? 1) }));
     expect(asleep.said).toMatch(/^asleep for 20\.0 s/);
     expect(asleep.share).toBeLessThan(0.08);
-    expect(await page.$$eval(".tick", (all) => all.map((each) => each.getAttribute("aria-label")))).toEqual([expect.stringMatching(/player\.exe ran into its time-out of 2\.00 s/)]);
+    expect(await page.$$eval(".tick", (all) => all.map((each) => each.getAttribute("aria-label")))).toEqual([expect.stringMatching(/player\.exe reached its time-out of 2\.00 s/)]);
     expect(await text(page, ".pane")).toContain("BiosInit: 520 ms");
     expect(faults).toEqual([]);
     await page.close();
   });
 
-  it("lists the single events of a step, and counts those of a range", async () => {
+  it("lists the events of a step and counts the events of a range", async () => {
     const { page, faults } = await visit(browser, address);
     await click(page, ".phase", "WinLogonInit");
     await press(page, "2");
@@ -201,7 +201,7 @@ describe.each(browsers)("in %s", (name) => {
     await page.close();
   });
 
-  it("undoes, gives a view a name and comes back to it", async () => {
+  it("undoes, redoes, saves and restores views", async () => {
     const { page, faults } = await visit(browser, address);
     await click(page, ".phase", "PreSMSS");
     await press(page, "f");
@@ -227,7 +227,7 @@ describe.each(browsers)("in %s", (name) => {
     await page.close();
   });
 
-  it("prints phases, who held them and findings", async () => {
+  it("prints phases with their contributors, and findings", async () => {
     const { page } = await visit(browser, address);
     if (name === "chrome") {
       await page.emulateMediaType("print");
@@ -237,13 +237,13 @@ describe.each(browsers)("in %s", (name) => {
       expect(await page.$eval(".tabs", (element) => getComputedStyle(element).display)).toBe("none");
       expect((await page.pdf({ preferCSSPageSize: true })).length).toBeGreaterThan(20_000);
     } else {
-      // Firefox does not emulate print by this way of driving it; what is printed is there all the same.
+      // Puppeteer cannot emulate print media in Firefox; check that the printed element exists.
       expect(await page.$eval(".printed", (element) => element.textContent)).toContain("SoundShaper 6.08 s");
     }
     await page.close();
   });
 
-  it("draws lanes and arrows from the server without a hand on mouse or keys", async () => {
+  it("draws lanes and arrows from the server without user input", async () => {
     const { page, faults } = await visit(browser, `${address}#fold=processors~disks&range=14~20`);
     const colors = () => page.$eval("canvas", (canvas) => {
       const image = (canvas as HTMLCanvasElement).getContext("2d")?.getImageData(0, 0, (canvas as HTMLCanvasElement).width, (canvas as HTMLCanvasElement).height);
@@ -259,9 +259,9 @@ describe.each(browsers)("in %s", (name) => {
     await page.close();
   });
 
-  it("goes everywhere by keys alone, and comes back by its address", async () => {
+  it("works with the keyboard alone and restores the view from the address", async () => {
     const { page, faults } = await visit(browser, address);
-    // The firmware's stages come first, at negative time.
+    // The firmware stages come first, at negative times.
     await press(page, "]", "]", "]", "]", "]", "]", "]", "f");
     expect(await text(page, ".pane h2")).toBe("SMSSInit");
     const before = await text(page, ".crumbs span");
@@ -271,7 +271,7 @@ describe.each(browsers)("in %s", (name) => {
     const again = await visit(browser, link);
     expect(await text(again.page, ".crumbs span")).toBe(before);
     expect(await text(again.page, ".pane h2")).toBe("SMSSInit");
-    // A page behind another draws nothing.
+    // A background page is not drawn.
     await again.page.close();
     await page.bringToFront();
     await press(page, "0", "/");
@@ -281,24 +281,24 @@ describe.each(browsers)("in %s", (name) => {
     await press(page, "Escape");
     expect(await page.$("dialog")).toBeNull();
     await press(page, "?");
-    expect(await text(page, "dialog h2")).toBe("Keys");
+    expect(await text(page, "dialog h2")).toBe("Keyboard shortcuts");
     expect([...faults, ...again.faults]).toEqual([]);
     await page.close();
   });
 
-  it("says of PostBoot what onoff boot says, and how the idle time was found", async () => {
+  it("shows the duration of PostBoot and how idle time accumulated", async () => {
     const { page, faults } = await visit(browser, address);
     await click(page, ".phase", "PostBoot");
     await press(page, "1");
     expect(await text(page, ".pane dl")).toMatch(/5\.00 s, then 10\.0 s of idle time/);
     const cells = await page.$$eval(".band .cell", (all) => all.map((cell) => [cell.className, cell.getAttribute("title") ?? ""]));
     expect(cells.map(([look]) => look)).toEqual(["cell busy", "cell idle"]);
-    expect(cells[1]![1]).toContain("10.0 s of 10.0 s idle time found");
+    expect(cells[1]![1]).toContain("10.0 s of 10.0 s idle time accumulated");
     expect(faults).toEqual([]);
     await page.close();
   });
 
-  it("shows the other recording", async () => {
+  it("switches to another recording", async () => {
     const { page, faults } = await visit(browser, address);
     await page.select('select[aria-label="Recording"]', "1");
     await settled(page);
@@ -307,11 +307,11 @@ describe.each(browsers)("in %s", (name) => {
     await page.close();
   });
 
-  it("tells what explains the difference of five and five runs, a dot for each", async () => {
+  it("explains the difference between two sets of five runs, with a dot per run", async () => {
     const file = singleFile("--baseline", ...sides.baseline, "--candidate", ...sides.candidate, ...included);
     const { page, faults } = await visit(browser, pathToFileURL(file).href);
     expect(await text(page, ".headline")).toMatch(/The boot is .* slower/);
-    // The change that was made: SoundShaper takes five seconds longer. What was not changed explains nothing of WinLogonInit.
+    // SoundShaper takes five seconds longer by design; nothing else may explain WinLogonInit.
     expect(await text(page, ".explained")).toMatch(/in WinLogonInit: SoundShaper takes longer, \+5\.0\d s/);
     const rows = await page.$$eval(".compare tbody tr", (all) =>
       all.map((row) => ({ what: (row as HTMLElement).innerText.split("\t")[0]?.trim(), dots: row.querySelectorAll(".dot").length, verdict: row.className })));
@@ -328,7 +328,7 @@ describe.each(browsers)("in %s", (name) => {
     expect(await marks("legacyscan")).toEqual([expect.stringMatching(/^-8\d\d ms$/)]);
     expect(await marks("usbxhci")).toEqual([]);
     await page.$eval('input[type="search"]', (input) => (input as HTMLInputElement).blur());
-    // The other side is shown at the same distance from the start of the same phase.
+    // The other side is aligned at the start of the same phase.
     await click(page, ".phase", "WinLogonInit");
     await press(page, "f", "w", "b");
     expect(await text(page, "h1")).toMatch(/^baseline: before-\d\.etl/);
@@ -344,7 +344,7 @@ describe.each(browsers)("in %s", (name) => {
     await page.close();
   }, 60_000);
 
-  it("has no fault that axe finds, light and dark", async () => {
+  it("has no accessibility violations in either theme", async () => {
     const { page } = await visit(browser, address);
     for (const theme of ["light", "dark"]) {
       for (const tab of ["1", "2", "3", "4", "5", "6", "7"]) {
@@ -361,15 +361,15 @@ describe.each(browsers)("in %s", (name) => {
     await page.close();
   }, 60_000);
 
-  it("keeps names with markup and scripts as text, served and from a file", async () => {
+  it("escapes names with markup and scripts, served and from a file", async () => {
     const markup = "<img src=x onerror=window.hacked=1><script>window.hacked=2</script></script><!--";
-    const recording = played("slow-boot", "hostile", (text) => {
+    const recording = simulated("slow-boot", "hostile", (text) => {
       let it = text.replaceAll('"SoundShaper"', `"${markup}"`);
-      it = replaced(it, '"Sound Shaper Licensing"', `"${markup}"`);
-      it = replaced(it, '"Legacy document scanner port"', `"${markup}"`);
+      it = replaceOnce(it, '"Sound Shaper Licensing"', `"${markup}"`);
+      it = replaceOnce(it, '"Legacy document scanner port"', `"${markup}"`);
       return it.replaceAll("profiles.db", "'onclick=alert(1)&amp;.db");
     });
-    const hostile = await served(recording);
+    const hostile = await serve(recording);
     try {
       for (const where of [hostile.url, pathToFileURL(singleFile(recording)).href]) {
         const { page, faults } = await visit(browser, where);
@@ -389,14 +389,14 @@ describe.each(browsers)("in %s", (name) => {
     }
   }, 60_000);
 
-  it("answers nobody without the token, and no other name or origin", async () => {
+  it("rejects requests without the token and with another host or origin", async () => {
     const url = new URL(address);
     const ask = async (path: string, headers: Record<string, string> = {}) => (await fetch(`${url.origin}${path}`, { headers })).status;
     expect(await ask(url.pathname)).toBe(200);
     expect(await ask("/")).toBe(403);
     expect(await ask(`/${"0".repeat(32)}/`)).toBe(403);
     expect(await ask(url.pathname, { origin: "http://evil.example" })).toBe(403);
-    // A name of somebody else that leads to this computer: the page behind it may know the token, and is refused all the same.
+    // A foreign host name that resolves to 127.0.0.1 is rejected even with the right token.
     const named = (host: string) =>
       new Promise<number>((answered, failed) => {
         const asked = request({ host: "127.0.0.1", port: url.port, path: url.pathname, headers: { host } }, (answer) => (answer.resume(), answered(answer.statusCode ?? 0)));
@@ -407,7 +407,7 @@ describe.each(browsers)("in %s", (name) => {
     for (const host of [`rebound.example:${url.port}`, `localhost:${url.port}`, "127.0.0.1"]) expect(await named(host), host).toBe(403);
   });
 
-  it.skipIf(name !== "chrome")("is not read by a page whose name was bound to this computer anew (Chromium, to which such a name can be given)", async () => {
+  it.skipIf(name !== "chrome")("rejects DNS rebinding (Chromium only: it can map a name)", async () => {
     const url = new URL(address);
     const rebound = await open("chrome", ["--host-resolver-rules=MAP rebound.example 127.0.0.1"]);
     const page = await rebound.newPage();

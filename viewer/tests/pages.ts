@@ -1,4 +1,4 @@
-/** Pages made by the program under test, opened in real browsers: Debian's Chromium and Firefox. */
+/** Creates pages with the program under test and opens them in Chromium or Firefox. */
 
 import { execFileSync, spawn } from "node:child_process";
 import { existsSync, mkdtempSync } from "node:fs";
@@ -9,15 +9,15 @@ import puppeteer, { type Browser, type Page } from "puppeteer-core";
 export const repository = resolve(import.meta.dirname, "../..");
 const program = process.env["ONOFF"] ?? join(repository, "target/debug/onoff");
 
-const PLACES = {
+const EXECUTABLES = {
   chrome: ["/usr/bin/chromium", "/usr/bin/google-chrome"],
   firefox: ["/usr/bin/firefox-esr", "/usr/bin/firefox"],
 } as const;
 
-export const browsers = (Object.keys(PLACES) as (keyof typeof PLACES)[]).filter((name) => PLACES[name].some(existsSync));
+export const browsers = (Object.keys(EXECUTABLES) as (keyof typeof EXECUTABLES)[]).filter((name) => EXECUTABLES[name].some(existsSync));
 
-export async function open(name: keyof typeof PLACES, more: string[] = []): Promise<Browser> {
-  const executablePath = PLACES[name].find(existsSync);
+export async function open(name: keyof typeof EXECUTABLES, more: string[] = []): Promise<Browser> {
+  const executablePath = EXECUTABLES[name].find(existsSync);
   if (!executablePath) throw new Error(`${name} is not installed`);
   const args = name === "chrome" ? ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-component-update", "--disable-sync"] : [];
   return puppeteer.launch({ browser: name, executablePath, args: [...args, ...more], headless: true });
@@ -26,15 +26,15 @@ export async function open(name: keyof typeof PLACES, more: string[] = []): Prom
 export const folder = mkdtempSync(join(tmpdir(), "onoff-pages-"));
 let made = 0;
 
-/** The single file of some recordings. */
+/** Writes the single-file page of recordings and returns its path. */
 export function singleFile(...recordings: string[]): string {
   const path = join(folder, `page-${(made += 1)}.html`);
   execFileSync(program, ["view", ...recordings, "-o", path], { stdio: ["ignore", "ignore", "inherit"] });
   return path;
 }
 
-/** A running server, and how to stop it. */
-export async function served(...recordings: string[]): Promise<{ url: string; stop: () => void }> {
+/** Starts a server; `stop` ends it. */
+export async function serve(...recordings: string[]): Promise<{ url: string; stop: () => void }> {
   const child = spawn(program, ["view", ...recordings, "--no-open"], { stdio: ["ignore", "pipe", "inherit"] });
   const url = await new Promise<string>((found, failed) => {
     let text = "";
@@ -48,7 +48,7 @@ export async function served(...recordings: string[]): Promise<{ url: string; st
   return { url, stop: () => child.kill("SIGINT") };
 }
 
-/** A page that fails the test when its scripts do, or when it asks anybody but its own server for anything. */
+/** Opens a page. `faults` collects script errors and requests to anything but the page's own server. */
 export async function visit(browser: Browser, address: string, width = 1_280, height = 800): Promise<{ page: Page; faults: string[] }> {
   const page = await browser.newPage();
   const faults: string[] = [];
@@ -67,7 +67,7 @@ export async function visit(browser: Browser, address: string, width = 1_280, he
   return { page, faults };
 }
 
-/** What a person reads in an element. */
+/** Visible text of an element. */
 export async function text(page: Page, selector: string): Promise<string> {
   return page.$eval(selector, (element) => (element as HTMLElement).innerText);
 }
@@ -77,12 +77,12 @@ export async function press(page: Page, ...keys: string[]): Promise<void> {
   await settled(page);
 }
 
-/** Waits until the page has drawn what its state says. */
+/** Waits until the page has drawn its current state. */
 export async function settled(page: Page): Promise<void> {
   await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 120)))));
 }
 
-/** Clicks the first element of a kind whose text contains something. */
+/** Clicks the first element that matches `selector` and contains the text `containing`. */
 export async function click(page: Page, selector: string, containing: string): Promise<void> {
   const found = await page.evaluateHandle(
     (selector, containing) => [...document.querySelectorAll(selector)].find((each) => (each as HTMLElement).innerText.includes(containing)) ?? null,

@@ -1,11 +1,13 @@
-/** The pictures of the README and the book, made anew with ONOFF_WRITE_PICTURES=1 (`make pictures`); each must stay small. */
+/**
+ * Screenshots for the README and the book. ONOFF_WRITE_PICTURES=1 (`make pictures`) creates them; each must stay small.
+ */
 
 import { existsSync, mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, it } from "vitest";
 import { browsers, open, repository, settled, singleFile, visit } from "./pages";
-import { fiveAndFive } from "./recordings";
+import { comparisonRuns } from "./recordings";
 
 const folder = join(repository, "docs/src/how-to/pictures");
 const MAX_BYTES = 200_000;
@@ -18,7 +20,7 @@ const PICTURES: [name: string, recordings: () => string[], address: string, scro
   [
     "view-compare",
     () => {
-      const { baseline, candidate } = fiveAndFive();
+      const { baseline, candidate } = comparisonRuns();
       return ["--baseline", ...baseline, "--candidate", ...candidate, "--include", "untrained", "--include", "analysis-tracing"];
     },
     "theme=light&fold=processors~disks",
@@ -26,7 +28,7 @@ const PICTURES: [name: string, recordings: () => string[], address: string, scro
   ],
 ];
 
-it.skipIf(!writes)("makes the pictures", async () => {
+it.skipIf(!writes)("creates the pictures", async () => {
   mkdirSync(folder, { recursive: true });
   const browser = await open("chrome");
   for (const [name, recordings, address, scrolled] of PICTURES) {
@@ -40,7 +42,7 @@ it.skipIf(!writes)("makes the pictures", async () => {
   await browser.close();
 }, 180_000);
 
-it("the pictures are there and small", () => {
+it("finds small pictures", () => {
   expect(browsers.length).toBeGreaterThan(0);
   for (const [name] of PICTURES) {
     const path = join(folder, `${name}.png`);

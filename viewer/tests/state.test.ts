@@ -3,14 +3,14 @@ import type { Page, Phase, Track } from "../src/data";
 import * as fold from "../src/fold";
 import * as history from "../src/history";
 import * as state from "../src/state";
-import { forgetView, saveView } from "../src/views";
+import { deleteView, saveView } from "../src/views";
 
 const phase = (name: string, start_ns: number, end_ns: number): Phase => ({
   name, title: name, start_ns, end_ns, is_open: false, idle_ns: 0, person_ns: 0, rule: "", event: "", certainty: "measured", explains: "", account: [], steps: { steps: [], left_out: 0 }, flames: [], usage: { processors: [], disks: [], files: [] },
 });
 const track = (id: number, group: Track["group"], name: string): Track => ({ id, group, section: "", name, note: "", kind: "slices", rows: 1, total_ns: 0, mark: null });
 
-const made: Page = {
+const basePage: Page = {
   version: "0", served: false, legend: { tones: [], groups: [], steps: [], subjects: [] }, comparison: null,
   recordings: [{
     name: "a.etl", machine: "", start_ns: -2e9, duration_ns: 47e9, losses: [], missing: [], drawn: [],
@@ -21,12 +21,12 @@ const made: Page = {
 };
 
 beforeEach(() => {
-  state.page.value = made;
-  state.follow("");
+  state.page.value = basePage;
+  state.applyAddress("");
 });
 
 describe("an address", () => {
-  it("brings back the whole view", () => {
+  it("restores the entire view", () => {
     state.goTo({ start: 1e9, end: 3.5e9 });
     state.selection.value = { of: "slice", track: 1, start: 5, end: 9, tone: 3, count: 1, label: "a~b & <c>" };
     state.filter.value = "spool & co";
@@ -36,14 +36,14 @@ describe("an address", () => {
     state.theme.value = "dark";
     const address = state.address();
     const before = [state.view.value, state.selection.value, state.filter.value, [...state.pinned.value], state.tab.value, state.theme.value];
-    state.follow("");
+    state.applyAddress("");
     expect(state.view.value).toEqual(state.home.value);
-    state.follow(address);
+    state.applyAddress(address);
     expect([state.view.value, state.selection.value, state.filter.value, [...state.pinned.value], state.tab.value, state.theme.value]).toEqual(before);
   });
 
-  it.each(["range=9~1", "range=a~b", "recording=99&transition=-1", "slice=1~2", "tab=none&theme=pink", "pin=x~~1e9~NaN", "%"])("that is wrong (%s) does no harm", (text) => {
-    state.follow(text);
+  it.each(["range=9~1", "range=a~b", "recording=99&transition=-1", "slice=1~2", "tab=none&theme=pink", "pin=x~~1e9~NaN", "%"])("ignores invalid values (%s)", (text) => {
+    state.applyAddress(text);
     expect(state.recording.value?.name).toBe("a.etl");
     expect(state.view.value).toEqual(state.home.value);
     expect(state.tab.value).toBe("what");
@@ -51,7 +51,7 @@ describe("an address", () => {
 });
 
 describe("the view", () => {
-  it("stays within the recording, firmware's time before zero included", () => {
+  it("stays within the recording, including firmware times before zero", () => {
     state.moveTo({ start: -100e9, end: -90e9 });
     expect(state.view.value).toEqual({ start: -2e9, end: 8e9 });
     state.moveTo({ start: -500e9, end: 500e9 });
@@ -60,7 +60,7 @@ describe("the view", () => {
     expect(state.view.value.end - state.view.value.start).toBeCloseTo(1_000, 0);
   });
 
-  it("comes back by breadcrumbs", () => {
+  it("goes back by breadcrumbs", () => {
     state.goTo({ start: 1e9, end: 2e9 });
     state.goTo({ start: 1.2e9, end: 1.3e9 });
     state.goBack();
@@ -69,13 +69,13 @@ describe("the view", () => {
     expect(state.view.value).toEqual(state.home.value);
   });
 
-  it("knows the phase that covers most of a range", () => {
+  it("finds the phase that covers most of a range", () => {
     expect(state.phaseAt({ start: 8e9, end: 12e9 })?.name).toBe("SMSSInit");
     expect(state.phaseAt({ start: 41e9, end: 42e9 })).toBeUndefined();
   });
 });
 
-it("tracks are filtered by all words, pinned ones come first, folded groups are left out", () => {
+it("filters tracks by all words, puts pinned tracks first, omits collapsed groups", () => {
   const names = () => state.shownTracks.value.map((each) => each.name);
   state.pinned.value = new Set([2]);
   expect(names()).toEqual(["spoolsv.exe (4)", "Processor 0", "Spooler"]);
@@ -87,26 +87,26 @@ it("tracks are filtered by all words, pinned ones come first, folded groups are 
 
 describe("the order of tracks", () => {
   const names = () => state.shownTracks.value.map((each) => each.name);
-  const more: Page = { ...made, recordings: [{ ...made.recordings[0]!, tracks: [track(0, "processors", "Processor 0"), track(1, "services", "Spooler"), track(2, "services", "Themes"), track(3, "services", "Audio")] }] };
+  const more: Page = { ...basePage, recordings: [{ ...basePage.recordings[0]!, tracks: [track(0, "processors", "Processor 0"), track(1, "services", "Spooler"), track(2, "services", "Themes"), track(3, "services", "Audio")] }] };
 
-  it("is changed within a group and for groups as a whole, and comes back by its address", () => {
+  it("changes within and between groups, and is restored from the address", () => {
     state.page.value = more;
     state.stepTrack(3, true);
     expect(names()).toEqual(["Processor 0", "Spooler", "Audio", "Themes"]);
     state.moveTrack(3, 1);
     state.groupFirst("services");
     expect(names()).toEqual(["Audio", "Spooler", "Themes", "Processor 0"]);
-    // A track does not leave its group.
+    // A track cannot leave its group.
     state.moveTrack(0, 1);
     expect(names()).toEqual(["Audio", "Spooler", "Themes", "Processor 0"]);
     const link = state.address();
-    state.follow("");
+    state.applyAddress("");
     expect(names()).toEqual(["Processor 0", "Spooler", "Themes", "Audio"]);
-    state.follow(link);
+    state.applyAddress(link);
     expect(names()).toEqual(["Audio", "Spooler", "Themes", "Processor 0"]);
   });
 
-  it("of pinned ones is that of the pins, which can be moved", () => {
+  it("follows the pins for pinned tracks", () => {
     state.page.value = more;
     state.pinned.value = new Set([2, 0]);
     expect(names().slice(0, 2)).toEqual(["Themes", "Processor 0"]);
@@ -115,11 +115,11 @@ describe("the order of tracks", () => {
   });
 });
 
-describe("what was done", () => {
-  it("is undone and done again, whatever it was", () => {
-    history.settle();
+describe("history", () => {
+  it("undoes and redoes every change of the view", () => {
+    history.recordView();
     state.filter.value = "spool";
-    history.settle();
+    history.recordView();
     state.goTo({ start: 1e9, end: 2e9 });
     history.undo();
     expect([state.filter.value, state.view.value]).toEqual(["spool", state.home.value]);
@@ -132,50 +132,50 @@ describe("what was done", () => {
     expect(state.filter.value).toBe("spool");
   });
 
-  it("gets a name, which an address holds for others", () => {
+  it("saves views in the address", () => {
     state.saved.value = [];
     state.goTo({ start: 3e9, end: 4e9 });
     saveView("the ~ slow part");
     const link = state.address();
-    state.follow("");
+    state.applyAddress("");
     state.saved.value = [];
-    state.follow(link);
+    state.applyAddress(link);
     expect(state.saved.value.map((each) => each.name)).toEqual(["the   slow part"]);
-    state.follow("");
-    state.follow(state.saved.value[0]?.address ?? "");
+    state.applyAddress("");
+    state.applyAddress(state.saved.value[0]?.address ?? "");
     expect(state.view.value).toEqual({ start: 3e9, end: 4e9 });
-    forgetView("the   slow part");
+    deleteView("the   slow part");
     expect(state.saved.value).toEqual([]);
   });
 });
 
-describe("a time asleep", () => {
+describe("time asleep", () => {
   const night = 8 * 3_600e9;
-  const asleep: Page = { ...made, recordings: [{ ...made.recordings[0]!, start_ns: 0, duration_ns: 20e9 + night, folds: [{ start_ns: 10e9, end_ns: 10e9 + night, slept_ns: night, text: "" }] }] };
+  const asleep: Page = { ...basePage, recordings: [{ ...basePage.recordings[0]!, start_ns: 0, duration_ns: 20e9 + night, folds: [{ start_ns: 10e9, end_ns: 10e9 + night, slept_ns: night, text: "" }] }] };
 
-  it("takes little of the axis, and the rest is in proportion", () => {
+  it("takes little of the axis; the rest is proportional", () => {
     state.page.value = asleep;
-    state.follow("");
+    state.applyAddress("");
     const all = state.whole.value;
-    const shares = [0, 5e9, 10e9, 10e9 + night, 15e9 + night, 20e9 + night].map((time) => fold.shareOf(time, all));
+    const shares = [0, 5e9, 10e9, 10e9 + night, 15e9 + night, 20e9 + night].map((time) => fold.fractionOf(time, all));
     expect(shares[0]).toBeCloseTo(0);
     expect(shares[5]).toBeCloseTo(1);
     expect(shares[3]! - shares[2]!).toBeLessThan(0.07);
     expect(shares[1]! - shares[0]!).toBeCloseTo(shares[4]! - shares[3]!);
-    for (const time of [0, 3e9, 10e9, 11e9, 10e9 + night / 2, 12e9 + night]) expect(fold.timeAtShare(fold.shareOf(time, all), all)).toBeCloseTo(time, -4);
+    for (const time of [0, 3e9, 10e9, 11e9, 10e9 + night / 2, 12e9 + night]) expect(fold.timeAtFraction(fold.fractionOf(time, all), all)).toBeCloseTo(time, -4);
     const scale = fold.scaleOf(all, 1_000);
-    expect(scale(5e9)).toBeCloseTo(fold.shareOf(5e9, all) * 1_000);
-    // The axis has no line in the night, and is made in time.
+    expect(scale(5e9)).toBeCloseTo(fold.fractionOf(5e9, all) * 1_000);
+    // No grid line inside the fold, and the number of lines is bounded.
     const lines = fold.gridOf(all, 1e9);
     expect(lines.filter((time) => time > 10e9 && time < 10e9 + night)).toEqual([]);
     expect(lines.length).toBeGreaterThan(15);
     fold.unfolded.value = true;
-    expect(fold.shareOf(5e9, all)).toBeLessThan(0.001);
+    expect(fold.fractionOf(5e9, all)).toBeLessThan(0.001);
     expect(fold.gridOf(all, 1e6).length).toBeLessThanOrEqual(1_000);
     fold.unfolded.value = false;
   });
 
-  it("is passed by a step of the view", () => {
+  it("is skipped when panning", () => {
     state.page.value = asleep;
     state.view.value = { start: 8e9, end: 9.9e9 };
     for (let step = 0; step < 12; step += 1) state.pan(0.5);

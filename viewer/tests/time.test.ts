@@ -9,11 +9,11 @@ describe("durations", () => {
   ])("%d ns is %s", (ns, text) => expect(duration(ns)).toBe(text));
 });
 
-it("sizes are in powers of 1024", () => {
+it("formats sizes in powers of 1024", () => {
   expect([0, 512, 2_048, 1_503_238_553].map(bytes)).toEqual(["0 B", "512 B", "2.00 KiB", "1.40 GiB"]);
 });
 
-it("an axis has round steps that keep their labels apart", () => {
+it("uses round axis steps with enough space for labels", () => {
   for (const range of [1e3, 1e6, 45e9, 3_600e9]) {
     for (const pixels of [200, 1_000, 3_000]) {
       const step = axisStep(range, pixels);

@@ -1,7 +1,7 @@
--- Which process read and wrote which files in each phase: requests, bytes, and how long the disk worked on them.
+-- Files read and written by each process in each phase: requests, bytes, and disk service time.
 --
--- A request counts where it completed. A process is the one that had the id when the request was issued; file is empty where the
--- recording names none.
+-- A request counts in the phase in which it completed. The process is the one that had the id when the request was issued; file is
+-- empty if the recording does not name it.
 SELECT p.recording,
        p.transition,
        p.phase,

@@ -1,8 +1,8 @@
--- How busy processors and disks were, in slices of 100 ms from the start of each phase: where a computer could have settled.
+-- CPU and disk usage in slices of 100 ms from the start of each phase, to find idle time.
 --
--- A processor is busy while another thread than its idle thread runs; disks are busy while they work on a request, the busiest one
--- counts. Work of low priority is left out: threads below 8, requests that are low or very low. A slice is idle where neither was in
--- use for more than 20 % of it, as in the rule of xperf. Only recordings with context switches have rows.
+-- A CPU is busy while a thread other than its idle thread runs. A disk is busy while it serves a request; the busiest disk counts.
+-- Low-priority work is ignored: threads below priority 8, and requests with low or very low priority. A slice is idle if neither CPU
+-- nor disk was used for more than 20 % of it, as in the rule of xperf. Requires context switches.
 WITH processors AS (
     SELECT recording, count(DISTINCT cpu) AS number FROM context_switches GROUP BY recording
 ),
@@ -24,7 +24,7 @@ slices AS (
     FROM (SELECT *, unnest(range((end_ns - start_ns + 99999999) // 100000000)) AS slice FROM phases)
 ),
 pieces AS (
-    -- Each piece of work with the numbers of the slices of its phase that it touches: joins by equality, not by ranges.
+    -- Split work into slices of its phase, so that joins can use equality instead of ranges.
     SELECT p.recording, p.transition, p.phase, w.disk,
            greatest(w.start_ns, p.start_ns) AS start_ns, least(w.end_ns, p.end_ns) AS end_ns,
            p.start_ns AS phase_ns,

@@ -1,4 +1,4 @@
--- Who was on the path of each phase: whose time it was, most first. The entries of a phase sum to its length.
+-- Time of each phase by subject on the critical path, longest first. The entries of a phase add up to its duration.
 SELECT recording,
        transition,
        phase,

@@ -1,4 +1,4 @@
--- Starts of services, longest first: how long each took, and in which phase it was requested. No end in the recording: no length.
+-- Service starts, longest first, with the phase in which they were requested. The duration is NULL if the recording has no end.
 SELECT s.recording,
        s.service,
        s."group",

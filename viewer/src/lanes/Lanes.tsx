@@ -1,15 +1,17 @@
-/** The lanes: labels beside one canvas, of which only what can be seen is drawn, however many tracks there are. */
+/**
+ * The lanes: track names next to one canvas. Only visible tracks are drawn, so the number of tracks does not matter.
+ */
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Arrow, Track } from "../data";
-import { gridOf, scaleOf, shareOf, stretch, timeAtShare } from "../fold";
-import { arrivals, arrowsAtHand, laneAtHand, pixelsOfWhole, want, wantArrows } from "../source";
+import { gridOf, scaleOf, fractionOf, compressionOf, timeAtFraction } from "../fold";
+import { laneRevision, cachedArrows, cachedLane, pixelsOfWhole, loadLanes, loadArrows } from "../source";
 import {
   collapsed, goTo, groupFirst, hidden, marked, moveTrack, pan, pinned, recording, selection, shownTracks, tab, theme, toggled, transition, view, zoom,
   groupTitle, toneTitle,
 } from "../state";
 import { axisLabel, axisStep, duration } from "../time";
-import { drawLane, hitLane, laneHeight, ROW, type Hit, type Inks } from "./draw";
+import { drawLane, hitLane, laneHeight, ROW, type Hit, type Colors } from "./draw";
 import { lowFill } from "./palette";
 
 const HEAD = 22;
@@ -21,7 +23,7 @@ interface Item {
   track?: Track;
 }
 
-/** Headings and tracks from top to bottom. */
+/** Positions of group headings and tracks, top to bottom. */
 function layout(tracks: Track[]): { items: Item[]; height: number } {
   const items: Item[] = [];
   let top = 0;
@@ -45,18 +47,18 @@ function layout(tracks: Track[]): { items: Item[]; height: number } {
   return { items, height: top };
 }
 
-function inksOf(element: Element, context: CanvasRenderingContext2D): Inks {
+function readColors(element: Element, context: CanvasRenderingContext2D): Colors {
   const style = getComputedStyle(element);
   const value = (name: string) => style.getPropertyValue(name).trim();
   return { dark: value("--dark") === "1", text: value("--text"), strip: value("--strip"), low: lowFill(context, value("--strip-low"), value("--strip")), line: value("--line"), bad: value("--bad") };
 }
 
-/** An arrow from who made a thread ready to who was made ready, between their tracks, wherever these are on the page. */
-function drawArrows(context: CanvasRenderingContext2D, arrows: Arrow[], items: Item[], position: (time: number) => number, scroll: number, size: { width: number; height: number }, inks: Inks): void {
+/** Draws an arrow from the readying thread's track to the readied thread's track. */
+function drawArrows(context: CanvasRenderingContext2D, arrows: Arrow[], items: Item[], position: (time: number) => number, scroll: number, size: { width: number; height: number }, colors: Colors): void {
   if (arrows.length === 0) return;
   const middle = new Map<number, number>();
   for (const item of items) if (item.track) middle.set(item.track.id, item.top - scroll + Math.min(item.height, ROW + 6) / 2);
-  context.strokeStyle = context.fillStyle = inks.text;
+  context.strokeStyle = context.fillStyle = colors.text;
   context.lineWidth = 1;
   for (const arrow of arrows) {
     const from = middle.get(arrow.from);
@@ -91,17 +93,17 @@ export function Lanes() {
   const { items, height } = layout(tracks);
   const visible = items.filter((item) => item.top < scroll + size.height && item.top + item.height > scroll);
   const range = view.value;
-  // What arrived since is drawn: an effect does not notice by itself.
-  void arrivals.value;
-  // Beside a time asleep a lane is as fine as elsewhere: so many pixels of the range are behind the fold.
-  const pixels = Math.min(16_384, Math.max(64, Math.round(size.width * stretch(range))));
+  // Subscribes to new lane data: the drawing effect below does not.
+  void laneRevision.value;
+  // A fold hides part of the range, so request more pixels to keep the resolution outside it.
+  const pixels = Math.min(16_384, Math.max(64, Math.round(size.width * compressionOf(range))));
 
   useLayoutEffect(() => {
     const element = canvas.current?.parentElement;
     if (!element) return;
     const measure = () => {
       setSize({ width: element.clientWidth, height: element.clientHeight });
-      // What stands above the lanes leaves as much room at the right as their scroll bar takes.
+      // The ribbon above the lanes leaves room for their scroll bar, so that times line up.
       const bar = scroller.current ? scroller.current.offsetWidth - scroller.current.clientWidth : 0;
       document.documentElement.style.setProperty("--bar", `${bar}px`);
     };
@@ -112,8 +114,8 @@ export function Lanes() {
   }, []);
 
   useEffect(() => {
-    const timer = setTimeout(() => void want(visible.flatMap((item) => (item.track ? [item.track.id] : [])), range, pixels).then(() => {
-      if (visible.some((item) => item.track?.group === "critical_path")) return wantArrows(range, pixels);
+    const timer = setTimeout(() => void loadLanes(visible.flatMap((item) => (item.track ? [item.track.id] : [])), range, pixels).then(() => {
+      if (visible.some((item) => item.track?.group === "critical_path")) return loadArrows(range, pixels);
       return undefined;
     }), 15);
     return () => clearTimeout(timer);
@@ -129,34 +131,34 @@ export function Lanes() {
     if (element.width !== width || element.height !== tall) [element.width, element.height] = [width, tall];
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, size.width, size.height);
-    const inks = inksOf(element, context);
+    const colors = readColors(element, context);
     const position = scaleOf(range, size.width);
-    const step = axisStep((range.end - range.start) / stretch(range), size.width);
-    context.fillStyle = inks.line;
+    const step = axisStep((range.end - range.start) / compressionOf(range), size.width);
+    context.fillStyle = colors.line;
     for (const at of gridOf(range, step)) context.fillRect(position(at), 0, 1, size.height);
     for (const phase of transition.value?.phases ?? []) context.fillRect(position(phase.end_ns) - 1, 0, 2, size.height);
     for (const item of visible) {
       if (!item.track) continue;
-      const have = laneAtHand(item.track.id, pixelsOfWhole(range, pixels));
-      if (have) drawLane(context, have.lane, range, size.width, { top: item.top - scroll, height: item.height }, inks);
+      const cached = cachedLane(item.track.id, pixelsOfWhole(range, pixels));
+      if (cached) drawLane(context, cached.lane, range, size.width, { top: item.top - scroll, height: item.height }, colors);
     }
     const band = (from: number, to: number, fill: string) => {
       context.fillStyle = fill;
       context.fillRect(position(from), 0, Math.max(1, position(to) - position(from)), size.height);
     };
-    for (const fold of recording.value?.folds ?? []) band(fold.start_ns, fold.end_ns, inks.dark ? "#ffffff18" : "#00000014");
-    context.fillStyle = inks.bad;
+    for (const fold of recording.value?.folds ?? []) band(fold.start_ns, fold.end_ns, colors.dark ? "#ffffff18" : "#00000014");
+    context.fillStyle = colors.bad;
     for (const tick of transition.value?.ticks ?? []) {
       const at = position(tick.time_ns);
       if (at >= 0 && at <= size.width) for (let top = 0; top < size.height; top += 6) context.fillRect(at, top, 1, 3);
     }
-    drawArrows(context, arrowsAtHand(range, pixels), items, (time) => position(time), scroll, size, inks);
-    if (marked.value) band(marked.value.start, marked.value.end, inks.dark ? "#ffffff1c" : "#1f5fb41c");
+    drawArrows(context, cachedArrows(range, pixels), items, (time) => position(time), scroll, size, colors);
+    if (marked.value) band(marked.value.start, marked.value.end, colors.dark ? "#ffffff1c" : "#1f5fb41c");
     const chosen = selection.value;
     if (chosen?.of === "slice") {
       const item = visible.find((each) => each.track?.id === chosen.track);
       if (item) {
-        context.strokeStyle = inks.text;
+        context.strokeStyle = colors.text;
         context.lineWidth = 2;
         context.strokeRect(position(chosen.start) - 1, item.top - scroll + 1, Math.max(3, position(chosen.end) - position(chosen.start) + 2), item.height - 3);
       }
@@ -167,12 +169,12 @@ export function Lanes() {
     const box = canvas.current?.getBoundingClientRect();
     return { x: event.clientX - (box?.left ?? 0), y: event.clientY - (box?.top ?? 0) };
   };
-  const timeAt = (px: number) => timeAtShare(px / size.width, range);
+  const timeAt = (px: number) => timeAtFraction(px / size.width, range);
   const at = (px: number, py: number): { track?: Track; hit: Hit | null } => {
     const item = visible.find((each) => py + scroll >= each.top && py + scroll < each.top + each.height);
     if (!item?.track) return { hit: null };
-    const have = laneAtHand(item.track.id, pixelsOfWhole(range, pixels));
-    const hit = have ? hitLane(have.lane, range, size.width, { top: item.top - scroll, height: item.height }, px, py) : null;
+    const cached = cachedLane(item.track.id, pixelsOfWhole(range, pixels));
+    const hit = cached ? hitLane(cached.lane, range, size.width, { top: item.top - scroll, height: item.height }, px, py) : null;
     return { track: item.track, hit };
   };
 
@@ -194,16 +196,16 @@ export function Lanes() {
   };
   const move = (event: PointerEvent) => {
     const { x, y } = local(event);
-    const held = drag.current;
-    if (held) {
-      if (Math.abs(x - held.x) > 3) held.moved = true;
-      if (!held.moved) return;
-      if (held.pan) {
-        pan((held.x - x) / size.width);
-        held.x = x;
+    const dragged = drag.current;
+    if (dragged) {
+      if (Math.abs(x - dragged.x) > 3) dragged.moved = true;
+      if (!dragged.moved) return;
+      if (dragged.pan) {
+        pan((dragged.x - x) / size.width);
+        dragged.x = x;
       } else {
         const time = timeAt(x);
-        marked.value = { start: Math.min(held.start, time), end: Math.max(held.start, time) };
+        marked.value = { start: Math.min(dragged.start, time), end: Math.max(dragged.start, time) };
         selection.value = null;
         if (tab.value === "findings" || tab.value === "trust") tab.value = "use";
       }
@@ -212,9 +214,9 @@ export function Lanes() {
     setHover({ x, y, hit: at(x, y).hit, time: timeAt(x) });
   };
   const up = (event: PointerEvent) => {
-    const held = drag.current;
+    const dragged = drag.current;
     drag.current = null;
-    if (!held || held.moved) return;
+    if (!dragged || dragged.moved) return;
     const { x, y } = local(event);
     const { track, hit } = at(x, y);
     marked.value = null;
@@ -231,8 +233,8 @@ export function Lanes() {
     else if (marked.value) goTo(marked.value);
   };
 
-  const step = axisStep((range.end - range.start) / stretch(range), size.width);
-  const labels = gridOf(range, step).map((time) => ({ left: shareOf(time, range) * 100, text: axisLabel(Math.abs(time) < step / 1000 ? 0 : time, step) }));
+  const step = axisStep((range.end - range.start) / compressionOf(range), size.width);
+  const labels = gridOf(range, step).map((time) => ({ left: fractionOf(time, range) * 100, text: axisLabel(Math.abs(time) < step / 1000 ? 0 : time, step) }));
 
   return (
     <section class="lanes" aria-label="Lanes">
@@ -256,7 +258,7 @@ export function Lanes() {
           <canvas
             ref={canvas}
             role="img"
-            aria-label="Lanes as a picture; the tables below say the same"
+            aria-label="Lanes as a picture; the tables below show the same data"
             style={{ width: `${size.width}px`, height: `${size.height}px` }}
             onWheel={wheel}
             onPointerDown={down}
@@ -268,8 +270,8 @@ export function Lanes() {
           {hover?.hit && (
             <div class="tip" style={{ left: `${Math.min(hover.x + 14, size.width - 260)}px`, top: `${Math.min(hover.y + 14, size.height - 70)}px` }}>
               <b>{hover.hit.label}</b>
-              <span>{duration(hover.hit.end - hover.hit.start)}, from {duration(hover.hit.start)} to {duration(hover.hit.end)}</span>
-              <span>{hover.hit.count > 1 ? `${hover.hit.count} in this pixel; the longest is named` : toneTitle(hover.hit.tone)}</span>
+              <span>{duration(hover.hit.end - hover.hit.start)}, {duration(hover.hit.start)} to {duration(hover.hit.end)}</span>
+              <span>{hover.hit.count > 1 ? `${hover.hit.count} intervals in this pixel; showing the longest` : toneTitle(hover.hit.tone)}</span>
             </div>
           )}
         </div>
@@ -286,7 +288,7 @@ function GroupHead({ name, top }: { name: string; top: number }) {
         {title}
       </button>
       {name !== "pinned" && (
-        <button type="button" class="up" aria-label={`Put ${title} first`} title="Put this group first" onClick={() => groupFirst(name)}>↑</button>
+        <button type="button" class="up" aria-label={`Move ${title} to the top`} title="Move this group to the top" onClick={() => groupFirst(name)}>↑</button>
       )}
     </div>
   );
@@ -310,7 +312,7 @@ function Name({ item, track }: { item: Item; track: Track }) {
     >
       <span class="section">{track.section}</span>
       <span class="text">{track.name}</span>
-      {track.mark && <em class={`mark ${track.mark.verdict}`} title={`${track.mark.verdict}: ${track.mark.text}, candidate against baseline`}>{track.mark.text}</em>}
+      {track.mark && <em class={`mark ${track.mark.verdict}`} title={`${track.mark.verdict}: ${track.mark.text}, candidate vs. baseline`}>{track.mark.text}</em>}
       <button type="button" aria-pressed={isPinned} aria-label={`Pin ${track.name}`} onClick={() => (pinned.value = toggled(pinned.value, track.id))}>
         {isPinned ? "●" : "○"}
       </button>
@@ -319,7 +321,7 @@ function Name({ item, track }: { item: Item; track: Track }) {
   );
 }
 
-/** A track was dropped on another one: it is put before that, among the pinned or within its group. */
+/** Moves a dragged track before the one it was dropped on, among pinned tracks or within its group. */
 function drop(track: number, before: number): void {
   if (track === before) return;
   if (pinned.value.has(track) && pinned.value.has(before)) {

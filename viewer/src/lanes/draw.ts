@@ -1,4 +1,4 @@
-/** Draws lanes that were counted into pixels elsewhere. Nothing here sums or searches a recording. */
+/** Draws lanes that onoff already aggregated to pixels. Nothing here sums or searches a recording. */
 
 import type { DrawnLane } from "../data";
 import { scaleOf } from "../fold";
@@ -25,7 +25,7 @@ export function laneHeight(kind: "slices" | "shares", rows: number): number {
   return kind === "shares" ? STRIP + 6 : Math.max(1, rows) * (ROW + 2) + 6;
 }
 
-export interface Inks {
+export interface Colors {
   dark: boolean;
   text: string;
   strip: string;
@@ -40,7 +40,7 @@ function drawShares(
   range: Range,
   width: number,
   place: Place,
-  inks: Inks,
+  colors: Colors,
 ): void {
   const x = scaleOf(range, width);
   const steps = lane.busy.length;
@@ -61,10 +61,10 @@ function drawShares(
     }
     context.fill();
   };
-  context.fillStyle = inks.line;
+  context.fillStyle = colors.line;
   context.fillRect(0, bottom, width, 1);
-  area(lane.busy, inks.strip);
-  area(lane.low, inks.low);
+  area(lane.busy, colors.strip);
+  area(lane.low, colors.low);
 }
 
 function drawSlices(
@@ -73,7 +73,7 @@ function drawSlices(
   range: Range,
   width: number,
   place: Place,
-  inks: Inks,
+  colors: Colors,
 ): void {
   const x = scaleOf(range, width);
   context.font = "11px system-ui, sans-serif";
@@ -88,7 +88,7 @@ function drawSlices(
       const right = Math.min(width + 1, x(end));
       const wide = Math.max(right - left, 1.5);
       const tone = row.tone[at] ?? 0;
-      context.fillStyle = toneFill(context, tone, inks.dark);
+      context.fillStyle = toneFill(context, tone, colors.dark);
       context.fillRect(left, top, wide, ROW);
       if (wide > 34) {
         const count = row.count[at] ?? 1;
@@ -99,9 +99,9 @@ function drawSlices(
         context.rect(left + 2, top, wide - 4, ROW);
         context.clip();
         const length = Math.min(context.measureText(label).width, wide - 6);
-        context.fillStyle = inks.dark ? "#10151cc0" : "#ffffffc8";
+        context.fillStyle = colors.dark ? "#10151cc0" : "#ffffffc8";
         context.fillRect(left + 3, top + 2, length + 4, ROW - 4);
-        context.fillStyle = inks.text;
+        context.fillStyle = colors.text;
         context.fillText(label, left + 5, top + ROW / 2 + 0.5);
         context.restore();
       }
@@ -115,13 +115,13 @@ export function drawLane(
   range: Range,
   width: number,
   place: Place,
-  inks: Inks,
+  colors: Colors,
 ): void {
-  if (lane.kind === "shares") drawShares(context, lane, range, width, place, inks);
-  else drawSlices(context, lane, range, width, place, inks);
+  if (lane.kind === "shares") drawShares(context, lane, range, width, place, colors);
+  else drawSlices(context, lane, range, width, place, colors);
 }
 
-/** What lies under a point of a lane: with some reach, as many slices are thinner than a pointer. */
+/** Finds the slice at a point of a lane, within 4 pixels: many slices are thinner than the pointer. */
 export function hitLane(lane: DrawnLane, range: Range, width: number, place: Place, px: number, py: number): Hit | null {
   if (lane.kind === "shares") return null;
   const row = lane.rows[Math.floor((py - place.top - 3) / (ROW + 2))];
@@ -144,7 +144,7 @@ export function hitLane(lane: DrawnLane, range: Range, width: number, place: Pla
   return best;
 }
 
-/** The neighbors of a time on a lane, to step along it by keys. */
+/** Finds the next or previous slice on a lane, for keyboard navigation. */
 export function neighbor(lane: DrawnLane, time: number, forward: boolean): Hit | null {
   if (lane.kind === "shares") return null;
   let best: Hit | null = null;

@@ -1,4 +1,4 @@
-/** Colors and patterns of tones. Each tone has both, so that none is told apart by color alone. */
+/** Colors and patterns of tones. Each tone has both, so that tones can be distinguished without color. */
 
 import { page } from "../state";
 
@@ -6,7 +6,7 @@ type Pattern = "solid" | "rising" | "falling" | "dots" | "cross" | "bars";
 
 const UNKNOWN: [light: string, dark: string, pattern: Pattern] = ["#9a9a9a", "#737373", "cross"];
 
-const LOOK: Record<string, [light: string, dark: string, pattern: Pattern]> = {
+const STYLES: Record<string, [light: string, dark: string, pattern: Pattern]> = {
   present: ["#b9c2d0", "#465163", "solid"],
   container: ["#8fb3e0", "#38618f", "falling"],
   load: ["#5b8fd6", "#4f86cf", "bars"],
@@ -25,20 +25,20 @@ const LOOK: Record<string, [light: string, dark: string, pattern: Pattern]> = {
   failed: ["#c01818", "#ff6b6b", "cross"],
 };
 
-const look = (tone: number) => LOOK[page.value.legend.tones[tone]?.name ?? ""] ?? UNKNOWN;
+const styleOf = (tone: number) => STYLES[page.value.legend.tones[tone]?.name ?? ""] ?? UNKNOWN;
 
 export function toneColor(tone: number, dark: boolean): string {
-  const [light, darker] = look(tone);
+  const [light, darker] = styleOf(tone);
   return dark ? darker : light;
 }
 
-const made = new Map<string, CanvasPattern | string>();
+const fillCache = new Map<string, CanvasPattern | string>();
 
-/** What to fill time at low priority with: a hatched strip. */
+/** Hatched fill for low-priority CPU time. */
 export function lowFill(context: CanvasRenderingContext2D, color: string, line: string): CanvasPattern | string {
   const name = `low${color}${line}`;
-  const known = made.get(name);
-  if (known) return known;
+  const cached = fillCache.get(name);
+  if (cached) return cached;
   const tile = document.createElement("canvas");
   tile.width = tile.height = 6;
   const draw = tile.getContext("2d");
@@ -51,17 +51,17 @@ export function lowFill(context: CanvasRenderingContext2D, color: string, line: 
   for (const at of [-6, 0, 6]) (draw.moveTo(at, 6), draw.lineTo(at + 6, 0));
   draw.stroke();
   const fill = context.createPattern(tile, "repeat") ?? color;
-  made.set(name, fill);
+  fillCache.set(name, fill);
   return fill;
 }
 
-/** What to fill a tone with: its color, overlaid with its pattern. */
+/** Fill of a tone: its color, overlaid with its pattern. */
 export function toneFill(context: CanvasRenderingContext2D, tone: number, dark: boolean): CanvasPattern | string {
   const name = `${tone}${dark}`;
-  const known = made.get(name);
-  if (known) return known;
+  const cached = fillCache.get(name);
+  if (cached) return cached;
   const color = toneColor(tone, dark);
-  const pattern = look(tone)[2];
+  const pattern = styleOf(tone)[2];
   let fill: CanvasPattern | string = color;
   if (pattern !== "solid") {
     const tile = document.createElement("canvas");
@@ -81,6 +81,6 @@ export function toneFill(context: CanvasRenderingContext2D, tone: number, dark: 
       fill = context.createPattern(tile, "repeat") ?? color;
     }
   }
-  made.set(name, fill);
+  fillCache.set(name, fill);
   return fill;
 }

@@ -1,4 +1,4 @@
-/** Two sets of runs: what differs, a dot for each run, and who explains it. */
+/** Comparison of two sets of runs: measures with a dot per run, and the subjects that explain the difference. */
 
 import type { Explanation, Measure, Measures, Side } from "../data";
 import { goTo, page, recordingIndex, selection, showRun, transition } from "../state";
@@ -9,7 +9,7 @@ const value = (unit: string, of: number | null): string =>
 const signed = (unit: string, of: number): string => `${of > 0 ? "+" : ""}${value(unit, of)}`;
 const VERDICTS: Record<string, string> = { same: "within noise", unknown: "" };
 
-/** The part of a path that tells runs apart. */
+/** File name of a run, with its folder if another run has the same file name. */
 function shortName(name: string, all: string[]): string {
   const parts = name.split(/[\\/]/);
   const last = parts[parts.length - 1] ?? name;
@@ -18,36 +18,36 @@ function shortName(name: string, all: string[]): string {
 }
 
 export function Compare() {
-  const it = page.value.comparison;
-  if (!it) return <p>Nothing is compared. Compare with: onoff view --baseline OLD… --candidate NEW…</p>;
+  const comparison = page.value.comparison;
+  if (!comparison) return <p>No comparison. Create one with: onoff view --baseline OLD… --candidate NEW…</p>;
   return (
     <div class="compare">
-      <h2>{it.answer[0]}</h2>
-      {it.answer.slice(1).map((line) => <p>{line}</p>)}
-      {it.explanations.some((one) => one.parts.length > 0) && (
+      <h2>{comparison.answer[0]}</h2>
+      {comparison.answer.slice(1).map((line) => <p>{line}</p>)}
+      {comparison.explanations.some((one) => one.parts.length > 0) && (
         <section>
-          <h2>What explains the difference</h2>
-          {it.explanations.filter((one) => one.difference_ns !== 0).map((one, _, all) => <Explained one={one} largest={Math.max(...all.map(sizeOf))} />)}
+          <h2>Explanation of the difference</h2>
+          {comparison.explanations.filter((one) => one.difference_ns !== 0).map((one, _, all) => <ExplanationBar one={one} largest={Math.max(...all.map(totalChange))} />)}
         </section>
       )}
-      <Legend sides={it.sides} />
-      {it.lists.map((list) => <List list={list} />)}
-      {it.moved.length > 0 && (
+      <Legend sides={comparison.sides} />
+      {comparison.lists.map((list) => <List list={list} />)}
+      {comparison.moved.length > 0 && (
         <section>
-          <h2>In another order, in every run</h2>
-          <ul>{it.moved.map((line) => <li>{line}</li>)}</ul>
+          <h2>Changed order in every run</h2>
+          <ul>{comparison.moved.map((line) => <li>{line}</li>)}</ul>
         </section>
       )}
     </div>
   );
 }
 
-const sizeOf = (one: Explanation): number => one.parts.reduce((sum, part) => sum + Math.abs(part.difference_ns), 0) + Math.abs(one.not_explained_ns) + Math.abs(one.against_ns);
+const totalChange = (one: Explanation): number => one.parts.reduce((sum, part) => sum + Math.abs(part.difference_ns), 0) + Math.abs(one.not_explained_ns) + Math.abs(one.against_ns);
 
-/** One bar of parts that sum to the difference, and the same as a sentence. */
-function Explained({ one, largest }: { one: Explanation; largest: number }) {
-  const total = sizeOf(one);
-  const wide = (ns: number) => `${(Math.abs(ns) / Math.max(1, total)) * 100}%`;
+/** A sentence, and a bar of parts that add up to the difference. */
+function ExplanationBar({ one, largest }: { one: Explanation; largest: number }) {
+  const total = totalChange(one);
+  const widthOf = (ns: number) => `${(Math.abs(ns) / Math.max(1, total)) * 100}%`;
   const show = () => {
     const phase = transition.value?.phases.find((each) => each.name === one.phase);
     selection.value = { of: "phase", name: one.phase };
@@ -58,12 +58,12 @@ function Explained({ one, largest }: { one: Explanation; largest: number }) {
       <p>{one.sentence} <button type="button" class="link" onClick={show}>Show {one.phase}</button></p>
       <div class="parts" aria-hidden="true" style={{ width: `${(total / Math.max(1, largest)) * 100}%` }}>
         {one.parts.map((part, index) => (
-          <span class={`shade${index % 5} ${part.difference_ns < 0 ? "less" : ""}`} style={{ width: wide(part.difference_ns) }} title={`${part.name} (${part.kind}): ${duration(part.is_ns)}, was ${duration(part.was_ns)}`}>
+          <span class={`shade${index % 5} ${part.difference_ns < 0 ? "less" : ""}`} style={{ width: widthOf(part.difference_ns) }} title={`${part.name} (${part.kind}): ${duration(part.is_ns)}, was ${duration(part.was_ns)}`}>
             {part.name} {signed("ns", part.difference_ns)}
           </span>
         ))}
-        {one.against_ns !== 0 && <span class="less" style={{ width: wide(one.against_ns) }} title="Others differ the other way">others {signed("ns", one.against_ns)}</span>}
-        {one.not_explained_ns !== 0 && <span class="left" style={{ width: wide(one.not_explained_ns) }} title="Nobody's time explains this">not explained {duration(Math.abs(one.not_explained_ns))}</span>}
+        {one.against_ns !== 0 && <span class="less" style={{ width: widthOf(one.against_ns) }} title="Subjects that changed in the opposite direction">others {signed("ns", one.against_ns)}</span>}
+        {one.not_explained_ns !== 0 && <span class="left" style={{ width: widthOf(one.not_explained_ns) }} title="Not attributed to any subject">unexplained {duration(Math.abs(one.not_explained_ns))}</span>}
       </div>
     </div>
   );
@@ -82,13 +82,13 @@ function Legend({ sides }: { sides: Side[] }) {
             {side.runs.map((run, at) => (
               <span class={run.set_apart.length ? "apart" : ""} title={[run.name, ...run.set_apart].join("\n")}>
                 {shortName(run.name, names)}
-                {run.set_apart.length ? ` (not compared: ${run.set_apart.join("; ")})` : ""}
-                {side.shown_run === at && side.recording !== null ? " (its lanes are shown)" : ""}
+                {run.set_apart.length ? ` (excluded: ${run.set_apart.join("; ")})` : ""}
+                {side.shown_run === at && side.recording !== null ? " (lanes shown)" : ""}
                 {at + 1 < side.runs.length ? ", " : ""}
               </span>
             ))}
             {side.recording !== null && side.recording !== recordingIndex.value && (
-              <> <button type="button" onClick={() => side.recording !== null && showRun(side.recording)}>Show its lanes</button></>
+              <> <button type="button" onClick={() => side.recording !== null && showRun(side.recording)}>Show lanes</button></>
             )}
           </dd>
         </div>
@@ -97,27 +97,27 @@ function Legend({ sides }: { sides: Side[] }) {
   );
 }
 
-/** A run of the baseline is a ring, one of the candidate a full square: neither needs its color. */
+/** Marker of a run: ring for the baseline, filled square for the candidate, so that color is not needed. */
 function Dot({ side, x, y, title, apart }: { side: number; x: number; y: number; title?: string; apart?: boolean }) {
-  const look = `dot side${side}${apart ? " apart" : ""}`;
+  const className = `dot side${side}${apart ? " apart" : ""}`;
   return side === 0 ? (
-    <circle class={look} cx={x} cy={y} r={3.4}>{title && <title>{title}</title>}</circle>
+    <circle class={className} cx={x} cy={y} r={3.4}>{title && <title>{title}</title>}</circle>
   ) : (
-    <rect class={look} x={x - 3.2} y={y - 3.2} width={6.4} height={6.4}>{title && <title>{title}</title>}</rect>
+    <rect class={className} x={x - 3.2} y={y - 3.2} width={6.4} height={6.4}>{title && <title>{title}</title>}</rect>
   );
 }
 
-const WIDE = 300;
+const DOTS_WIDTH = 300;
 
-/** A dot for each run on one scale from zero, a bar at each median. */
+/** A dot for each run on a scale from zero, and a line at each median. */
 function Dots({ row }: { row: Measure }) {
   const sides = page.value.comparison?.sides ?? [];
-  const most = Math.max(1, ...row.values.flat().map((each) => each ?? 0));
-  const x = (of: number) => 6 + (Math.max(0, of) / most) * (WIDE - 12);
-  const said = sides.map((side, index) => `${side.name}: ${(row.values[index] ?? []).map((each) => value(row.unit, each)).join(", ")}`).join("; ");
+  const largest = Math.max(1, ...row.values.flat().map((each) => each ?? 0));
+  const x = (of: number) => 6 + (Math.max(0, of) / largest) * (DOTS_WIDTH - 12);
+  const label = sides.map((side, index) => `${side.name}: ${(row.values[index] ?? []).map((each) => value(row.unit, each)).join(", ")}`).join("; ");
   return (
-    <svg class="dots" width={WIDE} height={30} role="img" aria-label={said}>
-      <line x1={6} y1={15} x2={WIDE - 6} y2={15} />
+    <svg class="dots" width={DOTS_WIDTH} height={30} role="img" aria-label={label}>
+      <line x1={6} y1={15} x2={DOTS_WIDTH - 6} y2={15} />
       {row.values.map((values, side) => {
         const y = side === 0 ? 8 : 22;
         const median = row.medians[side];
@@ -128,7 +128,7 @@ function Dots({ row }: { row: Measure }) {
               if (each === null) return null;
               const its = sides[side]?.runs[run];
               const why = its?.set_apart.join("; ") ?? "";
-              return <Dot side={side} x={x(each)} y={y} apart={why !== ""} title={`${its?.name ?? ""}: ${value(row.unit, each)}${why ? ` (not compared: ${why})` : ""}`} />;
+              return <Dot side={side} x={x(each)} y={y} apart={why !== ""} title={`${its?.name ?? ""}: ${value(row.unit, each)}${why ? ` (excluded: ${why})` : ""}`} />;
             })}
           </g>
         );
@@ -142,12 +142,12 @@ function List({ list }: { list: Measures }) {
   const every = list.rows.length === list.of;
   return (
     <figure class="table">
-      <figcaption>{list.title}{every ? "" : ` (${list.rows.length} of ${list.of} differ)`}</figcaption>
+      <figcaption>{list.title}{every ? "" : ` (${list.rows.length} of ${list.of} changed)`}</figcaption>
       <table>
         <thead>
           <tr>
-            <th scope="col">What</th>
-            <th scope="col">Runs, from 0</th>
+            <th scope="col">Measure</th>
+            <th scope="col">Runs (scale from 0)</th>
             {sides.map((side) => <th scope="col" class="number">{side.name}</th>)}
             <th scope="col" class="number">Change</th>
             <th scope="col" class="number">95 % interval</th>

@@ -1,19 +1,19 @@
-/** What is known of the selection, who held a phase, what to change, who used processors and disks, and what to trust. */
+/** The tabs below the lanes: details, breakdown, usage, findings and data quality. */
 
 import type { ComponentChildren } from "preact";
 import type { AccountEntry, Phase, UsageRow } from "../data";
 import { goTo, marked, page, phaseAt, recording, selectedRange, selection, tab, tabs, toneTitle, transition, view } from "../state";
-import { took } from "../Ribbon";
+import { phaseDuration } from "../Ribbon";
 import { Compare } from "./Compare";
 import { Flame } from "./Flame";
 import { Ranges } from "./Ranges";
-import { Copies, Table } from "./Table";
+import { CopyButtons, Table } from "./Table";
 import { Why } from "./Why";
 import { bytes, costOf, duration } from "../time";
 
 
 export function Details() {
-  const body = { what: <What />, account: <Account />, findings: <Findings />, use: page.value.served ? <Ranges /> : <Use />, trust: <Trust />, compare: <Compare />, why: <Why />, flame: <Flame /> }[tab.value];
+  const body = { what: <SelectionDetails />, account: <Breakdown />, findings: <Findings />, use: page.value.served ? <Ranges /> : <PhaseUsage />, trust: <DataQuality />, compare: <Compare />, why: <Why />, flame: <Flame /> }[tab.value];
   const step = (event: KeyboardEvent) => {
     const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
     if (!by) return;
@@ -49,18 +49,18 @@ export function Details() {
   );
 }
 
-const span = (start: number, end: number) => `${duration(end - start)}, from ${duration(start)} to ${duration(end)}`;
+const formatRange = (start: number, end: number) => `${duration(end - start)}, ${duration(start)} to ${duration(end)}`;
 
-/** The phase that the details are about: the selected one, or the one that the selection or view lies in. */
+/** The selected phase, or the one that contains most of the selection or view. */
 function currentPhase(): Phase | undefined {
   const chosen = selection.value;
   if (chosen?.of === "phase") return transition.value?.phases.find((phase) => phase.name === chosen.name);
   return phaseAt(selectedRange() ?? view.value);
 }
 
-function What() {
+function SelectionDetails() {
   const chosen = selection.value;
-  const it = transition.value;
+  const current = transition.value;
   if (chosen?.of === "slice") {
     const track = recording.value?.tracks.find((each) => each.id === chosen.track);
     const phase = phaseAt({ start: chosen.start, end: chosen.end + 1 });
@@ -68,43 +68,43 @@ function What() {
       <Facts
         title={chosen.label}
         rows={[
-          ["Time", span(chosen.start, chosen.end)],
-          ["What it shows", chosen.count > 1 ? `${chosen.count} intervals in one pixel; the longest is named. Zoom in to see each.` : toneTitle(chosen.tone)],
+          ["Time", formatRange(chosen.start, chosen.end)],
+          ["State", chosen.count > 1 ? `${chosen.count} intervals in one pixel; showing the longest. Zoom in to see each.` : toneTitle(chosen.tone)],
           ["Track", [track?.section, track?.name].filter(Boolean).join(" · ")],
           ["", track?.note ?? ""],
           ["Phase", phase?.title ?? ""],
-          ["On the path", phase ? onPath(phase, chosen.start, chosen.end) : ""],
+          ["Critical path", phase ? pathSubjects(phase, chosen.start, chosen.end) : ""],
         ]}
       />
     );
   }
   if (chosen?.of === "phase") {
     const phase = currentPhase();
-    if (!phase) return <p>No such phase.</p>;
+    if (!phase) return <p>This phase does not exist here.</p>;
     return (
       <Facts
         title={phase.title}
         rows={[
           ["", phase.explains],
-          ["Time", span(phase.start_ns, phase.end_ns)],
-          ["Took", phase.is_open ? `at least ${duration(took(phase))}: its end is not in the recording` : phase.idle_ns ? `${duration(took(phase))}, then ${duration(phase.idle_ns)} of idle time` : duration(took(phase))],
+          ["Time", formatRange(phase.start_ns, phase.end_ns)],
+          ["Duration", phase.is_open ? `at least ${duration(phaseDuration(phase))}: its end is not in the recording` : phase.idle_ns ? `${duration(phaseDuration(phase))}, then ${duration(phase.idle_ns)} of idle time` : duration(phaseDuration(phase))],
           ["Ends with", phase.rule],
           ["Event", phase.event],
-          ["Certainty", phase.certainty === "missing" ? "not known" : phase.certainty],
-          ["Longest in it", phase.account[0] ? `${phase.account[0].subject}, ${duration(phase.account[0].ns)}` : ""],
+          ["Certainty", phase.certainty === "missing" ? "unknown" : phase.certainty],
+          ["Largest contributor", phase.account[0] ? `${phase.account[0].subject}, ${duration(phase.account[0].ns)}` : ""],
         ]}
       />
     );
   }
-  if (marked.value) return <Facts title="Marked range" rows={[["Time", span(marked.value.start, marked.value.end)], ["", "“Range” shows who used processors and disks in it, “Why” who was waited for. F zooms to it, Esc drops it."]]} />;
+  if (marked.value) return <Facts title="Selected range" rows={[["Time", formatRange(marked.value.start, marked.value.end)], ["", "“Range” shows CPU and disk usage, “Critical path” shows the waits. Press F to zoom in, Esc to clear."]]} />;
   return (
     <div>
-      <h2>{it?.title}</h2>
-      {it?.headline.map((line) => <p>{line}</p>)}
-      {(it?.unplaced.length ?? 0) > 0 && <ul>{it?.unplaced.map((line) => <li>{line}</li>)}</ul>}
-      {(it?.ticks.length ?? 0) > 0 && (
+      <h2>{current?.title}</h2>
+      {current?.headline.map((line) => <p>{line}</p>)}
+      {(current?.unplaced.length ?? 0) > 0 && <ul>{current?.unplaced.map((line) => <li>{line}</li>)}</ul>}
+      {(current?.ticks.length ?? 0) > 0 && (
         <dl>
-          {it?.ticks.map((tick) => (
+          {current?.ticks.map((tick) => (
             <div>
               <dt><button type="button" class="link" onClick={() => goTo(around(tick.time_ns))}>{duration(tick.time_ns)}</button></dt>
               <dd>{tick.label}</dd>
@@ -112,18 +112,18 @@ function What() {
           ))}
         </dl>
       )}
-      <p class="hint">Click a phase or an interval to see what it is. Drag to mark a range. Press ? for the keys.</p>
+      <p class="hint">Click a phase or an interval for details. Drag to select a range. Press ? for keyboard shortcuts.</p>
     </div>
   );
 }
 
-/** A tenth of the view around a time. */
+/** A tenth of the view, centered on a time. */
 function around(time: number): { start: number; end: number } {
   const half = (view.value.end - view.value.start) / 20;
   return { start: time - half, end: time + half };
 }
 
-function onPath(phase: Phase, start: number, end: number): string {
+function pathSubjects(phase: Phase, start: number, end: number): string {
   const parts = new Map<string, number>();
   for (const entry of phase.account) {
     for (const [from, to] of entry.stretches) {
@@ -150,26 +150,26 @@ function Facts({ title, rows }: { title: string; rows: [string, string][] }) {
   );
 }
 
-function widest(entry: AccountEntry): [number, number] | undefined {
+function longestInterval(entry: AccountEntry): [number, number] | undefined {
   return [...entry.stretches].sort((a, b) => b[1] - b[0] - (a[1] - a[0]))[0];
 }
 
-function Account() {
+function Breakdown() {
   const phase = currentPhase();
-  if (!phase) return <p>Select a phase to see who held it.</p>;
-  if (phase.account.length === 0) return <p>Not known who held {phase.title}: the recording has no events that say who ran and who waited.</p>;
+  if (!phase) return <p>Select a phase to see its breakdown.</p>;
+  if (phase.account.length === 0) return <p>No breakdown of {phase.title}: context switches and ready-thread events were not recorded.</p>;
   const length = phase.end_ns - phase.start_ns;
   return (
     <Table
-      title={`${phase.title}: ${duration(length)}, divided among those who held it`}
-      head={["Who", "Kind", "Time", "Share", "What it did", "Certainty"]}
+      title={`${phase.title}: ${duration(length)} by subject`}
+      head={["Subject", "Kind", "Time", "Share", "Details", "Certainty"]}
       rows={phase.account.map((entry) => [
         entry.subject, entry.kind, duration(entry.ns), `${((entry.ns / length) * 100).toFixed(1)} %`, entry.did,
-        entry.certainty === "missing" ? "not known" : entry.certainty,
+        entry.certainty === "missing" ? "unknown" : entry.certainty,
       ])}
       act={(index) => {
         const entry = phase.account[index];
-        const long = entry && widest(entry);
+        const long = entry && longestInterval(entry);
         if (long) {
           marked.value = { start: long[0], end: long[1] };
           goTo({ start: long[0] - (long[1] - long[0]) * 0.2, end: long[1] + (long[1] - long[0]) * 0.2 });
@@ -184,16 +184,16 @@ function Findings() {
   if (findings.length === 0) return <p>No findings above the thresholds.</p>;
   return (
     <div>
-    <p class="choices"><Copies rows={() => [["Cost", "Finding", "Evidence", "Advice", "Rule"], ...findings.map((each) => [costOf(each, "not known"), each.title, each.evidence, each.advice, each.code])]} /></p>
+    <p class="choices"><CopyButtons rows={() => [["Cost", "Finding", "Evidence", "Advice", "Rule"], ...findings.map((each) => [costOf(each, "unknown"), each.title, each.evidence, each.advice, each.code])]} /></p>
     <ol class="findings">
       {findings.map((finding, index) => (
         <li aria-current={selection.value?.of === "finding" && selection.value.index === index}>
           <button type="button" class="link" onClick={() => showFinding(index)}>
-            <b>{costOf(finding, "cost not known")}</b> {finding.title}
+            <b>{costOf(finding, "cost unknown")}</b> {finding.title}
           </button>
           <p>{finding.evidence}</p>
           <p class="advice">{finding.advice}</p>
-          <p class="hint">{finding.code}{finding.certainty === "inferred" ? ", inferred" : ""}; when it is wrong: {finding.explained_by}</p>
+          <p class="hint">{finding.code}{finding.certainty === "inferred" ? ", inferred" : ""}; known false positives: {finding.explained_by}</p>
         </li>
       ))}
     </ol>
@@ -213,27 +213,27 @@ export function showFinding(index: number): void {
   }
 }
 
-/** What a page without a server says of a range: the sums of the phase it lies in. */
-function Use() {
+/** Usage without a server: the totals of the phase that contains most of the range. */
+function PhaseUsage() {
   const range = selectedRange() ?? view.value;
   const phase = phaseAt(range);
-  if (!phase) return <p>Nothing recorded here.</p>;
+  if (!phase) return <p>No phase in this range.</p>;
   const rows = (list: UsageRow[]) => list.map((row) => [row.name, row.detail, duration(row.ns), row.count ? String(row.count) : "", row.bytes ? bytes(row.bytes) : ""]);
   const head = ["Name", "Detail", "Time", "Requests", "Bytes"];
   return (
     <div>
-      <p class="hint">{phase.title} (this file has sums of whole phases; onoff view FILE sums any range, grouped as you like)</p>
+      <p class="hint">{phase.title} (this file contains totals per phase; run onoff view FILE for any range and grouping)</p>
       <div class="columns">
-        <Table title="Processors, by process" head={head.slice(0, 3)} rows={rows(phase.usage.processors).map((row) => row.slice(0, 3))} />
-        <Table title="Disks, by process" head={head} rows={rows(phase.usage.disks)} />
-        <Table title="Disks, by file" head={head} rows={rows(phase.usage.files)} />
+        <Table title="CPU by process" head={head.slice(0, 3)} rows={rows(phase.usage.processors).map((row) => row.slice(0, 3))} />
+        <Table title="Disks by process" head={head} rows={rows(phase.usage.disks)} />
+        <Table title="Disks by file" head={head} rows={rows(phase.usage.files)} />
       </div>
     </div>
   );
 }
 
-function Trust() {
-  const it = recording.value;
+function DataQuality() {
+  const current = recording.value;
   const section = (title: string, children: ComponentChildren) => (
     <div>
       <h2>{title}</h2>
@@ -243,9 +243,9 @@ function Trust() {
   return (
     <div>
       {section(
-        it?.losses.length ? "What was lost" : "Nothing was lost",
+        current?.losses.length ? "Losses" : "No losses",
         <dl>
-          {it?.losses.map((loss) => (
+          {current?.losses.map((loss) => (
             <div>
               <dt>{loss.count} · {loss.severity}</dt>
               <dd><b>{loss.name}</b>: {loss.means}</dd>
@@ -253,7 +253,7 @@ function Trust() {
           ))}
         </dl>,
       )}
-      {it?.missing.length ? section("What was not recorded, and how to record it", <dl>{it.missing.map((each) => <div><dt>{each.what}</dt><dd>{each.record}</dd></div>)}</dl>) : null}
+      {current?.missing.length ? section("Not recorded, and how to record it", <dl>{current.missing.map((each) => <div><dt>{each.what}</dt><dd>{each.record}</dd></div>)}</dl>) : null}
     </div>
   );
 }

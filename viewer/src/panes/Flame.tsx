@@ -1,16 +1,16 @@
-/** Flame graphs of the range: where processors were, and what the critical path waited for. A table says the same. */
+/** Flame graphs of a range: CPU samples, or waits on the critical path. */
 
 import { useEffect, useState } from "preact/hooks";
 import type { Flame as Graph, FlameNode } from "../data";
 import { flameOf } from "../source";
-import { flameOfWaits, page, phaseAt, recording, selectedRange, view } from "../state";
+import { flameShowsWaits, page, phaseAt, recording, selectedRange, view } from "../state";
 import { duration } from "../time";
 
 const ROW = 18;
 
 export function Flame() {
   const range = selectedRange() ?? view.value;
-  const of = flameOfWaits.value ? "waits" : "samples";
+  const of = flameShowsWaits.value ? "waits" : "samples";
   const [graph, setGraph] = useState<Graph | null>(null);
   const [focus, setFocus] = useState<FlameNode | null>(null);
   useEffect(() => {
@@ -27,20 +27,20 @@ export function Flame() {
   const phase = phaseAt(range);
   return (
     <div>
-      <p class="choices" role="group" aria-label="What the graph shows">
-        <button type="button" aria-pressed={of === "samples"} onClick={() => (flameOfWaits.value = false)}>Samples</button>
-        <button type="button" aria-pressed={of === "waits"} onClick={() => (flameOfWaits.value = true)}>Waits</button>
+      <p class="choices" role="group" aria-label="Data">
+        <button type="button" aria-pressed={of === "samples"} onClick={() => (flameShowsWaits.value = false)}>Samples</button>
+        <button type="button" aria-pressed={of === "waits"} onClick={() => (flameShowsWaits.value = true)}>Waits</button>
         <span class="hint">
-          {of === "samples" ? "Where the processors were, by process and module." : "What the critical path was, by who waited for whom."}{" "}
-          {page.value.served ? `${duration(range.start)} to ${duration(range.end)}` : `All of ${phase?.title ?? "the phase"}; onoff view FILE draws any range`}
+          {of === "samples" ? "CPU time by process and module." : "Critical path by chain of waits."}{" "}
+          {page.value.served ? `${duration(range.start)} to ${duration(range.end)}` : `Entire phase${phase ? ` ${phase.title}` : ""}; run onoff view FILE for any range`}
         </span>
       </p>
-      {!graph ? <p class="hint">Summing…</p> : graph.nothing ? <p>{graph.nothing}</p> : <Drawing graph={graph} focus={focus} setFocus={setFocus} />}
+      {!graph ? <p class="hint">Loading…</p> : graph.nothing ? <p>{graph.nothing}</p> : <FlameGraph graph={graph} focus={focus} setFocus={setFocus} />}
     </div>
   );
 }
 
-function Drawing({ graph, focus, setFocus }: { graph: Graph; focus: FlameNode | null; setFocus: (node: FlameNode | null) => void }) {
+function FlameGraph({ graph, focus, setFocus }: { graph: Graph; focus: FlameNode | null; setFocus: (node: FlameNode | null) => void }) {
   const from = focus?.start_ns ?? 0;
   const whole = focus?.ns ?? graph.total_ns;
   const depth = Math.max(...graph.nodes.map((node) => node.depth)) + 1;
@@ -48,7 +48,7 @@ function Drawing({ graph, focus, setFocus }: { graph: Graph; focus: FlameNode | 
   return (
     <div>
       <p class="hint">
-        {duration(graph.total_ns)} in all{graph.left_out ? `; ${graph.left_out} parts too thin to draw` : ""}.
+        {duration(graph.total_ns)} total{graph.left_out ? `; ${graph.left_out} frames too narrow to draw` : ""}.
         {focus && <> Showing {focus.name}, {duration(focus.ns)}. <button type="button" onClick={() => setFocus(null)}>Show all</button></>}
       </p>
       <div class="flame" style={{ height: `${depth * (ROW + 1)}px` }}>
@@ -59,7 +59,7 @@ function Drawing({ graph, focus, setFocus }: { graph: Graph; focus: FlameNode | 
           return (
             <button
               type="button"
-              class={`shade${hue(node.name)}`}
+              class={`shade${shadeOf(node.name)}`}
               style={{ left: `${left * 100}%`, width: `${(right - left) * 100}%`, top: `${node.depth * (ROW + 1)}px` }}
               title={`${node.name}\n${duration(node.ns)}, ${share} %`}
               aria-label={`${node.name}, ${duration(node.ns)}, ${share} %, level ${node.depth + 1}`}
@@ -74,8 +74,8 @@ function Drawing({ graph, focus, setFocus }: { graph: Graph; focus: FlameNode | 
   );
 }
 
-/** One shade for one name, wherever it stands. */
-function hue(name: string): number {
+/** Shade of a name, the same at every position. */
+function shadeOf(name: string): number {
   let sum = 0;
   for (let at = 0; at < name.length; at += 1) sum = (sum * 31 + name.charCodeAt(at)) >>> 0;
   return sum % 5;

@@ -1,37 +1,37 @@
-/** Any range as a table: what it is about, what its rows tell apart, which values stand in it, and which one is drawn. */
+/** Table of a range, with a choice of subject, grouping, columns, and the column drawn as bars. */
 
 import { useEffect, useState } from "preact/hooks";
 import type { RangeTable } from "../data";
 import { tableOf } from "../source";
-import { about, drawn, goTo, grouped, leftOut, marked, page, recording, selectedRange, sorted, toggled, view } from "../state";
+import { tableSubject, barColumn, goTo, groupBy, hiddenColumns, marked, page, recording, selectedRange, sortColumn, toggled, view } from "../state";
 import { duration } from "../time";
-import { Copies } from "./Table";
+import { CopyButtons } from "./Table";
 
 export function Ranges() {
   const range = selectedRange() ?? view.value;
-  const subject = page.value.legend.subjects.find((one) => one.name === about.value) ?? { name: about.value, title: about.value, groups: [] as string[] };
-  const by = grouped.value.filter((group) => subject.groups.includes(group));
+  const subject = page.value.legend.subjects.find((one) => one.name === tableSubject.value) ?? { name: tableSubject.value, title: tableSubject.value, groups: [] as string[] };
+  const by = groupBy.value.filter((group) => subject.groups.includes(group));
   const key = by.join(",");
   const [table, setTable] = useState<RangeTable | null>(null);
   const [fault, setFault] = useState("");
   useEffect(() => {
     let current = true;
     const timer = setTimeout(() => {
-      tableOf(range, about.value, by).then(
+      tableOf(range, tableSubject.value, by).then(
         (answer) => current && (setTable(answer), setFault("")),
-        () => current && setFault("onoff does not answer."),
+        () => current && setFault("No response from onoff."),
       );
     }, 80);
     return () => {
       current = false;
       clearTimeout(timer);
     };
-  }, [range.start, range.end, about.value, key, recording.value]);
+  }, [range.start, range.end, tableSubject.value, key, recording.value]);
   return (
     <div>
       <div class="zones">
-        <label>About{" "}
-          <select value={about.value} onChange={(event) => ((about.value = event.currentTarget.value), (sorted.value = ""), (drawn.value = ""))}>
+        <label>Subject{" "}
+          <select value={tableSubject.value} onChange={(event) => ((tableSubject.value = event.currentTarget.value), (sortColumn.value = ""), (barColumn.value = ""))}>
             {page.value.legend.subjects.map((one) => <option value={one.name}>{one.title}</option>)}
           </select>
         </label>
@@ -39,55 +39,55 @@ export function Ranges() {
           <fieldset>
             <legend>Group by</legend>
             {subject.groups.map((group, index) => (
-              <button type="button" aria-pressed={by.includes(group) || (by.length === 0 && index === 0)} onClick={() => (grouped.value = group === "each" || by.includes("each") || (by.length === 0 && subject.groups[0] === "each") ? [group] : regrouped(group, by.length ? by : subject.groups.slice(0, 1)))}>{group}</button>
+              <button type="button" aria-pressed={by.includes(group) || (by.length === 0 && index === 0)} onClick={() => (groupBy.value = group === "each" || by.includes("each") || (by.length === 0 && subject.groups[0] === "each") ? [group] : toggledGroup(group, by.length ? by : subject.groups.slice(0, 1)))}>{group}</button>
             ))}
           </fieldset>
         )}
         {table && (
           <fieldset>
-            <legend>Values</legend>
+            <legend>Columns</legend>
             {table.columns.filter((column) => column.number).map((column) => (
-              <button type="button" aria-pressed={!leftOut.value.has(column.name)} onClick={() => (leftOut.value = toggled(leftOut.value, column.name))}>{column.title}</button>
+              <button type="button" aria-pressed={!hiddenColumns.value.has(column.name)} onClick={() => (hiddenColumns.value = toggled(hiddenColumns.value, column.name))}>{column.title}</button>
             ))}
           </fieldset>
         )}
         {table && (
-          <label>Draw{" "}
-            <select value={drawnColumn(table)} onChange={(event) => (drawn.value = event.currentTarget.value)}>
+          <label>Bars{" "}
+            <select value={barColumnName(table)} onChange={(event) => (barColumn.value = event.currentTarget.value)}>
               {table.columns.filter((column) => column.number).map((column) => <option value={column.name}>{column.title}</option>)}
             </select>
           </label>
         )}
       </div>
       {fault && <p>{fault}</p>}
-      {table?.nothing ? <p>{table.nothing}</p> : table ? <Grid table={table} range={range} title={subject.title} /> : <p class="hint">Summing…</p>}
+      {table?.nothing ? <p>{table.nothing}</p> : table ? <Grid table={table} range={range} title={subject.title} /> : <p class="hint">Loading…</p>}
     </div>
   );
 }
 
-/** A group joins those that are chosen, or leaves them; the last one stays. */
-function regrouped(group: string, by: string[]): string[] {
+/** Toggles a group; the last one cannot be removed. */
+function toggledGroup(group: string, by: string[]): string[] {
   if (!by.includes(group)) return [...by, group];
   const rest = by.filter((each) => each !== group);
   return rest.length ? rest : by;
 }
 
-/** The value that is drawn: the chosen one, else the first that is no identity. */
-function drawnColumn(table: RangeTable): string {
+/** Column drawn as bars: the selected one, or the first with times or bytes. */
+function barColumnName(table: RangeTable): string {
   const numbers = table.columns.filter((column) => column.number);
-  return (numbers.find((column) => column.name === drawn.value) ?? numbers.find((column) => /_ns$|^ns$|bytes/.test(column.name)) ?? numbers[0])?.name ?? "";
+  return (numbers.find((column) => column.name === barColumn.value) ?? numbers.find((column) => /_ns$|^ns$|bytes/.test(column.name)) ?? numbers[0])?.name ?? "";
 }
 
 function Grid({ table, range, title }: { table: RangeTable; range: { start: number; end: number }; title: string }) {
-  const shown = table.columns.map((column, index) => ({ ...column, index })).filter((column) => !column.number || !leftOut.value.has(column.name));
+  const shown = table.columns.map((column, index) => ({ ...column, index })).filter((column) => !column.number || !hiddenColumns.value.has(column.name));
   const order = table.rows.map((_, index) => index);
-  const by = table.columns.findIndex((column) => column.name === sorted.value);
+  const by = table.columns.findIndex((column) => column.name === sortColumn.value);
   if (by >= 0) {
     const number = table.columns[by]?.number;
     order.sort((a, b) => (number ? (table.numbers[b]?.[by] ?? -Infinity) - (table.numbers[a]?.[by] ?? -Infinity) : (table.rows[a]?.[by] ?? "").localeCompare(table.rows[b]?.[by] ?? "")));
   }
-  const draws = table.columns.findIndex((column) => column.name === drawnColumn(table));
-  const most = Math.max(...table.numbers.map((row) => Math.abs(row[draws] ?? 0)), 1e-9);
+  const barIndex = table.columns.findIndex((column) => column.name === barColumnName(table));
+  const largest = Math.max(...table.numbers.map((row) => Math.abs(row[barIndex] ?? 0)), 1e-9);
   const text = () => [shown.map((column) => column.title), ...order.map((row) => shown.map((column) => table.rows[row]?.[column.index] ?? ""))];
   const show = (row: number) => {
     const span = table.spans[row];
@@ -98,16 +98,16 @@ function Grid({ table, range, title }: { table: RangeTable; range: { start: numb
   return (
     <figure class="table">
       <figcaption>
-        {title}, {duration(range.start)} to {duration(range.end)} ({duration(range.end - range.start)}){table.of > table.rows.length ? `: the first ${table.rows.length} of ${table.of}` : ""}
+        {title}, {duration(range.start)} to {duration(range.end)} ({duration(range.end - range.start)}){table.of > table.rows.length ? `: first ${table.rows.length} of ${table.of}` : ""}
         {table.left_out && <small>{table.left_out}</small>}
-        <Copies rows={text} />
+        <CopyButtons rows={text} />
       </figcaption>
       <table class="grid">
         <thead>
           <tr>
             {shown.map((column) => (
-              <th scope="col" class={column.number ? "number" : ""} aria-sort={sorted.value === column.name ? (column.number ? "descending" : "ascending") : "none"}>
-                <button type="button" class="link" onClick={() => (sorted.value = sorted.value === column.name ? "" : column.name)}>{column.title}</button>
+              <th scope="col" class={column.number ? "number" : ""} aria-sort={sortColumn.value === column.name ? (column.number ? "descending" : "ascending") : "none"}>
+                <button type="button" class="link" onClick={() => (sortColumn.value = sortColumn.value === column.name ? "" : column.name)}>{column.title}</button>
               </th>
             ))}
           </tr>
@@ -117,7 +117,7 @@ function Grid({ table, range, title }: { table: RangeTable; range: { start: numb
             <tr>
               {shown.map((column, at) => {
                 const cell = table.rows[row]?.[column.index] ?? "";
-                const share = column.index === draws ? Math.abs(table.numbers[row]?.[column.index] ?? 0) / most : 0;
+                const share = column.index === barIndex ? Math.abs(table.numbers[row]?.[column.index] ?? 0) / largest : 0;
                 return (
                   <td class={column.number ? "number" : ""}>
                     {share > 0 && <i class="amount" style={{ width: `${share * 100}%` }} />}

@@ -1,10 +1,10 @@
-/** Tables with copies for a spreadsheet and for a pull request. */
+/** Tables that can be copied as TSV or Markdown. */
 
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 
-/** Rows as text: tabs between cells, or a Markdown table in which nothing is taken for markup. */
-export const copied = (rows: string[][], markdown: boolean) => {
+/** Formats rows as tab-separated text or as a Markdown table with escaped markup. */
+export const tableText = (rows: string[][], markdown: boolean) => {
   const clean = (text: string) => text.replace(/[\t\n\r]+/g, " ");
   if (!markdown) return rows.map((row) => row.map(clean).join("\t")).join("\n");
   const escaped = rows.map((row) => `| ${row.map((cell) => clean(cell).replace(/[\\|`*_<>]/g, "\\$&")).join(" | ")} |`);
@@ -12,19 +12,18 @@ export const copied = (rows: string[][], markdown: boolean) => {
   return [head, `|${" --- |".repeat(rows[0]?.length ?? 0)}`, ...body].join("\n");
 };
 
-/** Buttons that copy a table. */
-export function Copies({ rows }: { rows: () => string[][] }) {
-  const [said, say] = useState("");
+export function CopyButtons({ rows }: { rows: () => string[][] }) {
+  const [status, setStatus] = useState("");
   const copy = (markdown: boolean) => {
     void navigator.clipboard
-      .writeText(copied(rows(), markdown))
-      .then(() => say("Copied."), () => say("The browser does not allow copying from this page."));
+      .writeText(tableText(rows(), markdown))
+      .then(() => setStatus("Copied."), () => setStatus("The browser blocked clipboard access."));
   };
   return (
     <>
       <button type="button" onClick={() => copy(false)}>Copy TSV</button>
       <button type="button" onClick={() => copy(true)}>Copy Markdown</button>
-      <span role="status">{said}</span>
+      <span role="status">{status}</span>
     </>
   );
 }
@@ -34,7 +33,7 @@ export function Table({ title, head, rows, act }: { title: ComponentChildren; he
     <figure class="table">
       <figcaption>
         {title}
-        <Copies rows={() => [head, ...rows]} />
+        <CopyButtons rows={() => [head, ...rows]} />
       </figcaption>
       <table>
         <thead>

@@ -1,15 +1,15 @@
-/** The chain of who waited for whom, as sentences: of the selected step, interval, phase or range. */
+/** The critical path as sentences, for the selected step, interval, phase or range. */
 
 import { useEffect, useState } from "preact/hooks";
 import type { Step, Steps } from "../data";
 import { stepsOf } from "../source";
 import { goTo, marked, phaseAt, page, recording, selectedRange, selection, showEvents, stepTone, toneTitle, view, type Range } from "../state";
-import { Copies } from "./Table";
+import { CopyButtons } from "./Table";
 import { duration } from "../time";
 
 
-/** Where the chain is asked for: around a selected step all of its phase is shown, and the step is marked. */
-function rangeOfChain(): Range {
+/** Range of the listed steps: for a selected step, the surrounding steps are included. */
+function rangeOfPath(): Range {
   const chosen = selection.value;
   const track = chosen?.of === "slice" ? recording.value?.tracks.find((each) => each.id === chosen.track) : undefined;
   const range = selectedRange() ?? view.value;
@@ -20,7 +20,7 @@ function rangeOfChain(): Range {
 }
 
 export function Why() {
-  const range = rangeOfChain();
+  const range = rangeOfPath();
   const [steps, setSteps] = useState<Steps | null>(null);
   const [open, setOpen] = useState<Step | null>(null);
   useEffect(() => {
@@ -38,17 +38,17 @@ export function Why() {
   useEffect(() => {
     document.querySelector(".chain [aria-current='true']")?.scrollIntoView({ block: "nearest" });
   }, [steps, chosen]);
-  if (!steps) return <p class="hint">Reading the chain…</p>;
+  if (!steps) return <p class="hint">Loading…</p>;
   if (steps.steps.length === 0) {
-    return <p>No chain of waits is known here: the range lies in no phase whose end somebody was waited for, or context switches and ready-thread events were not recorded.</p>;
+    return <p>No critical path in this range: it is not part of a phase with a critical path, or context switches and ready-thread events were not recorded.</p>;
   }
   const phase = phaseAt(range);
   return (
     <div>
       <p class="hint">
-        Who was waited for{phase ? ` up to the end of ${phase.title}` : ""}, {duration(range.start)} to {duration(range.end)}
-        {steps.left_out ? `; ${steps.left_out} shorter steps are not listed` : ""}.{page.value.served ? "" : " This file holds the longest steps of each phase."}{" "}
-        <Copies rows={() => [["From", "Time", "Kind", "What happened", "Certainty"], ...steps.steps.map((step) => [duration(step.start_ns), duration(step.end_ns - step.start_ns), step.kind.replace("_", " "), step.sentence, step.certainty])]} />
+        Critical path{phase ? ` to the end of ${phase.title}` : ""}, {duration(range.start)} to {duration(range.end)}
+        {steps.left_out ? `; ${steps.left_out} shorter steps not listed` : ""}.{page.value.served ? "" : " This file contains the longest steps of each phase."}{" "}
+        <CopyButtons rows={() => [["Start", "Duration", "Kind", "Step", "Certainty"], ...steps.steps.map((step) => [duration(step.start_ns), duration(step.end_ns - step.start_ns), step.kind.replace("_", " "), step.sentence, step.certainty])]} />
       </p>
       <ol class="chain">
         {steps.steps.map((step) => (
@@ -57,13 +57,13 @@ export function Why() {
             <b>{duration(step.end_ns - step.start_ns)}</b>
             <span class={`kind tone${stepTone(step.kind)}`} title={toneTitle(stepTone(step.kind))}>{step.kind.replace("_", " ")}</span>
             <button type="button" class="link" onClick={() => show(step)}>{step.sentence}</button>
-            <span class="hint">{step.certainty === "missing" ? " not known" : step.certainty === "inferred" ? " inferred" : ""}</span>
+            <span class="hint">{step.certainty === "missing" ? " unknown" : step.certainty === "inferred" ? " inferred" : ""}</span>
             {page.value.served && <button type="button" class="evidence" onClick={() => showEvents({ start: step.start_ns, end: step.end_ns + 1 })}>events</button>}
             <button type="button" class="evidence" aria-expanded={open === step} onClick={() => setOpen(open === step ? null : step)}>evidence</button>
             {open === step && (
               <div class="raw">
                 {step.more.map((line) => <code>{line}</code>)}
-                <span>The events themselves: <code>{`onoff events ${quoted(recording.value?.name ?? "FILE")} --range ${Math.floor(step.start_ns)}ns ${Math.ceil(step.end_ns) + 1}ns`}</code></span>
+                <span>Events: <code>{`onoff events ${quoted(recording.value?.name ?? "FILE")} --range ${Math.floor(step.start_ns)}ns ${Math.ceil(step.end_ns) + 1}ns`}</code></span>
               </div>
             )}
           </li>
@@ -73,7 +73,7 @@ export function Why() {
   );
 }
 
-/** A name as one word of a command line. */
+/** Quotes a file name for a POSIX shell. */
 function quoted(name: string): string {
   const file = name.replace(/^(baseline|candidate): /, "");
   return /^[\w.+-]+$/.test(file) ? file : `'${file.replaceAll("'", "'\\''")}'`;

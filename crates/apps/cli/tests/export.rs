@@ -123,7 +123,7 @@ fn perfetto_file_has_tracks_counters_and_flows() {
     }
     assert!(open.values().all(Vec::is_empty), "every interval ends");
     assert!(counters > 100, "{counters} values of counters");
-    for group in ["Boot", "Processors", "Disks", "Critical path", "Devices and drivers", "Services", "Processes"] {
+    for group in ["Boot", "CPU", "Disks", "Critical path", "Devices and drivers", "Services", "Processes"] {
         assert!(tracks.values().any(|(name, parent)| name == group && parent.is_none()), "{group}");
     }
     // The scenario's service takes 6.02 s to start, its driver 3.18 s.

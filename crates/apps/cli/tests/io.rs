@@ -91,7 +91,7 @@ fn viewers_show_process_and_file() {
     // A single one-page write needs no fix.
     assert!(page.contains("\"title\":\"reader (7)") && !page.contains("\"title\":\"writer (8)"), "{page}");
     let trace = read("ours.perfetto-trace");
-    assert!(trace.contains("2000 reads of a.bin: 8000 bytes") && trace.contains("Requests to files"));
+    assert!(trace.contains("2000 reads of a.bin: 8000 bytes") && trace.contains("File requests"));
 }
 
 #[test]

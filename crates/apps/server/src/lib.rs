@@ -1,7 +1,7 @@
-//! The page's server: 127.0.0.1 only, behind a token, read only.
+//! HTTP server for the page: 127.0.0.1 only, protected by a token, read-only.
 //!
-//! Other pages in the same browser, and names that somebody else's name server points at 127.0.0.1, are refused: every request
-//! must name this server in its `Host`, carry the token as the first element of its path, and come from no other origin.
+//! To reject requests from other pages and DNS rebinding, every request must name this server in `Host`, carry the
+//! token as the first element of its path, and have no foreign `Origin`.
 
 #![forbid(unsafe_code)]
 
@@ -17,16 +17,16 @@ use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use onoff_page::build::Shown;
-use onoff_page::questions::{self, QuestionError};
+use onoff_page::queries::{self, QueryError};
 
-/// A page that is being served.
+/// A server bound to a port.
 #[derive(Debug)]
 pub struct Server {
     listener: TcpListener,
     site: Arc<Site>,
 }
 
-/// What is served, and to whom.
+/// Served content and access token.
 #[derive(Debug)]
 struct Site {
     address: SocketAddr,
@@ -36,26 +36,26 @@ struct Site {
 }
 
 impl Server {
-    /// Listens on `port` of 127.0.0.1; 0 takes any free one. `token` must not be guessable.
+    /// Binds to `port` on 127.0.0.1; 0 selects a free port. `token` must not be guessable.
     ///
     /// # Errors
-    /// The port is taken.
+    /// The port is in use.
     pub fn bind(port: u16, token: String, html: String, recordings: Vec<Shown>) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         let address = listener.local_addr()?;
         Ok(Self { listener, site: Arc::new(Site { address, token, html, recordings }) })
     }
 
-    /// The page's address, token included.
+    /// URL of the page, including the token.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}/{}/", self.site.address, self.site.token)
     }
 
-    /// Answers until the program ends.
+    /// Serves requests until the process ends.
     ///
     /// # Errors
-    /// The system gives no connections any more.
+    /// Accepting a connection fails.
     pub fn run(self) -> io::Result<()> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         self.listener.set_nonblocking(true)?;
@@ -69,8 +69,8 @@ impl Server {
                         let answer = site.answer(&request);
                         async move { Ok::<_, Infallible>(answer) }
                     });
-                    // A browser that goes away in the middle of an answer is no fault of ours.
-                    let _gone = hyper::server::conn::http1::Builder::new()
+                    // Ignore errors: the browser may close the connection at any time.
+                    let _ = hyper::server::conn::http1::Builder::new()
                         .serve_connection(TokioIo::new(stream), service)
                         .await;
                 });
@@ -97,34 +97,34 @@ impl Site {
             return Err(StatusCode::FORBIDDEN);
         }
         let path = request.uri().path().strip_prefix('/').unwrap_or_default();
-        let (token, page) = path.split_once('/').ok_or(StatusCode::FORBIDDEN)?;
-        if !same(token.as_bytes(), self.token.as_bytes()) {
+        let (token, resource) = path.split_once('/').ok_or(StatusCode::FORBIDDEN)?;
+        if !constant_time_eq(token.as_bytes(), self.token.as_bytes()) {
             return Err(StatusCode::FORBIDDEN);
         }
         if *request.method() != Method::GET {
             return Err(StatusCode::METHOD_NOT_ALLOWED);
         }
-        match page {
+        match resource {
             "" => Ok(("text/html; charset=utf-8", self.html.clone())),
-            question => {
+            name => {
                 let query = request.uri().query().unwrap_or_default();
-                let answer = questions::answer(&self.recordings, question, query).map_err(status)?;
+                let answer = queries::answer(&self.recordings, name, query).map_err(status)?;
                 Ok(("application/json", answer))
             }
         }
     }
 }
 
-/// Whether both are the same, in a time that says nothing of where they differ.
-fn same(a: &[u8], b: &[u8]) -> bool {
+/// Compares in constant time, so that the token cannot be guessed byte by byte.
+fn constant_time_eq(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.iter().zip(b).fold(0, |differ, (a, b)| differ | (a ^ b)) == 0
 }
 
-fn status(error: QuestionError) -> StatusCode {
+fn status(error: QueryError) -> StatusCode {
     match error {
-        QuestionError::NotFound => StatusCode::NOT_FOUND,
-        QuestionError::Malformed => StatusCode::BAD_REQUEST,
-        QuestionError::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+        QueryError::NotFound => StatusCode::NOT_FOUND,
+        QueryError::Malformed => StatusCode::BAD_REQUEST,
+        QueryError::Internal => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
 
@@ -164,13 +164,13 @@ mod tests {
     }
 
     #[test]
-    fn only_who_has_the_token_and_names_this_server_is_answered() {
+    fn requires_token_host_and_origin() {
         let own = ("host", "127.0.0.1:4711");
         let page = format!("/{TOKEN}/");
         assert_eq!(ask(&page, &[own]), StatusCode::OK);
         assert_eq!(ask(&page, &[own, ("origin", "http://127.0.0.1:4711")]), StatusCode::OK);
         assert_eq!(ask(&page, &[]), StatusCode::FORBIDDEN, "no host");
-        assert_eq!(ask(&page, &[("host", "rebound.example:4711")]), StatusCode::FORBIDDEN, "a name of somebody else");
+        assert_eq!(ask(&page, &[("host", "rebound.example:4711")]), StatusCode::FORBIDDEN, "foreign host name");
         assert_eq!(ask(&page, &[("host", "localhost:4711")]), StatusCode::FORBIDDEN);
         assert_eq!(ask(&page, &[own, ("origin", "http://evil.example")]), StatusCode::FORBIDDEN);
         assert_eq!(ask(&page, &[own, ("origin", "null")]), StatusCode::FORBIDDEN);
@@ -181,9 +181,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_question_of_the_page_is_refused() {
+    fn rejects_malformed_queries() {
         let own = ("host", "127.0.0.1:4711");
-        for (question, status) in [
+        for (query, status) in [
             ("lanes", StatusCode::BAD_REQUEST),
             ("lanes?from=0&to=10&pixels=4000000000&tracks=0", StatusCode::BAD_REQUEST),
             ("lanes?from=10&to=0&pixels=10&tracks=0", StatusCode::BAD_REQUEST),
@@ -201,7 +201,7 @@ mod tests {
             ("arrows?from=-9223372036854775808&to=9223372036854775807&pixels=16384", StatusCode::OK),
             ("arrows?from=0&to=1&pixels=99999", StatusCode::BAD_REQUEST),
         ] {
-            assert_eq!(ask(&format!("/{TOKEN}/{question}"), &[own]), status, "{question}");
+            assert_eq!(ask(&format!("/{TOKEN}/{query}"), &[own]), status, "{query}");
         }
     }
 }

@@ -1,6 +1,6 @@
-//! Prints the JSON Schema of every document of `--format json` and of the page's content, from the types that are serialized.
+//! Prints the JSON Schema of all `--format json` documents and of the page content, derived from the serialized types.
 //!
-//! `cargo run -p onoff-page --features schema --example schema`; `tools/schema.py` keeps what it prints.
+//! `cargo run -p onoff-page --features schema --example schema`; `tools/schema.py` stores the output.
 
 use std::error::Error;
 use std::io::{Write, stdout};
@@ -17,15 +17,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     let documents: Map<String, Value> = schemas(&mut generator)
         .into_iter()
         .map(|(name, schema)| {
-            // What the document is called, and the header before its own names.
-            let whole = json!({
+            // Require the common header in addition to the document's own fields.
+            let document = json!({
                 "title": name,
                 "type": "object",
                 "required": ["onoff"],
                 "properties": { "onoff": { "allOf": [header], "properties": { "document": { "const": name } } } },
                 "allOf": [schema],
             });
-            (name.to_owned(), whole)
+            (name.to_owned(), document)
         })
         .collect();
     let page = generator.subschema_for::<Page>();

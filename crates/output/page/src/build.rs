@@ -1,4 +1,4 @@
-//! The page's content, from the answers to a recording.
+//! Builds the page content of a recording from its analyses.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use onoff_findings::diagnosis::{Diagnosis, DiagnosisOptions};
 use onoff_lanes::slices::{LaneSlice, SliceLane, Tone};
 use onoff_lanes::tracks::{self, tracks};
 use onoff_lanes::{Lane, Track, TrackGroup};
-use onoff_report::text::why::account as said;
+use onoff_report::text::why::account as account_text;
 use onoff_trace::{Tables, Trace};
 use onoff_transitions::TransitionOptions;
 use onoff_transitions::boot::BootOptions;
@@ -22,58 +22,56 @@ use crate::path::{self, Arrow};
 use crate::track::track_list;
 use crate::{ranges, transitions};
 
-/// The tables that a page needs.
+/// Tables that a page requires.
 pub const TABLES: Tables = tracks::TABLES.union(onoff_findings::TABLES).union(ranges::TABLES);
 
-/// Steps of a path that are kept: short ones too, for between them lies who made whom ready.
-const STEPS: PathOptions = PathOptions { shortest_ns: 0, most_steps: 20_000 };
-/// Steps and nodes of a flame graph of each phase in a page without a server.
-const STEPS_OF_PHASE: usize = 60;
-const NODES_OF_PHASE: usize = 300;
+/// Limits on path steps. Short steps are kept because arrows between threads start and end at them.
+const PATH_OPTIONS: PathOptions = PathOptions { shortest_ns: 0, most_steps: 20_000 };
+/// Maximum number of path steps per phase, and of nodes per flame graph, in a page without a server.
+const MAX_PHASE_STEPS: usize = 60;
+const MAX_PHASE_NODES: usize = 300;
 
-/// A recording, ready to be shown.
+/// A recording with everything needed to draw it and to answer queries about it.
 #[derive(Debug)]
 pub struct Shown {
-    /// The tables.
     pub trace: Arc<Trace>,
-    /// Its lanes.
     pub tracks: Vec<Track>,
-    /// The critical paths of its phases.
+    /// Critical paths of the phases.
     pub paths: Vec<CriticalPath>,
-    /// Who made whom ready on them.
+    /// Ready-thread arrows on the critical paths.
     pub arrows: Vec<Arrow>,
-    /// What reads its single events; `None` where there are none, or nobody will ask.
+    /// Reader for individual events; `None` if the recording has none or the page has no server.
     pub events: Option<EventReader>,
-    /// What the page says of it.
+    /// Content of the page.
     pub recording: PageRecording,
 }
 
 impl Shown {
-    /// What there is to show of `trace`, which the page calls `name`.
+    /// Builds the content for `trace`, displayed as `name`.
     #[must_use]
     pub fn of(name: String, trace: Arc<Trace>) -> Self {
         Self::with(name, trace, BootOptions::default())
     }
 
-    /// The same, with what firmware and packets say of the boot.
+    /// Same as [`Shown::of`], with firmware and packet times of the boot.
     #[must_use]
     pub fn with(name: String, trace: Arc<Trace>, boot: BootOptions) -> Self {
         let summary = summarize(&trace);
         let mut diagnosis = diagnose(&trace, &DiagnosisOptions { boot: boot.clone(), ..DiagnosisOptions::default() });
         diagnosis.name_recording(trace.files.iter().map(|file| file.name.as_str()));
         let all = phases(&trace, None);
-        let found = onoff_transitions::all(&trace, &TransitionOptions { boot, ..TransitionOptions::default() });
-        let found = transitions::shown(&found);
-        // A phase that ends when the computer is idle has no path: nobody at its end was waited for.
+        let transitions = onoff_transitions::all(&trace, &TransitionOptions { boot, ..TransitionOptions::default() });
+        let shown = transitions::shown(&transitions);
+        // Phases that end when the computer becomes idle have no critical path.
         let with_path = all.iter().filter(|phase| !account::has_no_path(&phase.name));
         let waits = Waits::of(&trace);
         let mut paths: Vec<CriticalPath> = match trace.context_switches.is_empty() {
             true => Vec::new(),
-            false => with_path.map(|phase| waits.phase(phase.range, STEPS)).collect(),
+            false => with_path.map(|phase| waits.phase(phase.range, PATH_OPTIONS)).collect(),
         };
         waits.add_stacks(paths.iter_mut().collect());
-        let units: Vec<Unit> = found.iter().flat_map(|one| one.units.iter().cloned()).collect();
-        let mut tracks = transitions::tracks_before_kernel(&found);
+        let units: Vec<Unit> = shown.iter().flat_map(|one| one.units.iter().cloned()).collect();
+        let mut tracks = transitions::tracks_before_kernel(&shown);
         tracks.extend(self::tracks(&trace, &paths, &units));
         let mut accountant = Accountant::of(&waits);
         let accounts: Vec<(TransitionPhase, PhaseAccount)> = all
@@ -83,29 +81,29 @@ impl Shown {
                 (phase, account)
             })
             .collect();
-        let mut held: Vec<LaneSlice> = Vec::new();
+        let mut account_slices: Vec<LaneSlice> = Vec::new();
         for (_, account) in &accounts {
-            held.extend(account.entries.iter().filter(|entry| entry.kind.is_somebody()).flat_map(|entry| {
-                let label = said::subject(entry);
+            account_slices.extend(account.entries.iter().filter(|entry| entry.kind.is_somebody()).flat_map(|entry| {
+                let label = account_text::subject(entry);
                 entry.stretches.iter().map(move |stretch| {
                     LaneSlice::new(stretch.start_ns, stretch.end_ns, label.clone(), Tone::Initialize)
                 })
             }));
         }
-        let several = |kind| found.iter().filter(|one| one.kind == kind).count() > 1;
-        let transitions: Vec<PageTransition> = found
+        let several = |kind| shown.iter().filter(|one| one.kind == kind).count() > 1;
+        let transitions: Vec<PageTransition> = shown
             .iter()
             .map(|one| transitions::page_transition(&trace, one, (several(one.kind), &accounts), &diagnosis))
             .filter(|one| !one.phases.is_empty())
             .collect();
-        if !held.is_empty() {
+        if !account_slices.is_empty() {
             let at = tracks.partition_point(|track| track.group < TrackGroup::CriticalPath);
             let track = Track {
                 group: TrackGroup::CriticalPath,
                 section: String::new(),
-                name: "Who held it".to_owned(),
-                note: "the account of each phase: its longest stretches".to_owned(),
-                lane: Lane::Slices(SliceLane::new(held)),
+                name: "Blamed on".to_owned(),
+                note: "longest intervals of each phase's breakdown".to_owned(),
+                lane: Lane::Slices(SliceLane::new(account_slices)),
             };
             tracks.insert(at, track);
         }
@@ -119,7 +117,7 @@ impl Shown {
             duration_ns: end_ns.saturating_sub(start_ns),
             first: best_recorded(&transitions, &paths),
             transitions,
-            folds: found.iter().filter_map(|one| transitions::fold(one)).collect(),
+            folds: shown.iter().filter_map(|one| transitions::fold(one)).collect(),
             tracks: track_list(&tracks),
             losses: loss_list(&trace.losses),
             missing: missing(&diagnosis),
@@ -130,20 +128,20 @@ impl Shown {
         Self { trace, tracks, paths, arrows, events: None, recording }
     }
 
-    /// What a page without a server has besides: of each phase the longest steps of the path, and its flame graphs.
+    /// Adds the longest path steps and the flame graphs of each phase, for pages without a server.
     pub fn complete(&mut self) {
         for phase in self.recording.transitions.iter_mut().flat_map(|transition| &mut transition.phases) {
             let range = (phase.start_ns, phase.end_ns);
-            phase.steps = path::steps(&self.paths, range.0, range.1, STEPS_OF_PHASE);
+            phase.steps = path::steps(&self.paths, range.0, range.1, MAX_PHASE_STEPS);
             phase.flames = ["samples", "waits"]
                 .into_iter()
-                .filter_map(|of| ranges::flame_graph(&self.trace, &self.paths, of, range, NODES_OF_PHASE))
+                .filter_map(|of| ranges::flame_graph(&self.trace, &self.paths, of, range, MAX_PHASE_NODES))
                 .collect();
         }
     }
 }
 
-/// The transition of which most is known of who waited for whom: what a recording was made for. The first where nothing is known.
+/// Index of the transition with the most time on known path steps, presumably the purpose of the recording.
 fn best_recorded(transitions: &[PageTransition], paths: &[CriticalPath]) -> usize {
     let known_ns = |one: &PageTransition| {
         let steps = paths.iter().flat_map(|path| &path.steps);

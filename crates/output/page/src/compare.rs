@@ -1,9 +1,9 @@
-//! The page's content of a comparison, from the answer of `onoff compare`.
+//! Page content of a comparison, from the result of `onoff compare`.
 
 use hashbrown::HashMap;
 
 use onoff_compare::{Category, ComparedMeasure, Comparison, Configuration, MeasureUnit, PartChange, Run, Verdict};
-use onoff_report::text::compare as said;
+use onoff_report::text::compare as compare_text;
 use onoff_report::text::quantity::duration;
 use onoff_report::text::why::account::kind;
 use serde::Serialize;
@@ -11,130 +11,126 @@ use serde::Serialize;
 use crate::track::{PageMark, PageTrack};
 use onoff_lanes::TrackGroup;
 
-/// Measures of a category besides totals and phases that the page lists, those that differ most.
+/// Maximum number of listed measures per category, largest changes first; totals and phases are always listed.
 const MAX_MEASURES: usize = 60;
-/// Things that moved that the page lists.
+/// Maximum number of listed order changes.
 const MAX_MOVED: usize = 60;
 
-/// Two sets of runs.
+/// Comparison of two sets of runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageComparison {
-    /// The answer in sentences.
+    /// Result in sentences.
     pub answer: Vec<String>,
-    /// The sides, the baseline first.
+    /// Sides, baseline first.
     pub sides: Vec<PageSide>,
-    /// What explains the difference of each phase, the largest first.
+    /// Explanations of the difference of each phase, largest first.
     pub explanations: Vec<PageExplanation>,
-    /// Lists of measures.
+    /// Measures by category.
     pub lists: Vec<PageMeasures>,
-    /// What happened in another order, as sentences.
+    /// Changes of order, as sentences.
     pub moved: Vec<String>,
 }
 
-/// One side.
+/// One side of a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageSide {
-    /// Name.
     pub name: String,
-    /// Its runs.
     pub runs: Vec<PageRun>,
-    /// Number of the page's recording that is the run nearest to the median; `None` when its file is not at hand.
+    /// Index of the recording nearest to the median in `Page::recordings`; `None` if its file is not available.
     pub recording: Option<usize>,
-    /// Which run that is.
+    /// Index of that recording in `runs`.
     pub shown_run: Option<usize>,
 }
 
-/// A run.
+/// A run of one side.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageRun {
-    /// Name: its file.
+    /// File name.
     pub name: String,
-    /// Why it is not compared; empty when it is.
+    /// Reasons why the run is excluded; empty if it is compared.
     pub set_apart: Vec<String>,
 }
 
-/// What explains the difference of a phase, by the account.
+/// Explanation of the difference of a phase, from its breakdown.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageExplanation {
-    /// The phase.
+    /// Name of the phase.
     pub phase: String,
-    /// All of it in one sentence.
+    /// The explanation as a sentence.
     pub sentence: String,
-    /// Candidate less baseline, ns.
+    /// Candidate minus baseline, ns.
     pub difference_ns: i64,
-    /// Whose time it is.
+    /// Subjects that explain the difference.
     pub parts: Vec<PagePart>,
-    /// Time of those that differ the other way, ns.
+    /// Time of subjects that changed in the opposite direction, ns.
     pub against_ns: i64,
-    /// What is left, ns.
+    /// Unexplained rest, ns.
     pub not_explained_ns: i64,
 }
 
-/// A subject whose time explains a part.
+/// A subject that explains part of a difference.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PagePart {
-    /// Name.
     pub name: String,
-    /// What it is.
+    /// Kind of subject, such as `service`.
     pub kind: &'static str,
-    /// What became of it.
+    /// `new`, `gone`, `longer` or `shorter`.
     pub change: &'static str,
-    /// Baseline's median, ns.
+    /// Median of the baseline, ns.
     pub was_ns: i64,
-    /// Candidate's median, ns.
+    /// Median of the candidate, ns.
     pub is_ns: i64,
-    /// The difference, ns.
+    /// Candidate minus baseline, ns.
     pub difference_ns: i64,
 }
 
-/// The measures of a category.
+/// Measures of a category.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageMeasures {
     /// `total`, `phase`, `service`, as in the keys.
     pub category: &'static str,
-    /// Title.
     pub title: &'static str,
-    /// Measures of the category, with those that are not listed because they do not differ.
+    /// Number of measures in the category, including unlisted ones.
     pub of: usize,
-    /// The listed ones.
+    /// Listed measures.
     pub rows: Vec<PageMeasure>,
 }
 
-/// A measure of both sides.
+/// A measure on both sides.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageMeasure {
     /// Key, as `--limit` takes it.
     pub key: String,
-    /// What it is called.
+    /// Display name.
     pub label: String,
     /// `ns`, `bytes` or `count`.
     pub unit: &'static str,
-    /// By side and run; `null` where a run does not have it.
+    /// Values by side and run; `null` if a run lacks the measure.
     pub values: Vec<Vec<Option<i64>>>,
-    /// By side.
+    /// Medians by side.
     pub medians: Vec<Option<i64>>,
-    /// Candidate less baseline.
+    /// Candidate minus baseline.
     pub difference: Option<i64>,
-    /// The same, percent.
+    /// Difference relative to the baseline, percent.
     pub percent: Option<f64>,
-    /// Where the difference lies with 95 % confidence.
+    /// 95 % confidence interval of the difference.
     pub interval: Option<(i64, i64)>,
-    /// How far the baseline's runs lie apart.
+    /// Spread of the baseline's runs.
     pub noise: Option<i64>,
-    /// Probability of ranks as uneven by chance.
+    /// p-value of the rank test.
     pub p_value: Option<f64>,
     /// `slower`, `faster`, `more`, `less`, `new`, `gone`, `same`, `unknown`.
     pub verdict: &'static str,
 }
 
-/// The page's content of a comparison of two sides.
+/// Builds the page content of a comparison.
 #[must_use]
 pub fn comparison(configurations: &[Configuration], comparison: &Comparison) -> PageComparison {
     let sides = comparison.configurations.iter().map(|side| PageSide {
@@ -153,18 +149,18 @@ pub fn comparison(configurations: &[Configuration], comparison: &Comparison) -> 
     let values: Vec<Vec<RunValues<'_>>> =
         configurations.iter().map(|side| side.runs.iter().map(RunValues::of).collect()).collect();
     PageComparison {
-        answer: said::answer(comparison),
+        answer: compare_text::answer(comparison),
         sides: sides.collect(),
         explanations: explanations(comparison),
         lists: Category::ALL.into_iter().filter_map(|category| list(comparison, category, &values)).collect(),
-        moved: comparison.moved.iter().take(MAX_MOVED).map(said::moved).collect(),
+        moved: comparison.moved.iter().take(MAX_MOVED).map(compare_text::moved).collect(),
     }
 }
 
 fn explanations(comparison: &Comparison) -> Vec<PageExplanation> {
     let one = |one: &onoff_compare::Explanation| PageExplanation {
         phase: one.phase.clone(),
-        sentence: said::explanation(one),
+        sentence: compare_text::explanation(one),
         difference_ns: one.difference_ns,
         parts: one
             .parts
@@ -195,12 +191,12 @@ fn list(comparison: &Comparison, category: Category, values: &[Vec<RunValues<'_>
     let of = all.len();
     let mut rows = all;
     if !category.keeps_order() {
-        rows.retain(|measure| said::differs(measure));
-        rows.sort_by_key(|measure| std::cmp::Reverse(said::size_of(measure)));
+        rows.retain(|measure| compare_text::differs(measure));
+        rows.sort_by_key(|measure| std::cmp::Reverse(compare_text::size_of(measure)));
         rows.truncate(MAX_MEASURES);
     }
     let rows: Vec<PageMeasure> = rows.into_iter().map(|measure| row(measure, values)).collect();
-    let title = said::heading(category);
+    let title = compare_text::heading(category);
     (!rows.is_empty()).then_some(PageMeasures { category: category.as_str(), title, of, rows })
 }
 
@@ -208,7 +204,7 @@ fn row(measure: &ComparedMeasure, values: &[Vec<RunValues<'_>>]) -> PageMeasure 
     let change = measure.changes.first();
     PageMeasure {
         key: measure.key.clone(),
-        label: said::label(measure),
+        label: compare_text::label(measure),
         unit: match measure.unit {
             MeasureUnit::Ns => "ns",
             MeasureUnit::Bytes => "bytes",
@@ -225,11 +221,11 @@ fn row(measure: &ComparedMeasure, values: &[Vec<RunValues<'_>>]) -> PageMeasure 
     }
 }
 
-/// The values of one run by key.
+/// Values of a run by key.
 struct RunValues<'a> {
     by_key: HashMap<String, i64>,
-    /// Phases of which the run has an account.
-    accounted: hashbrown::HashSet<&'a str>,
+    /// Phases with a breakdown in this run.
+    phases_with_account: hashbrown::HashSet<&'a str>,
     keeps_case: bool,
 }
 
@@ -238,36 +234,35 @@ impl<'a> RunValues<'a> {
         let keeps_case = run.keeps_case();
         let accounts = run.measures.iter().filter(|measure| measure.category == Category::Account);
         Self {
-            by_key: run.measures.iter().map(|measure| (matching(&measure.key, keeps_case), measure.value)).collect(),
-            accounted: accounts.filter_map(|measure| measure.phase.as_deref()).collect(),
+            by_key: run.measures.iter().map(|measure| (normalized(&measure.key, keeps_case), measure.value)).collect(),
+            phases_with_account: accounts.filter_map(|measure| measure.phase.as_deref()).collect(),
             keeps_case,
         }
     }
 
-    /// The run's value: where what is absent was not worth a measure, none of it.
+    /// Value of the run; 0 if the measure is absent because it was too small to record.
     fn value(&self, measure: &ComparedMeasure) -> Option<i64> {
-        let known = self.by_key.get(&matching(&measure.key, self.keeps_case)).copied();
+        let known = self.by_key.get(&normalized(&measure.key, self.keeps_case)).copied();
         let absent = match (&measure.subject, measure.category) {
-            (Some(subject), _) => self.accounted.contains(subject.phase.as_str()),
+            (Some(subject), _) => self.phases_with_account.contains(subject.phase.as_str()),
             (None, category) => category.is_zero_when_absent(),
         };
         known.or(absent.then_some(0))
     }
 }
 
-/// Windows does not tell names by case.
-fn matching(key: &str, keeps_case: bool) -> String {
+/// Normalizes a key: Windows names are case-insensitive.
+fn normalized(key: &str, keeps_case: bool) -> String {
     if keeps_case { key.to_owned() } else { key.to_ascii_lowercase() }
 }
 
-/// The run of a side that is shown in full: the one whose whole time is nearest to the median of those that are compared and
-/// have files (`is_at_hand`).
+/// Index of the run to show in full: the compared run with a file (`has_file`) whose total is nearest to the median.
 #[must_use]
 pub fn typical_run(
     configurations: &[Configuration],
     comparison: &Comparison,
     side: usize,
-    is_at_hand: impl Fn(usize) -> bool,
+    has_file: impl Fn(usize) -> bool,
 ) -> Option<usize> {
     let runs = &configurations.get(side)?.runs;
     let summary = comparison.configurations.get(side)?;
@@ -279,19 +274,19 @@ pub fn typical_run(
     };
     let candidates = runs.iter().zip(&summary.runs).enumerate();
     candidates
-        .filter(|(at, (_, summary))| summary.compared && is_at_hand(*at))
+        .filter(|(at, (_, summary))| summary.compared && has_file(*at))
         .min_by_key(|(_, (run, _))| median.abs_diff(value(run)))
         .map(|(at, _)| at)
 }
 
-/// Marks on the tracks what became of what they show. `is_baseline` for those of the baseline, where only what is gone is marked.
+/// Marks tracks whose subject changed. With `is_baseline`, marks only subjects that are gone from the candidate.
 pub fn mark(tracks: &mut [PageTrack], comparison: &Comparison, is_baseline: bool) {
     let differing = |measure: &&ComparedMeasure| {
         let change = measure.changes.first();
         change.is_some_and(|change| {
             !matches!(change.verdict, Verdict::Same | Verdict::Unknown)
                 && (change.verdict == Verdict::Gone) == is_baseline
-        }) && said::differs(measure)
+        }) && compare_text::differs(measure)
     };
     let measures: Vec<&ComparedMeasure> = comparison.measures.iter().filter(differing).collect();
     let moved: Vec<&str> = comparison.moved.iter().map(|moved| moved.key.as_str()).collect();
@@ -306,12 +301,13 @@ pub fn mark(tracks: &mut [PageTrack], comparison: &Comparison, is_baseline: bool
         };
         let name = track.summary.name.as_str();
         let name = name.rsplit_once(" (").map_or(name, |(image, _)| image);
-        let is_of_it = |key_name: &str| {
+        let names_track = |key_name: &str| {
             let begins = key_name.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name));
             begins && matches!(key_name.as_bytes().get(name.len()), None | Some(b'.'))
         };
-        let its = measures.iter().filter(|measure| category.contains(&measure.category) && is_of_it(&measure.name));
-        let largest = its.max_by_key(|measure| said::size_of(measure));
+        let matching =
+            measures.iter().filter(|measure| category.contains(&measure.category) && names_track(&measure.name));
+        let largest = matching.max_by_key(|measure| compare_text::size_of(measure));
         track.mark = largest.and_then(|measure| {
             let change = measure.changes.first()?;
             let side = usize::from(change.verdict != Verdict::Gone);
@@ -328,12 +324,12 @@ pub fn mark(tracks: &mut [PageTrack], comparison: &Comparison, is_baseline: bool
             moved.iter().any(|key| {
                 category.iter().any(|category| {
                     let rest = key.split_once('.').map_or(*key, |(_, rest)| rest);
-                    rest.strip_prefix(category.as_str()).and_then(|it| it.strip_prefix('.')).is_some_and(is_of_it)
+                    rest.strip_prefix(category.as_str()).and_then(|it| it.strip_prefix('.')).is_some_and(names_track)
                 })
             })
         };
         if track.mark.is_none() && !is_baseline && has_moved() {
-            track.mark = Some(PageMark { verdict: "moved", text: "another order".to_owned() });
+            track.mark = Some(PageMark { verdict: "moved", text: "order changed".to_owned() });
         }
     }
 }
@@ -410,22 +406,22 @@ mod tests {
     }
 
     #[test]
-    fn each_run_has_its_dot_and_the_typical_run_is_nearest_to_the_median() {
+    fn lists_every_run_and_picks_the_run_nearest_to_the_median() {
         let sides = sides();
         let answer = compare(&sides, &CompareOptions::default()).unwrap();
         let page = comparison(&sides, &answer);
         assert_eq!(page.lists[0].rows[0].values[1], [29, 31, 35].map(|s| Some(s * 1_000_000_000)));
         assert_eq!(page.lists[0].rows[0].verdict, "slower");
         let services = page.lists.iter().find(|list| list.category == "service").unwrap();
-        assert_eq!((services.rows.len(), services.of), (1, 2), "what does not differ is counted, not listed");
+        assert_eq!((services.rows.len(), services.of), (1, 2), "unchanged measures are counted, not listed");
         assert_eq!(typical_run(&sides, &answer, 0, |_| true), Some(2));
         assert_eq!(typical_run(&sides, &answer, 1, |_| true), Some(1));
-        assert_eq!(typical_run(&sides, &answer, 1, |at| at == 0), Some(0), "of a kept baseline there is no file");
+        assert_eq!(typical_run(&sides, &answer, 1, |at| at == 0), Some(0), "runs of a saved baseline have no file");
         assert_eq!(typical_run(&sides, &answer, 1, |_| false), None);
     }
 
     #[test]
-    fn a_track_is_marked_when_what_it_shows_differs_and_only_then() {
+    fn marks_only_tracks_that_changed() {
         let sides = sides();
         let answer = compare(&sides, &CompareOptions::default()).unwrap();
         let mut tracks = [
@@ -439,6 +435,6 @@ mod tests {
             tracks.iter().map(|track| track.mark.as_ref().map(|mark| mark.text.as_str())).collect();
         assert_eq!(marks, [Some("+9.00 s"), None, None, None]);
         mark(&mut tracks, &answer, true);
-        assert!(tracks.iter().all(|track| track.mark.is_none()), "in the baseline only what is gone is marked");
+        assert!(tracks.iter().all(|track| track.mark.is_none()), "the baseline marks only removed subjects");
     }
 }

@@ -1,4 +1,4 @@
-//! The events of a range as they were recorded, or how many there are of which: read from the recording when somebody asks.
+//! Lists or counts the recorded events of a range. Events are read from the recording on demand.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -10,23 +10,23 @@ use onoff_trace::{DescribedEvent, EventOrigin, FieldValue};
 
 use crate::table::{PageColumn, PageTable};
 
-/// Events that are listed one by one.
+/// Maximum number of listed events or groups.
 const MAX_LISTED: usize = 400;
-/// Groups that are distinguished; what comes later joins none and is counted.
+/// Maximum number of distinct groups; events of further groups are only counted.
 const MAX_GROUPS: usize = 20_000;
-/// Characters of an event's fields.
-const FIELD_CHARACTERS: usize = 600;
+/// Maximum length of an event's fields, characters.
+const MAX_FIELD_LEN: usize = 600;
 
-/// Who is handed an event, and may break off.
+/// Callback that receives each event and can stop the iteration.
 pub type Visit<'v> = &'v mut dyn FnMut(&DescribedEvent<'_>) -> ControlFlow<()>;
 
 type Read = dyn Fn((i64, i64), Visit<'_>) -> Result<(), String> + Send + Sync;
 
-/// What reads the events of a recording between two times, ns, by time.
+/// Reads the events of a recording in a range of times (ns), in order of time.
 pub struct EventReader(Box<Read>);
 
 impl EventReader {
-    /// A reader that hands every event of a range to its visitor.
+    /// Wraps a function that passes every event of a range to a visitor.
     pub fn new(read: impl Fn((i64, i64), Visit<'_>) -> Result<(), String> + Send + Sync + 'static) -> Self {
         Self(Box::new(read))
     }
@@ -38,16 +38,16 @@ impl fmt::Debug for EventReader {
     }
 }
 
-/// The events of a range: each of them, or counted by what `by` names.
+/// Events of a range: listed individually, or counted by the groups in `by`.
 #[must_use]
 pub fn table(reader: Option<&EventReader>, by: &[&str], range: (i64, i64)) -> PageTable {
     let nothing = |nothing: String| PageTable { nothing, ..PageTable::default() };
     let Some(reader) = reader else {
-        return nothing("This recording holds no single events that can be listed.".to_owned());
+        return nothing("This recording has no events to list.".to_owned());
     };
     let table = if by.is_empty() || by.contains(&"each") { each(reader, range) } else { counted(reader, by, range) };
     match table {
-        Ok(table) if table.rows.is_empty() => nothing("No event in this range.".to_owned()),
+        Ok(table) if table.rows.is_empty() => nothing("No events in this range.".to_owned()),
         Ok(table) => table,
         Err(error) => nothing(error),
     }
@@ -72,7 +72,7 @@ fn process(event: &DescribedEvent<'_>) -> String {
 fn each(reader: &EventReader, range: (i64, i64)) -> Result<PageTable, String> {
     let columns = vec![
         column("time_ns", "time", true),
-        column("cpu", "processor", true),
+        column("cpu", "CPU", true),
         column("process", "process", false),
         column("tid", "thread", true),
         column("event", "event", false),
@@ -83,7 +83,7 @@ fn each(reader: &EventReader, range: (i64, i64)) -> Result<PageTable, String> {
         table.of = table.of.saturating_add(1);
         if table.rows.len() < MAX_LISTED {
             let tid = event.tid.map_or_else(String::new, |tid| tid.to_string());
-            // A line of a log has no processor.
+            // Log lines have no CPU.
             let processor = (event.origin != EventOrigin::LogLine).then_some(event.cpu);
             table.rows.push(vec![
                 duration(event.time_ns),
@@ -103,7 +103,7 @@ fn each(reader: &EventReader, range: (i64, i64)) -> Result<PageTable, String> {
     Ok(table)
 }
 
-/// How many events there are of which, what there is most of first.
+/// Number of events per group, largest first.
 fn counted(reader: &EventReader, by: &[&str], range: (i64, i64)) -> Result<PageTable, String> {
     let is_by = |name| by.contains(&name);
     let mut groups: HashMap<(String, String, String), (u64, i64, i64)> = HashMap::new();
@@ -146,16 +146,16 @@ fn counted(reader: &EventReader, by: &[&str], range: (i64, i64)) -> Result<PageT
         table.spans.push((first_ns, last_ns.max(first_ns)));
     }
     if left_out > 0 {
-        table.left_out = format!("{} events are of further kinds, counted together", counted_text(left_out));
+        table.left_out = format!("{} events belong to further groups", counted_text(left_out));
     }
     Ok(table)
 }
 
-/// The fields as one line of text.
+/// Formats the fields on one line.
 fn fields(event: &DescribedEvent<'_>) -> String {
     let mut text = String::new();
     for field in event.fields {
-        if text.len() > FIELD_CHARACTERS {
+        if text.len() > MAX_FIELD_LEN {
             text.push('…');
             break;
         }
@@ -177,7 +177,7 @@ fn value(value: &FieldValue<'_>) -> String {
         FieldValue::Unsigned(number) => number.to_string(),
         FieldValue::Hexadecimal(number, digits) => format!("0x{number:0width$x}", width = usize::from(*digits)),
         FieldValue::Float(number) => number.to_string(),
-        FieldValue::Text(text) | FieldValue::Form(text) => printable(text).chars().take(FIELD_CHARACTERS).collect(),
+        FieldValue::Text(text) | FieldValue::Form(text) => printable(text).chars().take(MAX_FIELD_LEN).collect(),
         FieldValue::List(list) => format!("{} values", list.len()),
         FieldValue::Addresses(list, _) => format!("{} values", list.len()),
         FieldValue::Structure(fields) => format!("{} fields", fields.len()),
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn each_event_of_the_range_is_listed_with_its_fields_and_the_others_are_counted() {
+    fn lists_events_with_fields_and_counts_the_rest() {
         let found = table(Some(&reader((0..1_000).collect())), &[], (10, 900));
         assert_eq!((found.rows.len(), found.of), (MAX_LISTED, 890));
         assert_eq!(found.rows[0][2..], ["a<b>.exe (7)", "9", "P/B", "Path=C:\\x\\u{1b}"]);
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn events_are_counted_by_what_is_chosen_and_no_other_is_taken_in() {
+    fn counts_events_by_group() {
         let reader = reader((0..9).collect());
         let by_event = table(Some(&reader), &["event"], (0, 9));
         assert_eq!(by_event.rows, [["P/B", "6", "66.7 %"], ["P/A", "3", "33.3 %"]]);
@@ -235,10 +235,10 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_range_and_a_recording_without_events_say_so() {
-        assert!(table(Some(&reader(vec![5])), &["event"], (6, 9)).nothing.contains("No event"));
-        assert!(table(None, &[], (0, 9)).nothing.contains("no single events"));
-        let refused = EventReader::new(|_, _| Err("a file became shorter".to_owned()));
-        assert_eq!(table(Some(&refused), &[], (0, 9)).nothing, "a file became shorter");
+    fn explains_empty_tables() {
+        assert!(table(Some(&reader(vec![5])), &["event"], (6, 9)).nothing.contains("No events"));
+        assert!(table(None, &[], (0, 9)).nothing.contains("no events to list"));
+        let refused = EventReader::new(|_, _| Err("the file was truncated".to_owned()));
+        assert_eq!(table(Some(&refused), &[], (0, 9)).nothing, "the file was truncated");
     }
 }

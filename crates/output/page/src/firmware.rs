@@ -1,5 +1,5 @@
-//! Firmware's own tables as the page shows them: the stages as phases, the firmware's phases and what each module did as lanes. Times count
-//! from the processor's reset.
+//! Page content of firmware tables: stages become phases; firmware phases and the work of each module become lanes.
+//! Times count from the processor's reset.
 
 use std::sync::Arc;
 
@@ -17,11 +17,11 @@ use crate::page::{PageAccountEntry, PagePhase, PageRecording, PageTransition};
 use crate::track::track_list;
 use crate::transitions::explains;
 
-/// Modules with a track of their own, those first whose own time is longest.
+/// Maximum number of modules with a track, longest own time first.
 const MAX_MODULES: usize = 200;
 
 impl Shown {
-    /// What there is to show of a firmware's tables, which the page calls `name`; `None` where they hold no stage, phase or work with times.
+    /// Builds the content of firmware tables, displayed as `name`; `None` if they contain no times.
     #[must_use]
     pub fn of_firmware(name: String, report: &FirmwareReport) -> Option<Self> {
         let ends = || {
@@ -33,13 +33,13 @@ impl Shown {
         let end_ns = ends().map(|(_, end)| end).max()?.max(start_ns);
         let phases = match report.stages.is_empty() {
             false => report.stages.iter().map(|stage| stage_phase(stage, &report.phases)).collect(),
-            true => report.phases.iter().filter(|phase| phase.inside.is_empty()).map(own_phase).collect(),
+            true => report.phases.iter().filter(|phase| phase.inside.is_empty()).map(page_phase).collect(),
         };
-        let missing = report.missing.iter().map(|missing| format!("{}: not there; {}", missing.part, missing.unknown));
+        let missing = report.missing.iter().map(|missing| format!("{}: missing; {}", missing.part, missing.unknown));
         let faults = match report.faults.len() {
             0 => None,
             count => Some(format!(
-                "{} in what the firmware handed over: 'onoff firmware' names them",
+                "{} in the firmware tables: run 'onoff firmware' for details",
                 counted(count as u64, "fault")
             )),
         };
@@ -67,7 +67,7 @@ impl Shown {
     }
 }
 
-/// A stage, divided among the firmware's outer phases that lie in it.
+/// Converts a stage; its breakdown lists the top-level firmware phases within it.
 fn stage_phase(stage: &FirmwareStage, phases: &[FirmwarePhase]) -> PagePhase {
     let ends = (stage.start_ns, stage.end_ns);
     let within = |phase: &FirmwarePhase| (phase.start_ns.max(ends.0), phase.end_ns.min(ends.1));
@@ -87,7 +87,7 @@ fn stage_phase(stage: &FirmwareStage, phases: &[FirmwarePhase]) -> PagePhase {
     let measured_ns = account.iter().fold(0_i64, |sum, entry| sum.saturating_add(entry.ns));
     let rest_ns = stage.duration_ns.saturating_sub(measured_ns);
     if rest_ns > 0 {
-        let rest = entry("not measured by phase", Vec::new(), "", Certainty::Missing);
+        let rest = entry("not covered by a phase", Vec::new(), "", Certainty::Missing);
         account.push(PageAccountEntry { ns: rest_ns, ..rest });
     }
     let name = stage.name.as_str();
@@ -96,7 +96,7 @@ fn stage_phase(stage: &FirmwareStage, phases: &[FirmwarePhase]) -> PagePhase {
         title: stage_title(name),
         start_ns: stage.start_ns,
         end_ns: stage.end_ns,
-        rule: "the firmware's own table".to_owned(),
+        rule: "firmware table".to_owned(),
         certainty: Certainty::Measured,
         explains: explains(name),
         account,
@@ -104,7 +104,7 @@ fn stage_phase(stage: &FirmwareStage, phases: &[FirmwarePhase]) -> PagePhase {
     }
 }
 
-fn own_phase(phase: &FirmwarePhase) -> PagePhase {
+fn page_phase(phase: &FirmwarePhase) -> PagePhase {
     PagePhase {
         name: phase.name.clone(),
         title: phase.name.clone(),
@@ -134,24 +134,25 @@ fn tracks(report: &FirmwareReport) -> Vec<Track> {
         .iter()
         .map(|phase| LaneSlice::new(phase.start_ns, phase.end_ns, phase.name.clone(), Tone::Initialize));
     let gaps = report.gaps.iter().map(|gap| {
-        let label = format!("nothing measured, after {} and before {}", gap.module_before, gap.module_after);
+        let label = format!("no measurement between {} and {}", gap.module_before, gap.module_after);
         LaneSlice::new(gap.start_ns, gap.end_ns, label, Tone::Unknown)
     });
     let mut tracks = vec![
-        track("", "Stages", "the table of five times", stages.collect()),
-        track("", "Phases", "what the firmware measured of itself", phases.collect()),
-        track("", "Gaps", "stretches in which nothing but a phase was measured", gaps.collect()),
+        track("", "Stages", "FPDT boot performance record", stages.collect()),
+        track("", "Phases", "phases measured by the firmware", phases.collect()),
+        track("", "Gaps", "intervals without module measurements", gaps.collect()),
     ];
     for driver in report.drivers.iter().take(MAX_MODULES) {
-        let its = report.work.iter().filter(|work| work.module == driver.name);
-        let slices = its.map(|work| LaneSlice::new(work.start_ns, work.end_ns, work_label(work), Tone::Ran)).collect();
+        let intervals = report.work.iter().filter(|work| work.module == driver.name);
+        let slices =
+            intervals.map(|work| LaneSlice::new(work.start_ns, work.end_ns, work_label(work), Tone::Ran)).collect();
         tracks.push(track("Modules", &driver.name, &driver.phase, slices));
     }
     tracks.retain(|track| matches!(&track.lane, Lane::Slices(lane) if !lane.is_empty()));
     tracks
 }
 
-/// What a module did, and for which device or function.
+/// Work of a module, with the device or function if known.
 fn work_label(work: &FirmwareInterval) -> String {
     let did = work.work.as_str().replace('_', " ");
     if work.text.is_empty() { did } else { format!("{did}: {}", work.text) }
@@ -179,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stage_is_divided_among_the_phases_in_it_and_what_none_measured() {
+    fn divides_a_stage_into_phases_and_the_rest() {
         let stage = FirmwareStage {
             name: FirmwareStageName::Firmware,
             start_ns: 100 * MS,
@@ -189,12 +190,12 @@ mod tests {
         let page = stage_phase(&stage, &[phase("PEI", 0, 300 * MS), phase("DXE", 300 * MS, 800 * MS)]);
         let parts: Vec<(&str, i64)> =
             page.account.iter().map(|entry| (entry.subject.as_str(), entry.ns / MS)).collect();
-        assert_eq!(parts, [("PEI", 200), ("DXE", 500), ("not measured by phase", 200)]);
+        assert_eq!(parts, [("PEI", 200), ("DXE", 500), ("not covered by a phase", 200)]);
         assert_eq!(page.account.iter().map(|entry| entry.ns).sum::<i64>(), stage.duration_ns);
     }
 
     #[test]
-    fn tables_without_times_show_nothing_and_phases_alone_stand_in_for_stages() {
+    fn uses_phases_in_place_of_stages_and_rejects_tables_without_times() {
         assert!(Shown::of_firmware("FACP".to_owned(), &FirmwareReport::default()).is_none());
         let report = FirmwareReport { phases: vec![phase("DXE", 0, 5 * MS)], ..FirmwareReport::default() };
         let shown = Shown::of_firmware("FBPT".to_owned(), &report).unwrap();

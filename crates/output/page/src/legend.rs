@@ -1,4 +1,4 @@
-//! What the page calls tones, groups of tracks, kinds of steps and tables. It is sent with the page, so TypeScript has no list of its own.
+//! Names of tones, track groups, step kinds and tables. They are sent with the page, so that TypeScript has no copy.
 
 use onoff_blame::waits::StepKind;
 use onoff_lanes::TrackGroup;
@@ -8,21 +8,21 @@ use serde::Serialize;
 
 use crate::ranges::{SUBJECTS, Subject};
 
-/// The names that the page shows.
+/// Names that the page displays.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageLegend {
-    /// Tones by number.
+    /// Tones, indexed by number.
     pub tones: Vec<PageName>,
     /// Groups of tracks.
     pub groups: Vec<PageName>,
     /// Kinds of steps on the critical path.
     pub steps: Vec<PageStepKind>,
-    /// Tables of a time range.
+    /// Subjects of range tables.
     pub subjects: Vec<Subject>,
 }
 
-/// A name and how people read it.
+/// A serialized name with its display title.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageName {
@@ -35,7 +35,7 @@ pub struct PageName {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageStepKind {
     pub name: &'static str,
-    /// Number of the tone that it is drawn in.
+    /// Index into `PageLegend::tones`.
     pub tone: u8,
 }
 
@@ -102,7 +102,7 @@ fn tone_name(tone: Tone) -> PageName {
         Tone::Timer => ("timer", "waiting for a timer"),
         Tone::Interrupt => ("interrupt", "waiting for a device"),
         Tone::Service => ("service", "waiting for a service"),
-        Tone::Unknown => ("unknown", "not known"),
+        Tone::Unknown => ("unknown", "unknown"),
         Tone::Notified => ("notified", "notified, until the response"),
         Tone::Work => ("work", "work"),
         Tone::Failed => ("failed", "failed or timed out"),
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_the_serialized_ones() {
+    fn group_names_match_their_serialization() {
         for (group, name) in GROUPS.iter().zip(PageLegend::default().groups) {
             assert_eq!(serde_json::to_value(group).unwrap(), name.name);
         }

@@ -1,12 +1,12 @@
-//! The content of the interactive page, its questions and their answers, and the same as a file for other viewers.
+//! Content of the interactive page, its queries, its single-file output, and exports to other viewers.
 //!
 //! # Design constraints
 //!
-//! * No analysis: what the page says comes from the answers; here times become pixels.
-//! * The page (`viewer/`, built into `built/index.html`) has view state only: it computes no sum, and its lists of tones, groups and
-//!   tables come from here ([`legend`]).
-//! * The served page and the single file have the same content; they differ in who answers [`questions`].
-//! * Pure: no file, no network, no clock. It builds for WebAssembly.
+//! * No analysis: this crate converts results of other crates and maps times to pixels.
+//! * The page (`viewer/`, built into `built/index.html`) holds view state only: it computes no totals, and its lists of
+//!   tones, groups and tables come from [`legend`].
+//! * The served page and the single file have the same content, except that a server answers [`queries`].
+//! * No file, network or clock access, so that the crate builds for WebAssembly.
 
 #![forbid(unsafe_code)]
 
@@ -21,7 +21,7 @@ mod network;
 pub mod page;
 pub mod path;
 pub mod picture;
-pub mod questions;
+pub mod queries;
 pub mod ranges;
 mod requests;
 pub mod table;

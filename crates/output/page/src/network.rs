@@ -1,5 +1,5 @@
-//! A network boot as the page shows it: its stages as phases, its dialogues and files as lanes. Times count from the capture's first
-//! frame.
+//! Page content of network boots: stages become phases; DHCP exchanges and transfers become lanes. Times count from the
+//! first frame of the capture.
 
 use std::sync::Arc;
 
@@ -16,14 +16,14 @@ use crate::page::{PageAccountEntry, PageFinding, PagePhase, PageRecording, PageT
 use crate::track::track_list;
 use crate::transitions::explains;
 
-/// Files and dialogues of a kind with a track of their own; the rest share one.
+/// Maximum number of tracks per protocol.
 const MAX_TRACKS: usize = 400;
 
-/// Ticks of a boot, at most.
+/// Maximum number of ticks per boot.
 const MAX_TICKS: usize = 40;
 
 impl Shown {
-    /// What there is to show of the network boots of a capture, which the page calls `name`.
+    /// Builds the content of a capture with network boots, displayed as `name`.
     #[must_use]
     pub fn of_capture(name: String, report: &NetbootReport) -> Self {
         let several = report.boots.len() > 1;
@@ -66,7 +66,7 @@ impl Shown {
     }
 }
 
-/// The stage's name and, where there are several of a kind, its number.
+/// Names of the stages, numbered if there are several of a kind.
 fn names(boot: &NetworkBoot) -> Vec<String> {
     let number = |at: usize| {
         let kind = boot.stages[at].kind;
@@ -119,29 +119,29 @@ fn transition(boot: &NetworkBoot, number: Option<usize>) -> PageTransition {
     });
     let mut headline = vec![verdict(boot), format!("{}.", boot.outcome.what)];
     if boot.outcome.verdict == Verdict::Failed && !boot.outcome.cure.is_empty() {
-        headline.push(format!("To do: {}.", boot.outcome.cure));
+        headline.push(format!("Fix: {}.", boot.outcome.cure));
     }
     let longest = boot.stages.iter().max_by_key(|stage| stage.duration_ns);
     if let Some(stage) = longest.filter(|stage| stage.duration_ns > 0) {
         let detail = if stage.detail.is_empty() { String::new() } else { format!(" ({})", stage.detail) };
-        headline.push(format!("Longest: {}{detail}, {}.", stage.kind.as_str(), duration(stage.duration_ns)));
+        headline.push(format!("Longest stage: {}{detail}, {}.", stage.kind.as_str(), duration(stage.duration_ns)));
     }
     let mut ticks: Vec<PageTick> = Vec::new();
     for file in &boot.transfers {
-        ticks.extend(file.timeouts.iter().take(MAX_TICKS.saturating_sub(ticks.len())).map(|silence| PageTick {
-            time_ns: silence.end_ns,
+        ticks.extend(file.timeouts.iter().take(MAX_TICKS.saturating_sub(ticks.len())).map(|timeout| PageTick {
+            time_ns: timeout.end_ns,
             label: format!(
-                "{} gave up waiting after {} of silence, block {} of {}",
-                if silence.by_client { "the client" } else { "the server" },
-                duration(silence.end_ns.saturating_sub(silence.start_ns)),
-                silence.block,
+                "{} timed out after {} without a packet, block {} of {}",
+                if timeout.by_client { "the client" } else { "the server" },
+                duration(timeout.end_ns.saturating_sub(timeout.start_ns)),
+                timeout.block,
                 file.file
             ),
         }));
     }
-    let decided = PageTick { time_ns: boot.outcome.time_ns, label: boot.outcome.what.clone() };
+    let failure = PageTick { time_ns: boot.outcome.time_ns, label: boot.outcome.what.clone() };
     if boot.outcome.verdict == Verdict::Failed {
-        ticks.push(decided);
+        ticks.push(failure);
     }
     PageTransition {
         kind: "netboot".to_owned(),
@@ -156,7 +156,7 @@ fn transition(boot: &NetworkBoot, number: Option<usize>) -> PageTransition {
     }
 }
 
-/// The lanes of a boot: its stages, dialogues for an address message by message, files, downloads.
+/// Lanes of a boot: stages, DHCP messages, TFTP files, HTTP downloads.
 fn tracks(boot: &NetworkBoot, number: Option<usize>) -> Vec<Track> {
     let prefix = number.map_or_else(String::new, |number| format!("boot {number} · "));
     let track = |section: &str, name: String, note: String, slices: Vec<LaneSlice>| Track {
@@ -178,8 +178,7 @@ fn tracks(boot: &NetworkBoot, number: Option<usize>) -> Vec<Track> {
         };
         LaneSlice::new(stage.start_ns, stage.end_ns, label, tone)
     });
-    let mut tracks =
-        vec![track("", "Stages".to_owned(), "one after the other, without gaps".to_owned(), stages.collect())];
+    let mut tracks = vec![track("", "Stages".to_owned(), "consecutive stages".to_owned(), stages.collect())];
     for exchange in boot.dhcp.iter().take(MAX_TRACKS) {
         let name =
             format!("DHCPv{}{}", exchange.ip_version, if exchange.boot_server_dialogue { ", boot server" } else { "" });
@@ -198,7 +197,7 @@ fn tracks(boot: &NetworkBoot, number: Option<usize>) -> Vec<Track> {
         let data_ns =
             file.first_data_ns.unwrap_or(file.end_ns).clamp(file.request_ns, file.end_ns.max(file.request_ns));
         let note = format!(
-            "{} by TFTP from {}, blocks of {} bytes, window {}",
+            "{} by TFTP from {}, {}-byte blocks, window {}",
             size(file.counts.bytes),
             file.server,
             file.block_size,

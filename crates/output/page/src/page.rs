@@ -1,4 +1,4 @@
-//! What the page is given. The names are those of `viewer/src/data.ts`; times are nanoseconds on the recording's axis.
+//! Input of the page, mirrored by `viewer/src/types.ts`. Times are nanoseconds on the recording's axis.
 
 use serde::Serialize;
 
@@ -12,171 +12,165 @@ use crate::ranges::PageFlame;
 use crate::track::PageTrack;
 use onoff_lanes::{DrawnLane, Track};
 
-/// Everything the page shows.
+/// Content of the page.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Page {
-    /// Version of the program that wrote it.
+    /// Version of onoff that wrote the page.
     pub version: String,
-    /// Whether a server draws lanes and sums ranges.
+    /// True if a server answers queries.
     pub served: bool,
-    /// Names of tones, groups of tracks, steps and tables.
+    /// Names of tones, track groups, steps and tables.
     pub legend: PageLegend,
-    /// The recordings.
     pub recordings: Vec<PageRecording>,
-    /// What differs between two sets of runs, of which the recordings are one each.
+    /// Comparison of two sets of runs; `recordings` then contains one run of each.
     pub comparison: Option<PageComparison>,
 }
 
-/// A recording.
+/// Content of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageRecording {
-    /// Name: that of its file.
+    /// File name.
     pub name: String,
     /// Operating system, processors, memory, when it was recorded.
     pub machine: String,
-    /// Where the axis begins, ns: 0, or earlier where the firmware's times are known.
+    /// Start of the axis, ns: 0, or negative if firmware times are known.
     pub start_ns: i64,
     /// Length of the axis, ns.
     pub duration_ns: i64,
-    /// What it holds.
     pub transitions: Vec<PageTransition>,
-    /// Which of them the page shows first.
+    /// Index of the transition to show first.
     pub first: usize,
-    /// Times in which the computer slept: drawn short, however long they are.
+    /// Intervals in which the computer was asleep, drawn at reduced length.
     pub folds: Vec<PageFold>,
-    /// Its tracks.
     pub tracks: Vec<PageTrack>,
-    /// What was lost.
     pub losses: Vec<PageLoss>,
-    /// What was not recorded.
     pub missing: Vec<PageMissing>,
-    /// Lanes drawn beforehand; empty where a server draws.
+    /// Pre-drawn lanes; empty if a server draws them.
     pub drawn: Vec<PageDrawn>,
 }
 
-/// A transition.
+/// A boot, shutdown, sleep or network boot.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageTransition {
     /// `boot`, `shutdown`, `suspend`, `netboot`.
     pub kind: String,
-    /// Which of its kind, e.g. `fast_startup`.
+    /// Variant, such as `fast_startup`.
     pub variant: String,
-    /// Its name on the page.
+    /// Display name.
     pub title: String,
-    /// The answer in a few sentences, the shortest first.
+    /// Result in a few sentences, shortest first.
     pub headline: Vec<String>,
     /// Start, ns.
     pub start_ns: i64,
     /// End, ns.
     pub end_ns: i64,
-    /// Its phases, in order.
+    /// Phases, in order.
     pub phases: Vec<PagePhase>,
-    /// What is known of phases, and of tables and captures, that have no place on the axis.
+    /// Facts about phases, firmware tables and captures without a position on the axis.
     pub unplaced: Vec<String>,
-    /// The search for the end of the last phase.
+    /// Search for the end of the last phase.
     pub band: Option<PageBand>,
-    /// Time limits.
+    /// Time-outs.
     pub ticks: Vec<PageTick>,
-    /// What to change, what costs most first.
+    /// Findings, most expensive first.
     pub findings: Vec<PageFinding>,
 }
 
-/// A phase.
+/// A phase of a transition.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PagePhase {
-    /// Name, as JSON has it.
+    /// Name, as in JSON output.
     pub name: String,
-    /// Its name for people.
+    /// Display name.
     pub title: String,
     /// Start, ns.
     pub start_ns: i64,
     /// End, ns.
     pub end_ns: i64,
-    /// Whether its end is not in the recording: then `end_ns` is where that ends.
+    /// True if the end is not in the recording; `end_ns` is then the end of the recording.
     pub is_open: bool,
-    /// Idle time that ends it and is no part of what it took, ns.
+    /// Idle time at the end, not part of the phase's duration, ns.
     pub idle_ns: i64,
-    /// Time of it in which a person was waited for, which is no part of what it took either, ns.
+    /// Time spent waiting for a person, not part of the phase's duration, ns.
     pub person_ns: i64,
-    /// What set its end.
+    /// Rule that determines the end.
     pub rule: String,
-    /// The event that did.
+    /// Event at the end.
     pub event: String,
-    /// How certain that is.
+    /// Certainty of the end.
     pub certainty: Certainty,
-    /// What the phase is, for who meets the name for the first time.
+    /// Explanation of the phase.
     pub explains: String,
-    /// Who held it; the times sum to its length.
+    /// Breakdown by subject; the times add up to the length of the phase.
     pub account: Vec<PageAccountEntry>,
-    /// Who used processors and disks in it.
+    /// CPU and disk usage.
     pub usage: PageUsage,
-    /// The longest steps of its critical path; empty where a server has them.
+    /// Longest steps of the critical path; empty if a server answers queries.
     pub steps: PageSteps,
-    /// Its flame graphs, of samples and of waits; empty where a server has them.
+    /// Flame graphs of samples and of waits; empty if a server answers queries.
     pub flames: Vec<PageFlame>,
 }
 
-/// Who held a part of a phase.
+/// Share of a phase attributed to one subject.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageAccountEntry {
-    /// Who.
+    /// Subject, such as a service or driver.
     pub subject: String,
-    /// What kind of subject.
+    /// Kind of subject.
     pub kind: String,
     /// Time, ns.
     pub ns: i64,
-    /// What it did.
+    /// Activity of the subject.
     pub did: String,
-    /// How certain it is.
+    /// Certainty of the attribution.
     pub certainty: Certainty,
-    /// When, ns; the longest ones.
+    /// Longest intervals as (start, end), ns.
     pub stretches: Vec<(i64, i64)>,
 }
 
-/// Who used processors and disks.
+/// CPU and disk usage.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageUsage {
-    /// Processors, by process.
+    /// CPU by process.
     pub processors: Vec<PageUsageRow>,
-    /// Disks, by process.
+    /// Disks by process.
     pub disks: Vec<PageUsageRow>,
-    /// Disks, by file.
+    /// Disks by file.
     pub files: Vec<PageUsageRow>,
 }
 
-/// A row of the same.
+/// A row of a usage table.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageUsageRow {
-    /// Name.
     pub name: String,
-    /// More of it.
+    /// Additional text.
     pub detail: String,
     /// Time, ns.
     pub ns: i64,
-    /// Requests.
+    /// Number of requests.
     pub count: u64,
-    /// Bytes.
+    /// Transferred bytes.
     pub bytes: u64,
 }
 
-/// The search for the end of the last phase.
+/// Search for the end of a phase that ends when the computer is idle.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageBand {
-    /// Idle time that ends it, ns.
+    /// Required idle time, ns.
     pub required_ns: i64,
-    /// Slices.
+    /// Slices, in order.
     pub slices: Vec<PageSlice>,
 }
 
-/// A slice of the same.
+/// A time slice, idle or busy.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageSlice {
@@ -186,99 +180,93 @@ pub struct PageSlice {
     pub end_ns: i64,
     /// `idle` or `busy`.
     pub state: &'static str,
-    /// Idle time found by its end, ns.
+    /// Idle time accumulated up to the end of the slice, ns.
     pub idle_so_far_ns: i64,
-    /// How busy what was.
+    /// CPU and disk usage in the slice.
     pub note: String,
 }
 
-/// A time in which the computer slept.
+/// An interval in which the computer was asleep.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageFold {
     /// Start, ns.
     pub start_ns: i64,
-    /// End, ns; the start where the recording's clock stood still.
+    /// End, ns; equal to the start if the recording's clock stopped.
     pub end_ns: i64,
-    /// How long it slept, ns; `None` when not known.
+    /// Duration of the sleep, ns; `None` if unknown.
     pub slept_ns: Option<i64>,
-    /// The same as a phrase, with what says so.
+    /// Description, with the source of the duration.
     pub text: String,
 }
 
-/// A point in time worth a mark.
+/// A marked point in time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageTick {
     /// Time, ns.
     pub time_ns: i64,
-    /// What it is.
     pub label: String,
 }
 
-/// What to change.
+/// A finding.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageFinding {
-    /// Code of the rule.
+    /// Code of the rule, such as `boot/service-slow`.
     pub code: String,
-    /// What was found.
     pub title: String,
-    /// Its cost, ns; `None` when not known.
+    /// Cost, ns; `None` if unknown.
     pub cost_ns: Option<i64>,
-    /// Whether it costs that at most: something else was at work at the same time.
+    /// True if the cost is an upper bound because other work ran in parallel.
     pub cost_at_most: bool,
-    /// What it rests on.
     pub evidence: String,
-    /// What to do.
     pub advice: String,
-    /// How certain it is.
     pub certainty: Certainty,
     /// Command that explains the rule and its known false positives.
     pub explained_by: String,
-    /// Where to look, ns.
+    /// Start of the relevant interval, ns.
     pub start_ns: Option<i64>,
-    /// Until where, ns.
+    /// End of the relevant interval, ns.
     pub end_ns: Option<i64>,
 }
 
-/// Something lost.
+/// A loss counter of the recording.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageLoss {
     /// Name of the counter.
     pub name: String,
-    /// Severity.
     pub severity: String,
-    /// How often.
+    /// Number of lost items.
     pub count: u64,
-    /// What it means.
+    /// Meaning of the loss.
     pub means: String,
 }
 
-/// Something not recorded.
+/// Data that were not recorded.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageMissing {
-    /// What is not known without it.
+    /// Question that cannot be answered without the data.
     pub what: String,
     /// How to record it.
     pub record: String,
 }
 
-/// Every lane of a recording at one resolution.
+/// All lanes of a recording at one resolution.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageDrawn {
-    /// Pixels over the whole recording.
+    /// Pixels of the entire recording.
     pub pixels: u32,
     /// Lanes, in the order of the tracks.
     pub lanes: Vec<DrawnLane>,
-    /// Who made whom ready.
+    /// Ready-thread arrows.
     pub arrows: Vec<DrawnArrow>,
 }
 
-/// The losses as the page lists them.
+/// Converts losses for the page.
 #[must_use]
 pub fn loss_list(losses: &Losses) -> Vec<PageLoss> {
     losses
@@ -292,8 +280,8 @@ pub fn loss_list(losses: &Losses) -> Vec<PageLoss> {
         .collect()
 }
 
-/// The resolutions at which a page without a server has its lanes: a screen, and two that are finer, as far as `budget_bytes`
-/// of text allow.
+/// Draws the lanes for a page without a server: at the width of a screen, and at two finer resolutions as far as they
+/// fit into `budget_bytes` of JSON.
 #[must_use]
 pub fn drawn_beforehand(
     (tracks, arrows): (&[Track], &[Arrow]),

@@ -1,5 +1,4 @@
-//! The critical path on the page: a track for each process that it goes through, arrows for who made whom ready, and its steps
-//! as sentences.
+//! The critical path on the page: ready-thread arrows between its tracks, and its steps as sentences.
 
 use hashbrown::HashMap;
 
@@ -10,36 +9,36 @@ use onoff_lanes::{Track, TrackGroup};
 use onoff_report::text::why;
 use serde::Serialize;
 
-/// Pixels within which the arrows between the same two tracks are one.
+/// Arrows between the same two tracks within this many pixels are merged.
 const ARROW_PIXELS: i128 = 5;
-/// Steps as sentences that a page gets at once, the longest.
+/// Maximum number of steps per query, longest first.
 pub const MAX_STEPS: usize = 200;
-/// One thread made another one ready, on tracks of their own.
+
+/// A thread readied another one on a different track.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrow {
-    /// When, ns.
     pub time_ns: i64,
-    /// The track of who made the other ready.
+    /// Track of the readying thread.
     pub from: u32,
-    /// The track of who was made ready.
+    /// Track of the readied thread.
     pub to: u32,
 }
 
-/// Arrows that a screen shows.
+/// Arrows merged to one pixel position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DrawnArrow {
-    /// When, ns.
+    /// Time of the first arrow, ns.
     pub time_ns: i64,
-    /// From which track.
+    /// Track of the readying thread.
     pub from: u32,
-    /// To which.
+    /// Track of the readied thread.
     pub to: u32,
-    /// How many there are at these pixels.
+    /// Number of merged arrows.
     pub count: u32,
 }
 
-/// A step as a sentence.
+/// A step of the critical path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageStep {
@@ -47,27 +46,26 @@ pub struct PageStep {
     pub start_ns: i64,
     /// End, ns.
     pub end_ns: i64,
-    /// What it was, e.g. `disk`.
+    /// Kind, such as `disk`.
     pub kind: &'static str,
-    /// What happened.
+    /// Description of the step.
     pub sentence: String,
-    /// How certain it is.
     pub certainty: Certainty,
-    /// Why the system says that the thread waited, and the call stack where one was recorded, innermost first.
+    /// Wait reason, then the call stack if recorded, innermost frame first.
     pub more: Vec<String>,
 }
 
-/// The steps of a range.
+/// Steps of a range.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageSteps {
-    /// In order of time.
+    /// Steps, in order of time.
     pub steps: Vec<PageStep>,
-    /// Steps that are not listed, those that the path itself leaves out because they are short among them.
+    /// Number of unlisted steps, including short ones that the path omits.
     pub left_out: u64,
 }
 
-/// Who made whom ready, from track to track of `tracks`, in order of time.
+/// Ready-thread arrows between `tracks`, in order of time.
 #[must_use]
 pub fn arrows(paths: &[CriticalPath], tracks: &[Track]) -> Vec<Arrow> {
     let (names, places) = order(paths);
@@ -83,7 +81,7 @@ pub fn arrows(paths: &[CriticalPath], tracks: &[Track]) -> Vec<Arrow> {
     let mut arrows: Vec<Arrow> = Vec::new();
     for path in paths {
         for (step, next) in path.steps.iter().zip(path.steps.iter().skip(1)) {
-            // Where short steps are left out between the two, nobody made the other one ready.
+            // If the path omits short steps between the two, there is no direct wakeup.
             if step.readies_tid != Some(next.thread.tid) || step.end_ns != next.start_ns {
                 continue;
             }
@@ -98,7 +96,7 @@ pub fn arrows(paths: &[CriticalPath], tracks: &[Track]) -> Vec<Arrow> {
     arrows
 }
 
-/// What `pixels` pixels show of the arrows of `from_ns..to_ns`.
+/// Merges the arrows of `from_ns..=to_ns` for a width of `pixels`.
 #[must_use]
 pub fn draw(arrows: &[Arrow], from_ns: i64, to_ns: i64, pixels: u32) -> Vec<DrawnArrow> {
     let width_ns = (i128::from(to_ns) - i128::from(from_ns)).max(1);
@@ -109,11 +107,11 @@ pub fn draw(arrows: &[Arrow], from_ns: i64, to_ns: i64, pixels: u32) -> Vec<Draw
     let mut drawn: Vec<DrawnArrow> = Vec::new();
     let mut places: HashMap<(u32, u32), (i128, usize)> = HashMap::new();
     for arrow in arrows.iter().skip(first).take_while(|arrow| arrow.time_ns <= to_ns) {
-        let its = bucket(arrow.time_ns);
+        let position = bucket(arrow.time_ns);
         match places.get(&(arrow.from, arrow.to)) {
-            Some(&(known, at)) if known == its => drawn[at].count = drawn[at].count.saturating_add(1),
+            Some(&(known, at)) if known == position => drawn[at].count = drawn[at].count.saturating_add(1),
             _ => {
-                places.insert((arrow.from, arrow.to), (its, drawn.len()));
+                places.insert((arrow.from, arrow.to), (position, drawn.len()));
                 drawn.push(DrawnArrow { time_ns: arrow.time_ns, from: arrow.from, to: arrow.to, count: 1 });
             }
         }
@@ -121,10 +119,10 @@ pub fn draw(arrows: &[Arrow], from_ns: i64, to_ns: i64, pixels: u32) -> Vec<Draw
     drawn
 }
 
-/// The steps of the paths that touch `from_ns..to_ns` and take a thousandth of it or more, the longest `most` of them, in order of
-/// time.
+/// Longest steps in `from_ns..to_ns`, at most `max_steps`, in order of time. Steps shorter than a thousandth of the
+/// range are omitted.
 #[must_use]
-pub fn steps(paths: &[CriticalPath], from_ns: i64, to_ns: i64, most: usize) -> PageSteps {
+pub fn steps(paths: &[CriticalPath], from_ns: i64, to_ns: i64, max_steps: usize) -> PageSteps {
     let touched = |path: &&CriticalPath| path.start_ns < to_ns && path.end_ns > from_ns;
     let mut found: Vec<&PathStep> = paths
         .iter()
@@ -134,10 +132,10 @@ pub fn steps(paths: &[CriticalPath], from_ns: i64, to_ns: i64, most: usize) -> P
         .collect();
     let all = found.len();
     found.sort_by_key(|step| std::cmp::Reverse(step.duration_ns));
-    // Below a thousandth of the range a step explains nothing of it; who zooms in sees it.
-    let least_ns = to_ns.saturating_sub(from_ns) / 1_000;
-    let long = found.partition_point(|step| step.duration_ns >= least_ns);
-    found.truncate(most.min(long));
+    // Shorter steps do not matter at this zoom level.
+    let min_ns = to_ns.saturating_sub(from_ns) / 1_000;
+    let long = found.partition_point(|step| step.duration_ns >= min_ns);
+    found.truncate(max_steps.min(long));
     found.sort_by_key(|step| step.start_ns);
     let short: u64 = paths
         .iter()
@@ -199,7 +197,7 @@ mod tests {
             step(0, 40, 1, "a.exe", Some(2)),
             step(40, 50, 2, "b.exe", Some(1)),
             step(50, 60, 1, "a.exe", Some(2)),
-            // A short step is left out here.
+            // A short step is omitted here.
             step(61, 100, 2, "b.exe", None),
         ];
         vec![CriticalPath {
@@ -213,20 +211,20 @@ mod tests {
     }
 
     #[test]
-    fn an_arrow_goes_from_who_woke_to_who_was_woken_and_none_is_guessed() {
+    fn draws_arrows_only_for_direct_wakeups() {
         let paths = paths();
         let tracks = path_tracks(&paths);
         assert_eq!(tracks.iter().map(|track| track.name.as_str()).collect::<Vec<_>>(), ["a.exe (10)", "b.exe (20)"]);
         let found = arrows(&paths, &tracks);
         let expected = [Arrow { time_ns: 40, from: 0, to: 1 }, Arrow { time_ns: 50, from: 1, to: 0 }];
-        assert_eq!(found, expected, "at 60 a step is left out: who woke whom there is not known");
+        assert_eq!(found, expected, "at 60 a step is omitted, so the wakeup is unknown");
         assert_eq!(draw(&found, 0, 100, 1000).len(), 2);
         assert_eq!(draw(&found, 45, 100, 1000).len(), 1);
         assert!(draw(&found, i64::MIN, i64::MAX, u32::MAX).len() <= 2);
     }
 
     #[test]
-    fn arrows_between_the_same_tracks_at_the_same_pixels_are_counted() {
+    fn merges_arrows_at_the_same_pixels() {
         let many: Vec<Arrow> = (0..10_000).map(|at| Arrow { time_ns: at, from: 0, to: 1 }).collect();
         let drawn = draw(&many, 0, 10_000, 100);
         assert_eq!(drawn.len(), 20);
@@ -234,10 +232,10 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_steps_are_listed_in_order_of_time_and_the_others_counted() {
+    fn lists_longest_steps_and_counts_the_rest() {
         let found = steps(&paths(), 0, 100, 2);
         assert_eq!(found.steps.iter().map(|step| step.start_ns).collect::<Vec<_>>(), [0, 61]);
-        assert_eq!(found.left_out, 3, "two that are shorter, and one that the path left out");
+        assert_eq!(found.left_out, 3, "two shorter steps, and one omitted by the path");
         assert!(found.steps[0].sentence.contains("a.exe"), "{}", found.steps[0].sentence);
         assert!(steps(&paths(), 200, 300, 9).steps.is_empty());
     }

@@ -1,4 +1,4 @@
-//! The page's content as a picture: one SVG without script, font or file from elsewhere, for a README, a pull request or print.
+//! Page content as a self-contained SVG (no scripts, fonts or external files) for READMEs, pull requests and print.
 
 use std::io::{self, Write};
 
@@ -10,22 +10,21 @@ use onoff_report::text::quantity::duration;
 use crate::compare::{PageComparison, PageMeasure};
 use crate::page::{PageAccountEntry, PagePhase, PageRecording, PageTransition};
 
-/// Place for names at the left, and for lengths at the right.
+/// Width of the names at the left and of the durations at the right.
 const LABELS: i64 = 250;
-const LENGTHS: i64 = 90;
+const DURATIONS: i64 = 90;
 const ROW: i64 = 20;
-/// Characters of a name that fit at the left.
-const LABEL_CHARACTERS: usize = 36;
-/// Entries of the account of a phase that get a row, and the least part of the transition, percent, that is worth one.
+/// Maximum length of a name, characters.
+const MAX_LABEL_LEN: usize = 36;
+/// Maximum number of rows per phase, and the minimum share of the transition for a row, percent.
 const MAX_ENTRIES: usize = 5;
 const MIN_PERCENT: i64 = 1;
-/// Findings that are named.
 const MAX_FINDINGS: usize = 5;
 
-/// Writes a transition: its phases, who held each, and what to change.
+/// Writes a transition: phases with their breakdown, and findings.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn transition(recording: &PageRecording, transition: &PageTransition, out: &mut dyn Write) -> io::Result<()> {
     let start_ns = transition.start_ns;
     let axis = Axis { start_ns, length_ns: transition.end_ns.saturating_sub(start_ns).max(1) };
@@ -42,7 +41,7 @@ pub fn transition(recording: &PageRecording, transition: &PageTransition, out: &
         })
         .collect();
     let findings = transition.findings.iter().take(MAX_FINDINGS);
-    // A search for idle time that only begins where the picture ends has nothing to show.
+    // Skip an idle search that starts at the end of the picture.
     let band = transition
         .band
         .as_ref()
@@ -75,8 +74,7 @@ pub fn transition(recording: &PageRecording, transition: &PageTransition, out: &
     }
     for (finding, at) in findings.zip(0_i64..) {
         let at_most = if finding.cost_at_most { "≤ " } else { "" };
-        let cost =
-            finding.cost_ns.map_or_else(|| "cost not known".to_owned(), |ns| format!("{at_most}{}", duration(ns)));
+        let cost = finding.cost_ns.map_or_else(|| "cost unknown".to_owned(), |ns| format!("{at_most}{}", duration(ns)));
         let y = findings_at + 12 + at * ROW;
         line(MARGIN, y, r##"font-weight="bold" fill="#a11818""##, &cost, out)?;
         line(MARGIN + 110, y, INK, &finding.title, out)?;
@@ -86,7 +84,6 @@ pub fn transition(recording: &PageRecording, transition: &PageTransition, out: &
 
 fn ribbon_of(axis: &Axis, phase: &PagePhase, (y, fill): (i64, &str), out: &mut dyn Write) -> io::Result<()> {
     let (x, wide) = axis.place(phase.start_ns, phase.end_ns);
-    // What was inferred looks inferred.
     let stroke =
         if phase.certainty == Certainty::Measured { "" } else { r##" stroke="#556170" stroke-dasharray="4 3""## };
     let took = phase.end_ns.saturating_sub(phase.start_ns).saturating_sub(phase.idle_ns);
@@ -98,7 +95,7 @@ fn ribbon_of(axis: &Axis, phase: &PagePhase, (y, fill): (i64, &str), out: &mut d
         (wide - 1.0).max(0.5),
         escaped(&format!("{text}; ends with {} ({})", phase.rule, phase.certainty.as_str()))
     )?;
-    // About 6.6 units a character at this size.
+    // A character is about 6.6 units wide at this font size.
     let room = ((wide - 8.0) / 6.6).max(0.0) as usize;
     let shown = if room >= text.chars().count() { text } else { duration(took) };
     if room >= shown.chars().count() {
@@ -114,7 +111,7 @@ fn account_row(
     y: i64,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let name = shortened(&entry.subject, LABEL_CHARACTERS);
+    let name = shortened(&entry.subject, MAX_LABEL_LEN);
     line(MARGIN, y + 14, INK, &name, out)?;
     let fill = match entry.certainty {
         Certainty::Measured => r##"fill="#1f5fb4""##,
@@ -130,19 +127,19 @@ fn account_row(
     line_at(end + 5.0, y + 14, INK, &duration(entry.ns), out)
 }
 
-/// Writes a comparison: a dot for each run at the whole and at each phase, and what explains the difference.
+/// Writes a comparison: a dot per run for the total and each phase, and the explanation of the difference.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn comparison(comparison: &PageComparison, out: &mut dyn Write) -> io::Result<()> {
-    const DOTS: i64 = 420;
-    const TALL: i64 = 30;
+    const DOTS_WIDTH: i64 = 420;
+    const ROW_HEIGHT: i64 = 30;
     let lists = comparison.lists.iter().filter(|list| matches!(list.category, "total" | "phase"));
     let rows: Vec<&PageMeasure> = lists.flat_map(|list| &list.rows).filter(|row| row.unit == "ns").collect();
     let sentences: Vec<&str> = comparison.explanations.iter().take(4).map(|one| one.sentence.as_str()).collect();
     let count = |length: usize| i64::try_from(length).unwrap_or(0);
     let top = 66 + count(sentences.len()) * ROW;
-    open(top + 26 + count(rows.len()) * TALL + 10, out)?;
+    open(top + 26 + count(rows.len()) * ROW_HEIGHT + 10, out)?;
     let answer = comparison.answer.first().map_or("", String::as_str);
     line(MARGIN, 28, HEADLINE, answer, out)?;
     for (sentence, at) in sentences.into_iter().zip(0_i64..) {
@@ -161,17 +158,21 @@ pub fn comparison(comparison: &PageComparison, out: &mut dyn Write) -> io::Resul
         ),
         out,
     )?;
-    let columns =
-        [MARGIN + LABELS + DOTS + 20, MARGIN + LABELS + DOTS + 100, MARGIN + LABELS + DOTS + 190, WIDTH - 110];
-    for (x, title) in columns.iter().zip(["was", "is", "change", "verdict"]) {
+    let columns = [
+        MARGIN + LABELS + DOTS_WIDTH + 20,
+        MARGIN + LABELS + DOTS_WIDTH + 100,
+        MARGIN + LABELS + DOTS_WIDTH + 190,
+        WIDTH - 110,
+    ];
+    for (x, title) in columns.iter().zip(["baseline", "candidate", "change", "verdict"]) {
         line(*x, top, QUIET, title, out)?;
     }
     for (row, at) in rows.into_iter().zip(0_i64..) {
-        let y = top + 12 + at * TALL;
-        line(MARGIN, y + 19, INK, &shortened(&row.label, LABEL_CHARACTERS), out)?;
-        let most = row.values.iter().flatten().flatten().copied().max().unwrap_or(1).max(1);
-        let place = |ns: i64| (MARGIN + LABELS) as f64 + ns.max(0) as f64 / most as f64 * DOTS as f64;
-        let (left, right) = (MARGIN + LABELS, MARGIN + LABELS + DOTS);
+        let y = top + 12 + at * ROW_HEIGHT;
+        line(MARGIN, y + 19, INK, &shortened(&row.label, MAX_LABEL_LEN), out)?;
+        let largest = row.values.iter().flatten().flatten().copied().max().unwrap_or(1).max(1);
+        let place = |ns: i64| (MARGIN + LABELS) as f64 + ns.max(0) as f64 / largest as f64 * DOTS_WIDTH as f64;
+        let (left, right) = (MARGIN + LABELS, MARGIN + LABELS + DOTS_WIDTH);
         writeln!(out, r##"<line x1="{left}" y1="{0}" x2="{right}" y2="{0}" stroke="#dfe4ea"/>"##, y + 15)?;
         for (values, side) in row.values.iter().zip(0_i64..) {
             let center = y + 8 + side * 14;
@@ -213,16 +214,16 @@ pub fn comparison(comparison: &PageComparison, out: &mut dyn Write) -> io::Resul
     writeln!(out, "</svg>")
 }
 
-/// Where times lie.
+/// Horizontal time axis.
 struct Axis {
     start_ns: i64,
     length_ns: i64,
 }
 
 impl Axis {
-    /// Left end and width of an interval, cut to the picture; never thinner than can be seen.
+    /// Left edge and width of an interval, clipped to the picture and at least 0.7 units wide.
     fn place(&self, start_ns: i64, end_ns: i64) -> (f64, f64) {
-        let room = (WIDTH - LABELS - LENGTHS - MARGIN) as f64;
+        let room = (WIDTH - LABELS - DURATIONS - MARGIN) as f64;
         let share = |ns: i64| {
             (i128::from(ns) - i128::from(self.start_ns)).clamp(0, i128::from(self.length_ns)) as f64
                 / self.length_ns as f64
@@ -233,7 +234,7 @@ impl Axis {
 
     fn write(&self, top: i64, bottom: i64, out: &mut dyn Write) -> io::Result<()> {
         let step_ns = step(self.length_ns);
-        // What lies before the kernel has negative times; else times count from the transition's start.
+        // Stages before the kernel have negative times; otherwise count from the start of the transition.
         let zero_ns = if self.start_ns < 0 { 0 } else { self.start_ns };
         let before_ns = zero_ns.saturating_sub(self.start_ns);
         let first_ns = -(before_ns / step_ns).saturating_mul(step_ns);
@@ -291,17 +292,17 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_has_the_phases_who_held_them_and_what_to_change() {
+    fn draws_phases_breakdown_and_findings() {
         let picture = drawn();
         assert!(picture.starts_with("<svg ") && picture.trim_end().ends_with("</svg>"));
         for text in ["Boot: 9.00 s.", "WinLogonInit: 9.00 s", "6.00 s", "a &amp; b", "stroke-dasharray"] {
             assert!(picture.contains(text), "{text}");
         }
-        assert!(!picture.contains(">brief<"), "what is shorter than a hundredth has no row");
+        assert!(!picture.contains(">brief<"), "entries below 1 % have no row");
     }
 
     #[test]
-    fn names_stay_text_and_nothing_is_loaded() {
+    fn escapes_names_and_loads_nothing() {
         let picture = drawn();
         assert!(picture.contains("&lt;script&gt;Spooler"));
         for loading in ["<script", "href", "url(", "@import", "<image"] {
@@ -310,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn any_times_are_drawn_within_the_picture() {
+    fn clips_extreme_times() {
         let axis = Axis { start_ns: i64::MIN, length_ns: i64::MAX };
         let (x, wide) = axis.place(i64::MIN, i64::MAX);
         assert!(x >= 0.0 && x + wide <= WIDTH as f64, "{x} {wide}");

@@ -1,5 +1,5 @@
-//! What happened in any range, as tables that can be grouped anew and as flame graphs. The lists are those of the program's own
-//! verbs (`onoff cpu`, `disk`, `files`, `hardfaults`, `interrupts`, `processes`), with the same columns.
+//! Tables and flame graphs of any range. The tables have the columns of the corresponding commands (`onoff cpu`,
+//! `disk`, `files`, `hardfaults`, `interrupts`, `services`, `devices`).
 
 use onoff_blame::waits::{CriticalPath, PathShare, StepKind};
 use onoff_evidence::Interval;
@@ -17,14 +17,14 @@ use serde::Serialize;
 use crate::events::{self, EventReader};
 use crate::table::{PageColumn, PageTable};
 
-/// Rows of a table of the page, at most; how many there are is said.
+/// Maximum number of rows of a table.
 const MAX_ROWS: usize = 400;
-/// Nodes of a flame graph, and shares of a path, at most.
+/// Maximum number of nodes of a flame graph and of groups of path steps.
 pub const MAX_NODES: usize = 4_000;
-/// A node of a flame graph is worth drawing from this part of the whole on: a pixel of a wide screen.
-const MIN_SHARE: i64 = 2_000;
+/// Nodes below 1/2000 of the total are not drawn: they are narrower than a pixel on a wide screen.
+const MIN_NODE_DIVISOR: i64 = 2_000;
 
-/// The tables that ranges are made of.
+/// Tables that range queries require.
 pub const TABLES: Tables = disk::TABLES
     .union(files::TABLES)
     .union(hard_faults::TABLES)
@@ -43,7 +43,7 @@ pub const TABLES: Tables = disk::TABLES
         TableName::Methods,
     ]));
 
-/// What a table can be about, and what it can be grouped by: the first is what it is grouped by unless the page says more.
+/// Subjects of tables with their groupings; the first grouping is the default.
 pub const SUBJECTS: [Subject; 9] = [
     Subject { name: "processor", title: "CPU", groups: &["process", "thread", "module", "priority", "processor"] },
     Subject {
@@ -60,17 +60,17 @@ pub const SUBJECTS: [Subject; 9] = [
     Subject { name: "events", title: "Events", groups: &["each", "provider", "event", "process"] },
 ];
 
-/// What a table can be about.
+/// Subject of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Subject {
     pub name: &'static str,
     pub title: &'static str,
-    /// What it can be grouped by.
+    /// Available groupings, default first.
     pub groups: &'static [&'static str],
 }
 
-/// A table about `subject` in a range, grouped by `by`; `None` of a subject or a group that there is not.
+/// Table about `subject` in a range, grouped by `by`; `None` if the subject or a group is unknown.
 #[must_use]
 pub fn table(
     (trace, paths): (&Trace, &[CriticalPath]),
@@ -87,13 +87,10 @@ pub fn table(
         return Some(events::table(events, by, range));
     }
     let Some(scope) = Scope::between(trace, range.0, range.1) else {
-        return Some(PageTable {
-            nothing: "The range holds none of the recording.".to_owned(),
-            ..PageTable::default()
-        });
+        return Some(PageTable { nothing: "The range is outside the recording.".to_owned(), ..PageTable::default() });
     };
-    let first: Vec<&str> = if by.is_empty() { known.groups.iter().take(1).copied().collect() } else { by.to_vec() };
-    let keys = || -> Vec<Key> { Key::ALL.into_iter().filter(|key| first.contains(&key.as_str())).collect() };
+    let groupings: Vec<&str> = if by.is_empty() { known.groups.iter().take(1).copied().collect() } else { by.to_vec() };
+    let keys = || -> Vec<Key> { Key::ALL.into_iter().filter(|key| groupings.contains(&key.as_str())).collect() };
     Some(match subject {
         "processor" => {
             let groups = [
@@ -103,37 +100,37 @@ pub fn table(
                 ("module", CpuGroup::Module),
                 ("processor", CpuGroup::Processor),
             ];
-            shown(trace, &cpu::list(trace, &scope, &chosen(&groups, &first)))
+            page_table(trace, &cpu::list(trace, &scope, &selected_groups(&groups, &groupings)))
         }
-        "disk" => shown(trace, &disk::analyze(trace, &scope, &keys())),
-        "files" => shown(trace, &files::analyze(trace, &scope, &keys())),
-        "hard_faults" => shown(trace, &hard_faults::analyze(trace, &scope, &keys())),
+        "disk" => page_table(trace, &disk::analyze(trace, &scope, &keys())),
+        "files" => page_table(trace, &files::analyze(trace, &scope, &keys())),
+        "hard_faults" => page_table(trace, &hard_faults::analyze(trace, &scope, &keys())),
         "interrupts" => {
             let groups = [
                 ("module", InterruptGroup::Module),
                 ("routine", InterruptGroup::Routine),
                 ("processor", InterruptGroup::Processor),
             ];
-            shown(trace, &interrupts::list(trace, &scope, &chosen(&groups, &first)))
+            page_table(trace, &interrupts::list(trace, &scope, &selected_groups(&groups, &groupings)))
         }
-        "services" => shown(trace, &services::list(trace, &scope)),
-        "devices" => shown(trace, &devices::list(trace, &scope)),
-        _ => waits(paths, scope.range, &first),
+        "services" => page_table(trace, &services::list(trace, &scope)),
+        "devices" => page_table(trace, &devices::list(trace, &scope)),
+        _ => waits(paths, scope.range, &groupings),
     })
 }
 
-fn chosen<G: Copy>(groups: &[(&str, G)], by: &[&str]) -> Vec<G> {
+fn selected_groups<G: Copy>(groups: &[(&str, G)], by: &[&str]) -> Vec<G> {
     groups.iter().filter(|(name, _)| by.contains(name)).map(|(_, group)| *group).collect()
 }
 
-/// A list as its verb shows it: the columns with a title, without those that nothing stands in.
-fn shown<T: TableReport>(trace: &Trace, report: &T) -> PageTable {
+/// Converts a list: columns that have a title and at least one value.
+fn page_table<T: TableReport>(trace: &Trace, report: &T) -> PageTable {
     let rows = report.rows();
     let listed = &rows[..rows.len().min(MAX_ROWS)];
     let is_blank = |value: &Value<'_>| matches!(value, Value::Nothing) || value.is_zero();
-    let says = |column: &Column<T::Row>| listed.iter().any(|row| !is_blank(&(column.value)(row)));
+    let has_values = |column: &Column<T::Row>| listed.iter().any(|row| !is_blank(&(column.value)(row)));
     let columns: Vec<Column<T::Row>> =
-        report.columns().into_iter().filter(|column| !column.title.is_empty() && says(column)).collect();
+        report.columns().into_iter().filter(|column| !column.title.is_empty() && has_values(column)).collect();
     let nothing = match rows {
         [] => match report.nothing_on_linux().filter(|_| trace.system.kind == onoff_trace::SystemKind::Linux) {
             Some(nothing) => nothing.to_owned(),
@@ -179,7 +176,7 @@ fn number(value: &Value<'_>) -> Option<f64> {
     }
 }
 
-/// What the time of the critical path was in the range.
+/// Time on the critical path in the range, by kind and name of the steps.
 fn waits(paths: &[CriticalPath], range: Interval, by: &[&str]) -> PageTable {
     let (by_kind, by_name) = (by.contains(&"kind"), by.contains(&"name"));
     let mut shares: Vec<(PathShare, (i64, i64))> = Vec::new();
@@ -218,7 +215,7 @@ fn waits(paths: &[CriticalPath], range: Interval, by: &[&str]) -> PageTable {
         }
     }
     if shares.is_empty() {
-        let nothing = "No critical path goes through this range: it lies in no phase with an end that somebody was waited for, \
+        let nothing = "No critical path in this range: it is not part of a phase with a critical path, \
                        or context switches and ready-thread events were not recorded.";
         return PageTable { nothing: nothing.to_owned(), ..PageTable::default() };
     }
@@ -229,10 +226,10 @@ fn waits(paths: &[CriticalPath], range: Interval, by: &[&str]) -> PageTable {
     let column = |name, title, number| PageColumn { name, title, number };
     let mut columns = Vec::new();
     if by_kind {
-        columns.push(column("kind", "what it was", false));
+        columns.push(column("kind", "kind", false));
     }
     if by_name {
-        columns.push(column("name", "who or what", false));
+        columns.push(column("name", "subject", false));
     }
     columns.extend([column("ns", "time", true), column("percent", "share", true)]);
     let row = |kind: &str, name: String, ns: i64| {
@@ -253,11 +250,11 @@ fn waits(paths: &[CriticalPath], range: Interval, by: &[&str]) -> PageTable {
         .iter()
         .map(|(share, _)| {
             let name = match (share.name.as_str(), share.pid) {
-                ("", _) => "not named".to_owned(),
+                ("", _) => "unknown".to_owned(),
                 (name, Some(pid)) => format!("{name} ({pid})"),
                 (name, None) => name.to_owned(),
             };
-            row(what(share.kind), name, share.ns)
+            row(kind_title(share.kind), name, share.ns)
         })
         .collect();
     let left_ns = whole_ns.saturating_sub(listed_ns);
@@ -276,66 +273,66 @@ fn waits(paths: &[CriticalPath], range: Interval, by: &[&str]) -> PageTable {
     }
 }
 
-const fn what(kind: StepKind) -> &'static str {
+const fn kind_title(kind: StepKind) -> &'static str {
     match kind {
-        StepKind::Cpu => "ran",
-        StepKind::Ready => "ready, no processor free",
+        StepKind::Cpu => "running",
+        StepKind::Ready => "ready, but no CPU was free",
         StepKind::Disk => "disk",
         StepKind::Timer => "timer",
         StepKind::Device => "device",
         StepKind::ServiceDependency => "service",
-        StepKind::Other => "not known",
+        StepKind::Other => "unknown",
     }
 }
 
-/// A flame graph, ready to be drawn.
+/// A laid-out flame graph.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageFlame {
-    /// Time of all of it, ns.
+    /// Total time, ns.
     pub total_ns: i64,
     /// Nodes by depth, then from left to right.
     pub nodes: Vec<PageFlameNode>,
-    /// Nodes too thin to be drawn.
+    /// Number of nodes too narrow to draw.
     pub left_out: usize,
-    /// Why there is none; empty when there are.
+    /// Message if there are no nodes; empty otherwise.
     pub nothing: String,
 }
 
-/// A node of it.
+/// A node of a flame graph.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageFlameNode {
-    /// Name.
     pub name: String,
     /// Depth from 0.
     pub depth: usize,
-    /// Where it starts on the axis of the sum, ns.
+    /// Offset from the left edge, ns.
     pub start_ns: i64,
-    /// Its length, ns.
+    /// Width, ns.
     pub ns: i64,
 }
 
-/// The flame graph of `samples`, or of the `waits` of the critical path, with at most `most` nodes.
+/// Flame graph of `samples`, or of `waits` on the critical path, with at most `max_nodes` nodes; `None` for other
+/// values of `of`.
 #[must_use]
 pub fn flame_graph(
     trace: &Trace,
     paths: &[CriticalPath],
     of: &str,
     range: (i64, i64),
-    most: usize,
+    max_nodes: usize,
 ) -> Option<PageFlame> {
     let interval = Interval::new(range.0.max(0), range.1.min(trace.duration_ns));
     let (flame, nothing) = match of {
         "samples" => (
             flame::of_samples(trace, interval, &FunctionNames::default()),
-            "No sample of a thread in this range. Profile samples (kernel flag PROFILE) show where processors were.",
+            "No CPU samples in this range. Record the kernel flag PROFILE to sample the CPU.",
         ),
-        "waits" => (flame::of_paths(paths, interval), "No critical path goes through this range."),
+        "waits" => (flame::of_paths(paths, interval), "No critical path in this range."),
         _ => return None,
     };
-    let arranged = flame.arranged(flame.total_ns / MIN_SHARE);
-    let drawn = arranged.len().min(most);
+    let arranged = flame.arranged(flame.total_ns / MIN_NODE_DIVISOR);
+    let drawn = arranged.len().min(max_nodes);
     Some(PageFlame {
         total_ns: flame.total_ns,
         left_out: flame.nodes.len().saturating_sub(drawn),

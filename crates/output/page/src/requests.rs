@@ -1,4 +1,4 @@
-//! A recording of file operations as the page shows it: who asked which file for how much, and when.
+//! Page content of a recording of file operations.
 
 use std::sync::Arc;
 
@@ -14,19 +14,20 @@ use crate::page::{PageFinding, PagePhase, PageRecording, PageTransition, loss_li
 use crate::track::track_list;
 
 impl Shown {
-    /// What there is to show of the file operations of `trace`, which the page calls `name`; `report` is the answer to how programs asked.
+    /// Builds the content for the file operations in `trace`, displayed as `name`; `report` is the result of
+    /// `onoff io`.
     #[must_use]
     pub fn of_requests(name: String, trace: Arc<Trace>, report: &IoReport) -> Self {
         let tracks = request_tracks(&trace);
         let starts = trace.file_ios.iter().map(|row| row.start_ns);
         let start_ns = starts.min().unwrap_or(0);
         let ends = trace.file_ios.iter().map(|row| row.end_ns.unwrap_or(row.start_ns));
-        // A range leaves its end out, and the last request may have no length.
+        // Ranges exclude their end, and the last request may have zero duration.
         let end_ns = ends.max().unwrap_or(0).max(start_ns).saturating_add(1);
         let findings = report.findings.iter().map(|finding| PageFinding {
             code: finding.code.as_str().to_owned(),
             title: io::sentence(finding),
-            // The time of all requests; what a change would save is not known.
+            // Time of all requests; the savings of a change are unknown.
             cost_ns: finding.on_path_ns,
             evidence: String::new(),
             advice: io::cure(finding, report.buffer_bytes).unwrap_or_default(),
@@ -34,18 +35,18 @@ impl Shown {
             explained_by: "onoff io --help".to_owned(),
             ..PageFinding::default()
         });
-        // One phase: the page asks a phase for its range, and there is nothing to divide the requests by.
+        // The page takes ranges from phases, so put all requests into a single phase.
         let phase = PagePhase {
             name: "requests".to_owned(),
             title: "Requests".to_owned(),
             start_ns,
             end_ns,
-            rule: "from the first operation to the last".to_owned(),
+            rule: "first to last operation".to_owned(),
             ..PagePhase::default()
         };
         let transition = PageTransition {
             kind: "requests".to_owned(),
-            title: "Requests to files".to_owned(),
+            title: "File requests".to_owned(),
             headline: io::answer(report),
             start_ns,
             end_ns,

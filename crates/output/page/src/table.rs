@@ -1,35 +1,33 @@
-//! A table of the page.
+//! Tables of the page.
 
 use serde::Serialize;
 
-/// A table.
+/// A table of a range.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageTable {
-    /// Its columns.
     pub columns: Vec<PageColumn>,
-    /// Its rows, as a person reads them.
+    /// Formatted cells by row.
     pub rows: Vec<Vec<String>>,
-    /// The same as numbers, to sort by and to draw; `null` where a cell is none.
+    /// Numeric values of the cells, for sorting and bars; `null` if a cell is not a number.
     pub numbers: Vec<Vec<Option<f64>>>,
-    /// Where a row is about intervals on the path, when the longest was, ns.
+    /// Interval of each row as (start, end), ns: the longest one of a group; empty if rows have no intervals.
     pub spans: Vec<(i64, i64)>,
-    /// Rows that there are.
+    /// Number of rows before truncation.
     pub of: usize,
-    /// What the rows leave out; empty when nothing.
+    /// Note about omitted data; empty if there are none.
     pub left_out: String,
-    /// Why there is none; empty when there are.
+    /// Message if there are no rows; empty otherwise.
     pub nothing: String,
 }
 
-/// A column.
+/// A column of a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageColumn {
-    /// Its name, as `--sort` and CSV have it.
+    /// Name, as in `--sort` and CSV.
     pub name: &'static str,
-    /// Its title.
     pub title: &'static str,
-    /// Whether it holds numbers.
+    /// True if the cells are numbers.
     pub number: bool,
 }

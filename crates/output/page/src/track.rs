@@ -1,30 +1,29 @@
-//! Tracks as the page lists them.
+//! Tracks of the page.
 
 use onoff_lanes::{Track, TrackSummary};
 use serde::Serialize;
 
-/// A track.
+/// A track with its mark in a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageTrack {
-    /// What it is.
     #[serde(flatten)]
     pub summary: TrackSummary,
-    /// What became of it, in a comparison.
+    /// Change between baseline and candidate; `None` without a comparison.
     pub mark: Option<PageMark>,
 }
 
-/// What became of what a track shows.
+/// Change of a track's subject between baseline and candidate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageMark {
     /// `slower`, `faster`, `new`, `gone`, `moved`.
     pub verdict: &'static str,
-    /// The same with how much.
+    /// Display text, such as `+9.00 s`.
     pub text: String,
 }
 
-/// The tracks as the page lists them.
+/// Converts tracks for the page, without marks.
 #[must_use]
 pub fn track_list(tracks: &[Track]) -> Vec<PageTrack> {
     let summaries = tracks.iter().zip(0..).map(|(track, id)| track.summary(id));

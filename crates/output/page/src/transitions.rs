@@ -1,5 +1,5 @@
-//! The transitions of a recording as the page shows them: their phases with what set them and who held them, time limits, the time
-//! asleep, and what firmware and packets say of the time before the kernel.
+//! Page content of transitions: phases with their breakdown, time-outs, time asleep, and the stages before the kernel
+//! from firmware tables and network captures.
 
 use onoff_blame::account::PhaseAccount;
 use onoff_blame::waits::TransitionPhase;
@@ -22,12 +22,12 @@ use onoff_usage::units::TimeOut;
 use crate::page::{PageBand, PageFinding, PageFold, PagePhase, PageSlice, PageTick, PageTransition};
 use crate::usage::{account_entries, usage};
 
-/// Ticks of a transition, at most.
+/// Maximum number of ticks per transition.
 const MAX_TICKS: usize = 40;
-/// A time asleep shorter than this share of the sleep is drawn as it is, percent.
+/// Minimum share of the axis for folding time asleep, percent; shorter sleeps are drawn at full length.
 const MIN_FOLDED_PERCENT: i64 = 5;
 
-/// The name of a transition, as findings call it: `boot`, `shutdown`, `suspend 1`.
+/// Name of a transition in findings: `boot`, `shutdown`, `suspend 1`.
 fn key(transition: &Transition) -> String {
     match transition.kind {
         TransitionKind::Suspend => format!("suspend {}", transition.number),
@@ -35,14 +35,14 @@ fn key(transition: &Transition) -> String {
     }
 }
 
-/// The transitions that the page shows: a fast startup is one of the sleeps, with what follows its resume.
+/// Transitions to show. A fast startup is reported both as a boot and as a sleep; only the sleep is shown.
 pub(crate) fn shown(all: &[Transition]) -> Vec<&Transition> {
     let is_fast = |one: &&Transition| one.variant == Variant::FastStartup;
     let has_sleep = all.iter().any(|one| is_fast(&one) && one.kind == TransitionKind::Suspend);
     all.iter().filter(|one| !(has_sleep && is_fast(one) && one.kind == TransitionKind::Boot)).collect()
 }
 
-/// A transition as the page shows it, with the accounts of the recording's phases.
+/// Converts a transition. `accounts` are the accounts of all phases of the recording.
 pub(crate) fn page_transition(
     trace: &Trace,
     transition: &Transition,
@@ -90,7 +90,7 @@ pub(crate) fn page_transition(
             ..PagePhase::default()
         });
     }
-    // What firmware and packets say of the time before the kernel is no part of what the boot took.
+    // Compute the headline first: stages before the kernel do not count toward the boot.
     page.headline = headline(&page, transition, diagnosis, &key);
     if let Some(axis) = axis(transition) {
         let known = page.phases.iter().any(|phase| phase.start_ns < 0);
@@ -100,7 +100,7 @@ pub(crate) fn page_transition(
         page.phases = before;
     }
     page.start_ns = page.phases.iter().map(|phase| phase.start_ns).chain(transition.start_ns).min().unwrap_or(0);
-    // Of a phase without an end as much as was looked through for it.
+    // Show an open phase as far as it was searched for idle time.
     let searched_ns = page.band.iter().flat_map(|band| band.slices.last()).map(|slice| slice.end_ns);
     let closed = page.phases.iter().filter(|phase| !phase.is_open).map(|phase| phase.end_ns);
     let end_ns = closed.chain(transition.end_ns).chain(searched_ns).max();
@@ -110,18 +110,18 @@ pub(crate) fn page_transition(
     page
 }
 
-/// Start and end of what can be drawn of a phase: up to where the recording ends, where its end is not in it.
+/// Drawn interval of a phase; an open phase ends with the recording.
 fn drawn(phase: &Phase) -> Option<(i64, i64)> {
     let start_ns = phase.start_ns?;
     let end_ns = phase.end_ns.or((phase.recorded_ns > 0).then(|| start_ns.saturating_add(phase.recorded_ns)))?;
     (start_ns <= end_ns).then_some((start_ns, end_ns))
 }
 
-/// What is said of a phase of which only the length is known.
+/// Text for a phase whose position is unknown.
 fn unplaced(phase: &Phase) -> Option<String> {
     let took_ns = phase.duration_ns.filter(|&ns| ns > 0)?;
     let name = shown_name(phase.name.as_str());
-    Some(format!("{name}: {}, {}; not known when", duration(took_ns), phase.ends.rule))
+    Some(format!("{name}: {}, {}; position unknown", duration(took_ns), phase.ends.rule))
 }
 
 fn title(transition: &Transition, several: bool) -> String {
@@ -137,7 +137,7 @@ fn title(transition: &Transition, several: bool) -> String {
     if several { format!("{title} {}", transition.number) } else { title.to_owned() }
 }
 
-/// What a word of a report means; empty for a word that the glossary does not have.
+/// Glossary entry of a word; empty if there is none.
 pub(crate) fn explains(word: &str) -> String {
     glossary::find(word).first().map_or_else(String::new, |entry| entry.meaning.to_owned())
 }
@@ -151,7 +151,7 @@ fn axis(transition: &Transition) -> Option<&BootAxis> {
     (axis.zero == AxisZero::Recording).then_some(axis)
 }
 
-/// A stage before the kernel, seen by firmware or packets.
+/// Converts a stage before the kernel, from firmware tables or packets.
 fn before_kernel(axis: &BootAxis, stage: &AxisStage) -> PagePhase {
     let join = axis.joins.iter().find(|join| join.source == stage.source);
     PagePhase {
@@ -160,8 +160,8 @@ fn before_kernel(axis: &BootAxis, stage: &AxisStage) -> PagePhase {
         start_ns: stage.start_ns,
         end_ns: stage.end_ns,
         rule: match stage.source {
-            AxisSource::Firmware => "the firmware's own table",
-            _ => "the packets of the network boot",
+            AxisSource::Firmware => "firmware table",
+            _ => "packets of the network boot",
         }
         .to_owned(),
         certainty: join.map_or(Certainty::Inferred, |join| join.certainty),
@@ -170,7 +170,7 @@ fn before_kernel(axis: &BootAxis, stage: &AxisStage) -> PagePhase {
     }
 }
 
-/// The lanes of what firmware and packets say of the time before the kernel.
+/// Lanes of the stages before the kernel, from firmware tables and packets.
 pub(crate) fn tracks_before_kernel(all: &[&Transition]) -> Vec<Track> {
     let Some(axis) = all.iter().copied().find_map(axis) else { return Vec::new() };
     let track = |group, name: &str, note: &str, slices: Vec<LaneSlice>| Track {
@@ -181,31 +181,33 @@ pub(crate) fn tracks_before_kernel(all: &[&Transition]) -> Vec<Track> {
         lane: Lane::Slices(SliceLane::new(slices)),
     };
     let stages = |source| {
-        let its = axis.stages.iter().filter(move |stage: &&AxisStage| stage.source == source);
-        its.map(|stage| LaneSlice::new(stage.start_ns, stage.end_ns, stage_title(&stage.name), Tone::Work))
+        let stages = axis.stages.iter().filter(move |stage: &&AxisStage| stage.source == source);
+        stages
+            .map(|stage| LaneSlice::new(stage.start_ns, stage.end_ns, stage_title(&stage.name), Tone::Work))
             .collect::<Vec<_>>()
     };
     let parts = |source| {
-        let its = axis.stages.iter().flat_map(|stage| &stage.inside).filter(move |part| part.source == source);
-        its.map(|part| {
-            let label =
-                if part.detail.is_empty() { part.name.clone() } else { format!("{}: {}", part.name, part.detail) };
-            LaneSlice::new(part.start_ns, part.end_ns, label, Tone::Initialize)
-        })
-        .collect::<Vec<_>>()
+        let parts = axis.stages.iter().flat_map(|stage| &stage.inside).filter(move |part| part.source == source);
+        parts
+            .map(|part| {
+                let label =
+                    if part.detail.is_empty() { part.name.clone() } else { format!("{}: {}", part.name, part.detail) };
+                LaneSlice::new(part.start_ns, part.end_ns, label, Tone::Initialize)
+            })
+            .collect::<Vec<_>>()
     };
     [
-        track(TrackGroup::Firmware, "Stages", "the firmware's table of five times", stages(AxisSource::Firmware)),
-        track(TrackGroup::Firmware, "Phases", "what the firmware measured of itself", parts(AxisSource::Firmware)),
-        track(TrackGroup::Network, "Network boot", "from the first frame to the last", stages(AxisSource::Capture)),
-        track(TrackGroup::Network, "Packets", "dialogues and files, as packets show them", parts(AxisSource::Capture)),
+        track(TrackGroup::Firmware, "Stages", "FPDT boot performance record", stages(AxisSource::Firmware)),
+        track(TrackGroup::Firmware, "Phases", "phases measured by the firmware", parts(AxisSource::Firmware)),
+        track(TrackGroup::Network, "Network boot", "first to last frame", stages(AxisSource::Capture)),
+        track(TrackGroup::Network, "Packets", "DHCP exchanges and transfers", parts(AxisSource::Capture)),
     ]
     .into_iter()
     .filter(|track| matches!(&track.lane, Lane::Slices(lane) if !lane.is_empty()))
     .collect()
 }
 
-/// Time-outs that somebody ran into, and those that hold for all services.
+/// Time-outs that were reached, and the shutdown time-out of all services.
 fn ticks(transition: &Transition) -> Vec<PageTick> {
     let mut ticks = Vec::new();
     let mut add = |who: &str, time_out: &TimeOut| {
@@ -214,7 +216,7 @@ fn ticks(transition: &Transition) -> Vec<PageTick> {
                 .limit_ns
                 .map_or_else(|| "its time-out".to_owned(), |ns| format!("its time-out of {}", duration(ns)));
             let certainty = if time_out.certainty == Certainty::Measured { "" } else { " (inferred)" };
-            ticks.push(PageTick { time_ns, label: format!("{who} ran into {limit}{certainty}") });
+            ticks.push(PageTick { time_ns, label: format!("{who} reached {limit}{certainty}") });
         }
     };
     for unit in &transition.units {
@@ -230,8 +232,7 @@ fn ticks(transition: &Transition) -> Vec<PageTick> {
             if let (Some(start_ns), Some(limit_ns)) =
                 (shutdown.service_shutdown.start_ns, shutdown.service_time_out.limit_ns)
             {
-                let label =
-                    format!("Windows gives services {} ({})", duration(limit_ns), shutdown.service_time_out.rule);
+                let label = format!("Service time-out of {} ({})", duration(limit_ns), shutdown.service_time_out.rule);
                 ticks.push(PageTick { time_ns: start_ns.saturating_add(limit_ns), label });
             }
         }
@@ -247,7 +248,7 @@ fn ticks(transition: &Transition) -> Vec<PageTick> {
     ticks
 }
 
-/// The time that the computer slept, where the recording's clock shows it or stood still.
+/// Time asleep, if the recording's clock shows it or stopped.
 pub(crate) fn fold(transition: &Transition) -> Option<PageFold> {
     let (measured, slept_ns, rule) = match &transition.details {
         Details::WindowsSuspend(suspend) if suspend.standby.is_none() => {
@@ -267,14 +268,14 @@ pub(crate) fn fold(transition: &Transition) -> Option<PageFold> {
     let text = match slept_ns {
         Some(ns) => format!("asleep for {} ({rule})", duration(ns)),
         None if length_ns > 0 => format!("asleep for {}", duration(length_ns)),
-        None => "asleep; not known how long".to_owned(),
+        None => "asleep for an unknown time".to_owned(),
     };
-    let stood = if length_ns == 0 { "; the recording's clock stood still" } else { "" };
+    let clock_note = if length_ns == 0 { "; the recording's clock stopped" } else { "" };
     Some(PageFold {
         start_ns,
         end_ns,
         slept_ns: slept_ns.or((length_ns > 0).then_some(length_ns)),
-        text: format!("{text}{stood}"),
+        text: format!("{text}{clock_note}"),
     })
 }
 
@@ -302,18 +303,18 @@ fn findings(diagnosis: &Diagnosis, key: &str) -> Vec<PageFinding> {
         .collect()
 }
 
-/// What a phase took: its length without the idle time that ends it and a person's time, ns.
+/// Duration of a phase without idle time at its end and without waiting for a person, ns.
 fn took_ns(phase: &PagePhase) -> i64 {
     phase.end_ns.saturating_sub(phase.start_ns).saturating_sub(phase.idle_ns).saturating_sub(phase.person_ns)
 }
 
-/// Phases that are nobody's work: the time asleep, and work after the start whose end is not known.
+/// False for time asleep and for phases without an end.
 fn is_work(phase: &PagePhase) -> bool {
     !phase.is_open && !matches!(phase.name.as_str(), "Asleep" | "Standby" | "machine")
 }
 
-/// The longest phase of which only the kernel's account tells, without a place on the axis: its name and length, ns. A half of a sleep that
-/// the recording lacks, and what overlaps other phases, does not count.
+/// Longest phase that is known only from the kernel's counters, without a position on the axis: name and duration, ns.
+/// Ignores a missing half of a sleep and phases that overlap others.
 fn longest_counted(transition: &Transition) -> Option<(&'static str, i64)> {
     let Details::WindowsSuspend(suspend) = &transition.details else { return None };
     let counted = transition.phases.iter().filter(|phase| suspend.counts(phase));
@@ -346,7 +347,7 @@ fn headline(page: &PageTransition, transition: &Transition, diagnosis: &Diagnosi
     lines
 }
 
-/// The search for the end of a phase that ends when the computer is idle.
+/// Converts the search for the end of a phase that ends when the computer is idle.
 fn band(settling: &Settling) -> Option<PageBand> {
     if settling.slices.is_empty() {
         return None;
@@ -363,11 +364,7 @@ fn band(settling: &Settling) -> Option<PageBand> {
                 end_ns: end_ns.unwrap_or_else(|| slice.start_ns.saturating_add(settling.metric.slice_ns)),
                 state: if slice.idle { "idle" } else { "busy" },
                 idle_so_far_ns: slice.accumulated_ns,
-                note: format!(
-                    "processors {}, disk {}",
-                    percent(slice.cpu_busy_percent),
-                    percent(slice.disk_busy_percent)
-                ),
+                note: format!("CPU {}, disk {}", percent(slice.cpu_busy_percent), percent(slice.disk_busy_percent)),
             })
             .collect(),
     })
@@ -399,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_phase_may_be_one_that_only_the_kernel_counted() {
+    fn longest_phase_can_come_from_kernel_counters() {
         let counted = [
             (5 * SECOND, milestone::POWER_HIBERNATE_WRITE_TIME, 9 * SECOND),
             (5 * SECOND, milestone::POWER_HIBERNATE_READ_TIME, 6 * SECOND),
@@ -408,10 +405,10 @@ mod tests {
         let both = [(SECOND, milestone::SLEEP, 5), (2 * SECOND, milestone::WAKE, 5)];
         let transition = hibernation(&[&both[..], &counted].concat());
         assert_eq!(longest_counted(&transition), Some(("HiberWrite", 9 * SECOND)));
-        // Of a way down that the recording lacks nothing is longest, though the kernel counted it.
+        // Counters of a missing suspend half are ignored.
         let transition = hibernation(&[&both[1..], &counted].concat());
         assert_eq!(longest_counted(&transition), Some(("HiberRead", 6 * SECOND)));
-        // What the events span has its place.
+        // Phases with events have a position.
         assert_eq!(longest_counted(&hibernation(&both)), None);
     }
 }

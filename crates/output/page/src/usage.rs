@@ -1,28 +1,28 @@
-//! Who held a phase, and who used processors and disks in it, as the page lists them.
+//! Breakdown and CPU and disk usage of a phase.
 
 use onoff_blame::account::PhaseAccount;
 use onoff_evidence::Certainty;
-use onoff_report::text::why::account as said;
+use onoff_report::text::why::account as account_text;
 use onoff_trace::Trace;
 use onoff_usage::cpu;
 use onoff_usage::disk;
 
 use crate::page::{PageAccountEntry, PageUsage, PageUsageRow};
 
-/// Rows of a table of the page.
-const ROWS: usize = 60;
+/// Maximum number of rows per table.
+const MAX_ROWS: usize = 60;
 
-/// The account of a phase as the page lists it.
+/// Converts the account of a phase for the page.
 pub(crate) fn account_entries(account: &PhaseAccount) -> Vec<PageAccountEntry> {
     account
         .entries
         .iter()
-        .take(ROWS)
+        .take(MAX_ROWS)
         .map(|entry| PageAccountEntry {
-            subject: said::subject(entry),
-            kind: said::kind(entry.kind).to_owned(),
+            subject: account_text::subject(entry),
+            kind: account_text::kind(entry.kind).to_owned(),
             ns: entry.ns,
-            did: said::actions(entry),
+            did: account_text::actions(entry),
             certainty: if entry.not_known.is_some() { Certainty::Missing } else { entry.certainty },
             stretches: entry.stretches.iter().map(|stretch| (stretch.start_ns, stretch.end_ns)).collect(),
         })
@@ -35,7 +35,7 @@ pub(crate) fn usage(trace: &Trace, start_ns: i64, end_ns: i64) -> PageUsage {
     }
     let cuts = [start_ns, end_ns];
     let named = |image: &str, pid: Option<u32>| match (image, pid) {
-        ("", None) => "not known".to_owned(),
+        ("", None) => "unknown".to_owned(),
         ("", Some(pid)) => format!("process {pid}"),
         (image, Some(pid)) => format!("{image} ({pid})"),
         (image, None) => image.to_owned(),
@@ -51,10 +51,10 @@ pub(crate) fn usage(trace: &Trace, start_ns: i64, end_ns: i64) -> PageUsage {
     };
     PageUsage {
         processors: processors
-            .take(ROWS)
+            .take(MAX_ROWS)
             .map(|process| PageUsageRow {
                 name: named(&process.image, process.pid),
-                detail: format!("{:.1} % of the processors", process.percent),
+                detail: format!("{:.1} % of CPU", process.percent),
                 ns: process.cpu_ns,
                 ..PageUsageRow::default()
             })
@@ -62,7 +62,7 @@ pub(crate) fn usage(trace: &Trace, start_ns: i64, end_ns: i64) -> PageUsage {
         disks: disks
             .iter()
             .flat_map(|usage| &usage.by_process)
-            .take(ROWS)
+            .take(MAX_ROWS)
             .map(|process| {
                 row(named(&process.image, process.pid), String::new(), &process.operations, process.service_ns)
             })
@@ -70,9 +70,9 @@ pub(crate) fn usage(trace: &Trace, start_ns: i64, end_ns: i64) -> PageUsage {
         files: disks
             .iter()
             .flat_map(|usage| &usage.by_file)
-            .take(ROWS)
+            .take(MAX_ROWS)
             .map(|file| {
-                let name = if file.name.is_empty() { "file not known".to_owned() } else { file.name.clone() };
+                let name = if file.name.is_empty() { "unknown file".to_owned() } else { file.name.clone() };
                 row(name, String::new(), &file.operations, file.service_ns)
             })
             .collect(),

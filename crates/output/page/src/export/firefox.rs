@@ -1,5 +1,5 @@
-//! The processed profile format of the Firefox Profiler (<https://profiler.firefox.com>): samples with their stacks by process
-//! and thread; phases, services, devices and the critical path as markers.
+//! The processed profile format of the Firefox Profiler (<https://profiler.firefox.com>): samples with their stacks by
+//! process and thread; phases, services, devices and the critical path as markers.
 
 use std::io::{self, Write};
 
@@ -17,10 +17,10 @@ use super::perfetto::{group_name, tone_name};
 use crate::build::Shown;
 use onoff_lanes::{Lane, TrackGroup};
 
-/// Writes all that is known of a recording; `names` are those of the functions of its samples.
+/// Writes a recording; `names` resolves the functions of tracks samples.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write(shown: &Shown, names: &FunctionNames, out: &mut dyn Write) -> io::Result<()> {
     let profile = profile(shown, names);
     serde_json::to_writer(out, &profile).map_err(io::Error::other)
@@ -45,7 +45,7 @@ fn profile(shown: &Shown, names: &FunctionNames) -> Profile {
     for transition in &shown.recording.transitions {
         for phase in &transition.phases {
             let detail = format!("{} ({})", phase.rule, phase.certainty.as_str());
-            let marker = Shows { name: phase.name.clone(), label: transition.title.clone(), detail, category };
+            let marker = MarkerText { name: phase.name.clone(), label: transition.title.clone(), detail, category };
             times.mark(&mut profile, phases, (phase.start_ns, phase.end_ns), marker);
         }
     }
@@ -58,19 +58,19 @@ fn profile(shown: &Shown, names: &FunctionNames) -> Profile {
         (TrackGroup::Power, 7, CategoryColor::Brown),
         (TrackGroup::Log, 8, CategoryColor::Gray),
     ] {
-        let its = || shown.tracks.iter().filter(move |track| track.group == group);
-        if its().next().is_none() {
+        let tracks = || shown.tracks.iter().filter(move |track| track.group == group);
+        if tracks().next().is_none() {
             continue;
         }
         let thread = profile.add_thread(transitions, tid, zero, false);
         profile.set_thread_name(thread, group_name(group));
         profile.set_thread_show_markers_in_timeline(thread, true);
         let category = profile.add_category(group_name(group), color);
-        for track in its() {
+        for track in tracks() {
             let Lane::Slices(lane) = &track.lane else { continue };
             for (start_ns, end_ns, label, tone) in lane.rows_of_slices().flatten() {
                 let detail = tone_name(tone).to_owned();
-                let marker = Shows { name: track.name.clone(), label: label.to_owned(), detail, category };
+                let marker = MarkerText { name: track.name.clone(), label: label.to_owned(), detail, category };
                 times.mark(&mut profile, thread, (start_ns, end_ns), marker);
             }
         }
@@ -79,7 +79,7 @@ fn profile(shown: &Shown, names: &FunctionNames) -> Profile {
     profile
 }
 
-/// The samples of every thread, with their stacks.
+/// Adds the samples of every thread, with stacks.
 fn samples(shown: &Shown, names: &FunctionNames, profile: &mut Profile, times: &Times) {
     let whole = Interval::new(0, shown.trace.duration_ns);
     let mut processes = HashMap::new();
@@ -103,7 +103,7 @@ fn samples(shown: &Shown, names: &FunctionNames, profile: &mut Profile, times: &
     });
 }
 
-/// Times of the recording as times of the profile, which has none before zero.
+/// Converts times of the recording to times of the profile, which cannot be negative.
 struct Times {
     origin_ns: i64,
 }
@@ -114,13 +114,13 @@ impl Times {
         Timestamp::from_nanos_since_reference(ns)
     }
 
-    fn mark(&self, profile: &mut Profile, thread: ThreadHandle, (start_ns, end_ns): (i64, i64), marker: Shows) {
+    fn mark(&self, profile: &mut Profile, thread: ThreadHandle, (start_ns, end_ns): (i64, i64), marker: MarkerText) {
         let timing = if end_ns > start_ns {
             MarkerTiming::Interval(self.at(start_ns), self.at(end_ns))
         } else {
             MarkerTiming::Instant(self.at(start_ns))
         };
-        let marker = Marked {
+        let marker = InternedMarker {
             name: profile.intern_string(&marker.name),
             fields: [profile.intern_string(&marker.label), profile.intern_string(&marker.detail)],
             category: marker.category,
@@ -129,22 +129,22 @@ impl Times {
     }
 }
 
-/// What a marker shows.
-struct Shows {
+/// Content of a marker.
+struct MarkerText {
     name: String,
     label: String,
     detail: String,
     category: CategoryHandle,
 }
 
-/// The same, its texts known to the profile.
-struct Marked {
+/// A marker with strings interned in the profile.
+struct InternedMarker {
     name: StringHandle,
     fields: [StringHandle; 2],
     category: CategoryHandle,
 }
 
-impl StaticSchemaMarker for Marked {
+impl StaticSchemaMarker for InternedMarker {
     const UNIQUE_MARKER_TYPE_NAME: &'static str = "onoff";
     const CHART_LABEL: Option<&'static str> = Some("{marker.data.what}");
     const TABLE_LABEL: Option<&'static str> = Some("{marker.name}: {marker.data.what} ({marker.data.detail})");
@@ -152,7 +152,7 @@ impl StaticSchemaMarker for Marked {
     const FIELDS: &'static [StaticSchemaMarkerField] = &[
         StaticSchemaMarkerField {
             key: "what",
-            label: "What",
+            label: "Name",
             format: MarkerFieldFormat::String,
             flags: MarkerFieldFlags::SEARCHABLE,
         },

@@ -1,4 +1,4 @@
-//! Recordings as files that other viewers open.
+//! Exports to the file formats of other viewers.
 
 pub mod firefox;
 pub mod perfetto;

@@ -1,9 +1,11 @@
-//! Perfetto's own format: a stream of `TracePacket` messages (protocol buffers), as <https://ui.perfetto.dev> and
-//! `trace_processor` read them. Fields and their numbers are those of `protos/perfetto/trace/trace_packet.proto`,
-//! `track_event/track_event.proto`, `track_event/track_descriptor.proto` and `track_event/counter_descriptor.proto` of Perfetto.
+//! Perfetto's native format: a stream of `TracePacket` messages (protocol buffers), as read by
+//! <https://ui.perfetto.dev> and `trace_processor`. Field numbers are from Perfetto's
+//! `protos/perfetto/trace/trace_packet.proto`, `track_event/track_event.proto`, `track_event/track_descriptor.proto`
+//! and `track_event/counter_descriptor.proto`.
 //!
-//! Each track of the page is a track there, below one for its group. Where intervals of a track overlap, each of its rows is a
-//! track, because Perfetto nests what overlaps. Who made whom ready is a flow from step to step of the critical path.
+//! Each track of the page becomes a Perfetto track below the track of its group. If intervals overlap, each row becomes
+//! a separate track, because Perfetto nests overlapping slices. Ready-thread arrows become flows between steps of the
+//! critical path.
 
 use std::io::{self, Write};
 
@@ -14,18 +16,18 @@ use crate::build::Shown;
 use onoff_lanes::slices::Tone;
 use onoff_lanes::{Lane, TrackGroup};
 
-/// The one sequence of packets of this file.
+/// All packets of the file belong to one sequence.
 const SEQUENCE: u32 = 1;
-/// `SEQ_INCREMENTAL_STATE_CLEARED`: nothing before the first packet is needed.
+/// `SEQ_INCREMENTAL_STATE_CLEARED`: the first packet depends on no earlier state.
 const STATE_CLEARED: u32 = 1;
-/// The numbers of `TrackEvent.Type`.
+/// Values of `TrackEvent.Type`.
 const SLICE_BEGIN: i32 = 1;
 const SLICE_END: i32 = 2;
 const INSTANT: i32 = 3;
 const COUNTER: i32 = 4;
 /// `TrackDescriptor.ChildTracksOrdering.EXPLICIT`: by rank.
 const EXPLICIT: i32 = 3;
-/// The field `packet` of the message `Trace`.
+/// Number of the field `packet` of the message `Trace`.
 const PACKET: u32 = 1;
 
 #[derive(Clone, PartialEq, Message)]
@@ -92,10 +94,10 @@ struct DebugAnnotation {
     name: Option<String>,
 }
 
-/// Writes all that is known of a recording.
+/// Writes a recording.
 ///
 /// # Errors
-/// What `out` answers.
+/// Errors of `out`.
 pub fn write(shown: &Shown, out: &mut dyn Write) -> io::Result<()> {
     let mut writer =
         Writer { out, buffer: Vec::new(), origin_ns: shown.recording.start_ns.min(0), next: 1, is_first: true };
@@ -139,12 +141,12 @@ pub fn write(shown: &Shown, out: &mut dyn Write) -> io::Result<()> {
                 for row in lane.rows_of_slices() {
                     let uuid = writer.track(&track.name, Some(parent), rank, None)?;
                     for (start_ns, end_ns, label, tone) in row {
-                        let (out_of, into) = flows.of_slice(id, start_ns, end_ns);
+                        let (outgoing, incoming) = flows.for_slice(id, start_ns, end_ns);
                         let event = TrackEvent {
                             name: Some(label.to_owned()),
                             categories: vec![tone_name(tone).to_owned()],
-                            flow_ids: out_of,
-                            terminating_flow_ids: into,
+                            flow_ids: outgoing,
+                            terminating_flow_ids: incoming,
                             ..TrackEvent::default()
                         };
                         writer.slice(uuid, start_ns, end_ns, event)?;
@@ -161,7 +163,7 @@ fn phases(shown: &Shown, writer: &mut Writer<'_>) -> io::Result<()> {
         |name: &str, value: &str| DebugAnnotation { name: Some(name.to_owned()), string_value: Some(value.to_owned()) };
     for transition in &shown.recording.transitions {
         let uuid = writer.track(&transition.title, None, Some(0), None)?;
-        // Slices of one track lie in each other or apart: phases that overlap are on tracks of their own.
+        // Slices of one track must nest or be disjoint, so overlapping phases go to separate tracks.
         let mut rows: Vec<(u64, i64)> = vec![(uuid, i64::MIN)];
         for phase in &transition.phases {
             let row = match rows.iter().position(|(_, until_ns)| *until_ns <= phase.start_ns) {
@@ -180,7 +182,7 @@ fn phases(shown: &Shown, writer: &mut Writer<'_>) -> io::Result<()> {
             }
             for entry in phase.account.iter().take(8) {
                 let time = onoff_report::text::quantity::duration(entry.ns);
-                annotations.push(annotation(&format!("held by {}", entry.subject), &format!("{time} {}", entry.did)));
+                annotations.push(annotation(&format!("blamed on {}", entry.subject), &format!("{time} {}", entry.did)));
             }
             let event = TrackEvent {
                 name: Some(phase.title.clone()),
@@ -199,7 +201,7 @@ fn phases(shown: &Shown, writer: &mut Writer<'_>) -> io::Result<()> {
                 categories: vec![finding.code.clone()],
                 debug_annotations: vec![
                     annotation("evidence", &finding.evidence),
-                    annotation("what to do", &finding.advice),
+                    annotation("advice", &finding.advice),
                 ],
                 ..TrackEvent::default()
             };
@@ -210,35 +212,35 @@ fn phases(shown: &Shown, writer: &mut Writer<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// Arrows as flows, found by where they begin and end.
+/// Ids of flows by their start and end points.
 struct Flows {
-    /// By track and end of the step that made another one ready.
-    out_of: HashMap<(u32, i64), Vec<u64>>,
-    /// By track and start of the step that was made ready.
-    into: HashMap<(u32, i64), Vec<u64>>,
+    /// Key: track and end time of the readying step.
+    outgoing: HashMap<(u32, i64), Vec<u64>>,
+    /// Key: track and start time of the readied step.
+    incoming: HashMap<(u32, i64), Vec<u64>>,
 }
 
 impl Flows {
     fn of(shown: &Shown) -> Self {
-        let mut flows = Self { out_of: HashMap::new(), into: HashMap::new() };
+        let mut flows = Self { outgoing: HashMap::new(), incoming: HashMap::new() };
         for (arrow, id) in shown.arrows.iter().zip(1_u64..) {
-            flows.out_of.entry((arrow.from, arrow.time_ns)).or_default().push(id);
-            flows.into.entry((arrow.to, arrow.time_ns)).or_default().push(id);
+            flows.outgoing.entry((arrow.from, arrow.time_ns)).or_default().push(id);
+            flows.incoming.entry((arrow.to, arrow.time_ns)).or_default().push(id);
         }
         flows
     }
 
-    fn of_slice(&self, track: u32, start_ns: i64, end_ns: i64) -> (Vec<u64>, Vec<u64>) {
-        let out_of = self.out_of.get(&(track, end_ns)).cloned().unwrap_or_default();
-        (out_of, self.into.get(&(track, start_ns)).cloned().unwrap_or_default())
+    fn for_slice(&self, track: u32, start_ns: i64, end_ns: i64) -> (Vec<u64>, Vec<u64>) {
+        let outgoing = self.outgoing.get(&(track, end_ns)).cloned().unwrap_or_default();
+        (outgoing, self.incoming.get(&(track, start_ns)).cloned().unwrap_or_default())
     }
 }
 
-/// Packets in the making.
+/// Buffered writer of packets.
 struct Writer<'w> {
     out: &'w mut dyn Write,
     buffer: Vec<u8>,
-    /// Perfetto has no time before zero: what is taken off every time, ns.
+    /// Subtracted from every time, ns: Perfetto has no negative times.
     origin_ns: i64,
     next: u64,
     is_first: bool,
@@ -259,7 +261,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// A new track; one with a unit is a counter.
+    /// Writes a track and returns its UUID; a track with a unit is a counter.
     fn track(&mut self, name: &str, parent: Option<u64>, rank: Option<i32>, unit: Option<&str>) -> io::Result<u64> {
         let uuid = self.next;
         self.next += 1;
@@ -283,7 +285,7 @@ impl Writer<'_> {
         self.packet(TracePacket { timestamp: Some(timestamp), track_event: Some(event), ..TracePacket::default() })
     }
 
-    /// An interval, or a point in time where it has no length.
+    /// Writes an interval, or an instant if it is empty.
     fn slice(&mut self, uuid: u64, start_ns: i64, end_ns: i64, event: TrackEvent) -> io::Result<()> {
         let is_point = end_ns <= start_ns;
         let kind = if is_point { INSTANT } else { SLICE_BEGIN };
@@ -309,8 +311,8 @@ pub(super) const fn group_name(group: TrackGroup) -> &'static str {
     match group {
         TrackGroup::Firmware => "Firmware",
         TrackGroup::Network => "Network boot",
-        TrackGroup::Requests => "Requests to files",
-        TrackGroup::Processors => "Processors",
+        TrackGroup::Requests => "File requests",
+        TrackGroup::Processors => "CPU",
         TrackGroup::Disks => "Disks",
         TrackGroup::CriticalPath => "Critical path",
         TrackGroup::Devices => "Devices and drivers",
@@ -323,22 +325,22 @@ pub(super) const fn group_name(group: TrackGroup) -> &'static str {
     }
 }
 
-/// What kind of time an interval is.
+/// Category of a slice.
 pub(super) const fn tone_name(tone: Tone) -> &'static str {
     match tone {
         Tone::Present => "alive",
-        Tone::Container => "container",
+        Tone::Container => "host process",
         Tone::Load => "image load",
         Tone::Initialize => "start or stop",
         Tone::Blocked => "blocked",
         Tone::Pended => "pended",
-        Tone::Ran => "ran",
+        Tone::Ran => "running",
         Tone::Ready => "ready",
         Tone::Disk => "disk",
         Tone::Timer => "timer",
         Tone::Interrupt => "device",
         Tone::Service => "service",
-        Tone::Unknown => "not known",
+        Tone::Unknown => "unknown",
         Tone::Notified => "notified",
         Tone::Work => "work",
         Tone::Failed => "failed",

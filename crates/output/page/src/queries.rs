@@ -1,0 +1,113 @@
+//! Queries of the page about a range of a recording: a name and a query string in, JSON out.
+//!
+//! Called by the server on 127.0.0.1, or by WebAssembly in the page itself.
+
+use std::str::FromStr;
+
+use serde::Serialize;
+
+use crate::build::Shown;
+use crate::{path, ranges};
+
+/// Maximum number of tracks per query, and of pixels per lane: more than any screen has.
+const MAX_TRACKS: usize = 512;
+const MAX_PIXELS: u32 = 16_384;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum QueryError {
+    /// There is no such query, recording or track.
+    #[error("not found")]
+    NotFound,
+    /// A value is missing, malformed or out of bounds.
+    #[error("malformed query")]
+    Malformed,
+    /// The answer cannot be serialized.
+    #[error("internal error")]
+    Internal,
+}
+
+/// Answers the query `name` about one of `recordings` as JSON.
+///
+/// # Errors
+/// The query is unknown or malformed.
+pub fn answer(recordings: &[Shown], name: &str, query: &str) -> Result<String, QueryError> {
+    let answer = match name {
+        "lanes" => lanes,
+        "arrows" => arrows,
+        "steps" => steps,
+        "table" => table,
+        "flame" => flame,
+        _ => return Err(QueryError::NotFound),
+    };
+    let query = QueryString(query);
+    let index: usize = query.number("recording").unwrap_or(0);
+    match recordings.get(index) {
+        Some(shown) => answer(shown, &query),
+        None => Err(QueryError::NotFound),
+    }
+}
+
+fn lanes(shown: &Shown, query: &QueryString<'_>) -> Result<String, QueryError> {
+    let (from_ns, to_ns) = query.range()?;
+    let pixels = query.pixels()?;
+    let tracks = query.value("tracks").ok_or(QueryError::Malformed)?;
+    let tracks: Vec<usize> =
+        tracks.split(',').map(str::parse).collect::<Result<_, _>>().map_err(|_| QueryError::Malformed)?;
+    if tracks.len() > MAX_TRACKS {
+        return Err(QueryError::Malformed);
+    }
+    let lanes = tracks
+        .into_iter()
+        .map(|track| Ok(shown.tracks.get(track).ok_or(QueryError::NotFound)?.draw(from_ns, to_ns, pixels)))
+        .collect::<Result<Vec<_>, QueryError>>()?;
+    json(&lanes)
+}
+
+fn arrows(shown: &Shown, query: &QueryString<'_>) -> Result<String, QueryError> {
+    let (from_ns, to_ns) = query.range()?;
+    json(&path::draw(&shown.arrows, from_ns, to_ns, query.pixels()?))
+}
+
+fn steps(shown: &Shown, query: &QueryString<'_>) -> Result<String, QueryError> {
+    let (from_ns, to_ns) = query.range()?;
+    json(&path::steps(&shown.paths, from_ns, to_ns, path::MAX_STEPS))
+}
+
+fn table(shown: &Shown, query: &QueryString<'_>) -> Result<String, QueryError> {
+    let about = query.value("about").ok_or(QueryError::Malformed)?;
+    let by: Vec<&str> = query.value("by").unwrap_or_default().split(',').filter(|group| !group.is_empty()).collect();
+    let table = ranges::table((&shown.trace, &shown.paths), shown.events.as_ref(), about, &by, query.range()?);
+    json(&table.ok_or(QueryError::Malformed)?)
+}
+
+fn flame(shown: &Shown, query: &QueryString<'_>) -> Result<String, QueryError> {
+    let of = query.value("of").ok_or(QueryError::Malformed)?;
+    let graph = ranges::flame_graph(&shown.trace, &shown.paths, of, query.range()?, ranges::MAX_NODES);
+    json(&graph.ok_or(QueryError::Malformed)?)
+}
+
+fn json(answer: &impl Serialize) -> Result<String, QueryError> {
+    serde_json::to_string(answer).map_err(|_| QueryError::Internal)
+}
+
+/// QueryString string without the question mark. The page never percent-encodes values.
+struct QueryString<'a>(&'a str);
+
+impl<'a> QueryString<'a> {
+    fn value(&self, name: &str) -> Option<&'a str> {
+        self.0.split('&').filter_map(|pair| pair.split_once('=')).find(|(key, _)| *key == name).map(|(_, value)| value)
+    }
+
+    fn number<T: FromStr>(&self, name: &str) -> Option<T> {
+        self.value(name)?.parse().ok()
+    }
+
+    fn pixels(&self) -> Result<u32, QueryError> {
+        self.number("pixels").filter(|&pixels| pixels <= MAX_PIXELS).ok_or(QueryError::Malformed)
+    }
+
+    fn range(&self) -> Result<(i64, i64), QueryError> {
+        let ends = self.number("from").zip(self.number("to"));
+        ends.filter(|(from, to)| from < to).ok_or(QueryError::Malformed)
+    }
+}
