@@ -178,9 +178,9 @@ fn interrupts_by_counters_are_xperf_s_rows() {
     assert!(dump.iter().any(|row| row == expected) && dump.iter().any(|row| row == posted));
     let mut nobody = EtlBuilder::new(Session::windows_10(2));
     machine(&mut nobody);
-    let nothing = nobody.finish();
-    assert_eq!(rows(&answer_about(&nothing, "-quiet -a pmc")), [posted]);
-    assert_eq!(rows(&answer_about(&nothing, "-quiet -a pmc -thread")), ["Usec, Runs, Process Name ( PID), TID"]);
+    let empty = nobody.finish();
+    assert_eq!(rows(&answer_about(&empty, "-quiet -a pmc")), [posted]);
+    assert_eq!(rows(&answer_about(&empty, "-quiet -a pmc -thread")), ["Usec, Runs, Process Name ( PID), TID"]);
 }
 
 #[test]

@@ -11,9 +11,6 @@ use super::microseconds;
 use onoff_report::text::printable::printable;
 
 /// Writes the table of phases. What only the read-ahead's own events would tell has a dash.
-///
-/// # Errors
-/// What `out` answers.
 pub fn write_summary(answer: &BootPrefetch, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "ReadyBoot Summary Table")?;
     writeln!(
@@ -56,9 +53,6 @@ fn title(phase: PhaseName) -> &'static str {
 }
 
 /// Writes what the time of each disk went into during the boot.
-///
-/// # Errors
-/// What `out` answers.
 pub fn write_disk_time(answer: &BootPrefetch, out: &mut dyn Write) -> io::Result<()> {
     for disk in &answer.disks {
         let kind = if disk.is_system { "System" } else { "NonSystem" };
@@ -86,9 +80,6 @@ pub fn write_disk_time(answer: &BootPrefetch, out: &mut dyn Write) -> io::Result
 }
 
 /// Writes the requests that the read-ahead looked at, and its own sums.
-///
-/// # Errors
-/// What `out` answers.
 pub fn write_events(answer: &ReadyBoot, out: &mut dyn Write) -> io::Result<()> {
     if let Some(sums) = &answer.sums {
         writeln!(out, "Reads: {} ({} bytes)", sums.reads, sums.read_bytes)?;

@@ -24,9 +24,6 @@ pub struct BootXmlOptions {
 }
 
 /// Writes the document.
-///
-/// # Errors
-/// What `out` answers.
 pub fn write(report: &BootReport, options: &BootXmlOptions, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "<results timeFormat=\"msec\">")?;
     writeln!(out, "<boot type=\"boot\">")?;

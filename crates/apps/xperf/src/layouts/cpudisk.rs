@@ -10,9 +10,6 @@ use super::process_name::ProcessName;
 use onoff_report::text::quantity::share;
 
 /// Writes the rows of one interval; percentages are of the interval's length times `processors`.
-///
-/// # Errors
-/// What `out` answers.
 pub fn write(
     rows: &[CpuDiskRow],
     range: Interval,

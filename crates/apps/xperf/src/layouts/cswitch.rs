@@ -19,9 +19,6 @@ pub struct CswitchOptions {
 
 /// Writes one row per process or thread, most time first; the idle time is the process `Idle`. Times that are not from context
 /// switches have no rows.
-///
-/// # Errors
-/// What `out` answers.
 pub fn write(list: &CpuList, options: CswitchOptions, out: &mut dyn Write) -> io::Result<()> {
     let idle =
         CpuRow { image: "Idle".to_owned(), pid: Some(0), tid: Some(0), cpu_ns: list.cpu.idle_ns, ..CpuRow::default() };

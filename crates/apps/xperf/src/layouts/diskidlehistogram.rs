@@ -33,9 +33,6 @@ impl Default for DiskIdleOptions {
 }
 
 /// Writes the histogram of each disk in `scope`.
-///
-/// # Errors
-/// What `out` answers.
 pub fn write(trace: &Trace, scope: &Scope, options: &DiskIdleOptions, out: &mut dyn Write) -> io::Result<()> {
     let ignored: Vec<String> = options.ignored.iter().map(|part| part.to_lowercase()).collect();
     let is_ignored = |path: &str| {

@@ -43,9 +43,6 @@ IACB - Number of IOs that initialized after start time and completed before end 
 ";
 
 /// Writes the reports about the requests in `scope`.
-///
-/// # Errors
-/// What `out` answers.
 pub fn write(trace: &Trace, scope: &Scope, options: &DiskIoOptions, out: &mut dyn Write) -> io::Result<()> {
     let DiskIoOptions { summary, counts, detail, overlap, .. } = *options;
     let utilization_ns = match options.utilization_ns {

@@ -11,17 +11,11 @@ use onoff_report::text::quantity::share;
 const RULE: &str = "--------------------------";
 
 /// Writes the title of a section: `DPC Info`, `Interrupt Info`.
-///
-/// # Errors
-/// What `out` answers.
 pub fn write_title(title: &str, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "\n{RULE}\n{title}\n\n{RULE}")
 }
 
 /// Writes what each module took of each processor in a span, of which alone `found` was asked about.
-///
-/// # Errors
-/// What `out` answers.
 pub fn write_usage(found: &InterruptModules, span_ns: [i64; 2], out: &mut dyn Write) -> io::Result<()> {
     let width = found.processors as usize;
     let [start_ns, end_ns] = span_ns;
@@ -42,9 +36,6 @@ pub fn write_usage(found: &InterruptModules, span_ns: [i64; 2], out: &mut dyn Wr
 
 /// Writes what all of them took of each processor between consecutive `cuts`, which `found` was asked about and which are
 /// `seconds` from each other.
-///
-/// # Errors
-/// What `out` answers.
 pub fn write_intervals(found: &InterruptModules, cuts: &[i64], seconds: i64, out: &mut dyn Write) -> io::Result<()> {
     let (start_ns, end_ns) = (cuts.first().copied().unwrap_or(0), cuts.last().copied().unwrap_or(0));
     let width = found.processors as usize;
@@ -74,9 +65,6 @@ pub fn write_intervals(found: &InterruptModules, cuts: &[i64], seconds: i64, out
 
 /// Writes how many of the intervals between `cuts`, each of `step_ns`, had which share of each processor in DPCs, in service
 /// routines and in both.
-///
-/// # Errors
-/// What `out` answers.
 pub fn write_distribution(
     dpcs: &InterruptModules,
     interrupts: &InterruptModules,
@@ -142,9 +130,6 @@ fn taken(found: &InterruptModules, cuts: &[i64]) -> Vec<Vec<i64>> {
 }
 
 /// Writes how long all of them were, then those of each module; nothing when none was recorded. `bounds_ns` are what `found` was asked about.
-///
-/// # Errors
-/// What `out` answers.
 pub fn write_histograms(found: &InterruptModules, bounds_ns: &[i64], out: &mut dyn Write) -> io::Result<()> {
     if !found.recorded {
         return Ok(());

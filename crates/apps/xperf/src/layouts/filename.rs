@@ -55,9 +55,6 @@ impl FileNames {
     }
 
     /// Writes the names, each once with each of its keys, by name.
-    ///
-    /// # Errors
-    /// What `out` answers.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let volumes = self.volumes.iter();
         let paths = DrivePaths::from_volumes(volumes.map(|(device, drive)| (device.as_str(), drive.as_str())));

@@ -24,9 +24,6 @@ pub struct HardFaultOptions {
 }
 
 /// Writes the hard faults in `scope`.
-///
-/// # Errors
-/// What `out` answers.
 pub fn write(trace: &Trace, scope: &Scope, options: &HardFaultOptions, out: &mut dyn Write) -> io::Result<()> {
     let (major, minor) = if options.by_file { (Key::Path, Key::Process) } else { (Key::Process, Key::Path) };
     let mut parts: BTreeMap<Name, Vec<HardFaultGroup>> = BTreeMap::new();

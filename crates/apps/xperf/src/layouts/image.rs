@@ -11,9 +11,6 @@ use super::process_name::ProcessName;
 use onoff_report::text::printable::printable;
 
 /// Writes the modules that were loaded at any time from `from_ns` up to `until_ns`, by load.
-///
-/// # Errors
-/// What `out` answers.
 pub fn write(trace: &Trace, from_ns: i64, until_ns: i64, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
@@ -65,9 +62,6 @@ pub struct SymbolColumns {
 }
 
 /// Writes what identifies each module, each once, by name.
-///
-/// # Errors
-/// What `out` answers.
 pub fn write_symbols(trace: &Trace, columns: SymbolColumns, out: &mut dyn Write) -> io::Result<()> {
     let title = match (columns.image_id, columns.debug_id) {
         (true, false) => "TimeDateStamp,  ImageSize, OrigFileName",

@@ -9,9 +9,6 @@ use super::microseconds;
 use onoff_report::text::printable::printable;
 
 /// Writes each mark and how long after the one before it was set.
-///
-/// # Errors
-/// What `out` answers.
 pub fn write(trace: &Trace, marks: &[Milestone], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, " TimeStamp,      Delta, Text")?;
     let mut before = None;
@@ -30,9 +27,6 @@ pub fn write(trace: &Trace, marks: &[Milestone], out: &mut dyn Write) -> io::Res
 }
 
 /// Writes each text of marks once, by its first: how often it was set, first and last.
-///
-/// # Errors
-/// What `out` answers.
 pub fn write_summary(trace: &Trace, marks: &[Milestone], out: &mut dyn Write) -> io::Result<()> {
     let mut rows: Vec<(u64, i64, i64, &str)> = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();

@@ -10,9 +10,6 @@ use super::process_name::ProcessName;
 use onoff_report::text::printable::printable;
 
 /// Writes pool memory as `-a pool` does: by image, which takes call stacks and is not known here, and tag.
-///
-/// # Errors
-/// What `out` answers.
 pub fn write_pool(answer: &PoolUse, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "Image, Tag, Alloc #, Alloc KB, Out Alloc#, Out Alloc KB")?;
     for row in &answer.tags {
@@ -30,9 +27,6 @@ pub fn write_pool(answer: &PoolUse, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Writes pool memory by tag and type.
-///
-/// # Errors
-/// What `out` answers.
 pub fn write_pool_tags(answer: &PoolUse, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, " Tag,     Type,    Alloc #,   Alloc KB,  Out Alloc #, Out Alloc KB")?;
     for row in &answer.tags {
@@ -52,14 +46,11 @@ pub fn write_pool_tags(answer: &PoolUse, out: &mut dyn Write) -> io::Result<()> 
 }
 
 fn write_rest(answer: &PoolUse, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "\nFrees of what was not seen to be allocated: {}", answer.other_frees)?;
+    writeln!(out, "\nFrees of what was not seen to be allocated: {}", answer.unmatched_frees)?;
     write_left_out(answer.left_out, out)
 }
 
 /// Writes heap memory by process and heap.
-///
-/// # Errors
-/// What `out` answers.
 pub fn write_heaps(answer: &HeapUse, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,

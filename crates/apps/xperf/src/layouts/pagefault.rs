@@ -45,9 +45,6 @@ impl PageFaults {
     }
 
     /// Takes an event; others than page faults are passed over.
-    ///
-    /// # Errors
-    /// What `out` answers.
     pub fn event(&mut self, event: &DescribedEvent<'_>, out: &mut dyn Write) -> io::Result<()> {
         let EventOrigin::Kernel { hook } = event.origin else { return Ok(()) };
         let Some(kind) = KINDS.iter().position(|&(known, _)| known == hook) else { return Ok(()) };
@@ -84,9 +81,6 @@ impl PageFaults {
     }
 
     /// Writes the sums, most faults first. Rows of faults are written as they are told.
-    ///
-    /// # Errors
-    /// What `out` answers.
     pub fn end(&self, out: &mut dyn Write) -> io::Result<()> {
         if self.detail {
             return Ok(());

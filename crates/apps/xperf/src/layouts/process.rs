@@ -26,9 +26,6 @@ pub struct ProcessOptions {
 }
 
 /// Writes the processes of `trace` that lived in `range`.
-///
-/// # Errors
-/// What `out` answers.
 pub fn write(trace: &Trace, range: Interval, options: &ProcessOptions, out: &mut dyn Write) -> io::Result<()> {
     let sid = if options.with_sid { ", UserSid" } else { "" };
     let command_line = if options.with_command_line { ", Command Line" } else { "" };

@@ -45,9 +45,6 @@ impl CodeTime {
 
 /// Writes the time in each module or function of each process: processes with most first, then their code. The idle time is
 /// the process `Idle`; shares are of the time of all processors, `cpu`.
-///
-/// # Errors
-/// What `out` answers.
 pub fn write_detail(cpu: &CpuTotals, rows: Vec<CodeTime>, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "   Process Name ( PID),     Weight,    Usage %,          Module Name!Function Name")?;
     if cpu.source != CpuSource::Samples {
@@ -85,9 +82,6 @@ pub fn write_detail(cpu: &CpuTotals, rows: Vec<CodeTime>, out: &mut dyn Write) -
 }
 
 /// Writes how often each processor was sampled. `list` tells processors apart.
-///
-/// # Errors
-/// What `out` answers.
 pub fn write_frequency(list: &CpuList, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "Cpu,    Samples,     Weight, Interval")?;
     if list.cpu.source != CpuSource::Samples {

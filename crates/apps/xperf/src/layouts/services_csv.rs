@@ -9,7 +9,7 @@ use onoff_usage::units::Unit;
 use super::milliseconds;
 use onoff_report::text::printable::printable;
 
-/// Lengths above which a part of a service's transition is listed once more after the rows, ns; `None` for never.
+/// DurationStats above which a part of a service's transition is listed once more after the rows, ns; `None` for never.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PointsOfInterest {
     /// Making the container.
@@ -21,9 +21,6 @@ pub struct PointsOfInterest {
 }
 
 /// Writes services that started or stopped; `window` is that of the automatic start.
-///
-/// # Errors
-/// What `out` answers.
 pub fn write(window: &Span, services: &[Unit], points: &PointsOfInterest, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "AutoStart, StartTime, EndTime, Duration")?;
     if !(services.is_empty() && window.start_ns.is_none() && window.end_ns.is_none()) {

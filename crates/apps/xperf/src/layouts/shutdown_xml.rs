@@ -23,9 +23,6 @@ pub struct ShutdownXmlOptions {
 }
 
 /// Writes the document.
-///
-/// # Errors
-/// What `out` answers.
 pub fn write(report: &ShutdownReport, options: &ShutdownXmlOptions, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "<results timeFormat=\"msec\">")?;
     writeln!(out, "<shutdown>")?;

@@ -10,14 +10,11 @@ use onoff_report::text::printable::printable;
 const TITLES: &str = "     Taken,  Contended,      Spins,    Wait (cycles),     Held (ticks)";
 
 /// Writes the sums by module.
-///
-/// # Errors
-/// What `out` answers.
 pub fn write_summary(answer: &SpinLockUse, out: &mut dyn Write) -> io::Result<()> {
     let mut modules: BTreeMap<&str, SpinLock> = BTreeMap::new();
     for lock in &answer.locks {
         let sum = modules.entry(&lock.module).or_default();
-        sum.taken += lock.taken;
+        sum.acquisitions += lock.acquisitions;
         sum.contended += lock.contended;
         sum.spins = sum.spins.saturating_add(lock.spins);
         sum.wait_cycles = sum.wait_cycles.saturating_add(lock.wait_cycles);
@@ -34,9 +31,6 @@ pub fn write_summary(answer: &SpinLockUse, out: &mut dyn Write) -> io::Result<()
 }
 
 /// Writes locks with the code that took them, `most` at most.
-///
-/// # Errors
-/// What `out` answers.
 pub fn write_counts(answer: &SpinLockUse, most: usize, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{TITLES},               Lock, Image!Function")?;
     for lock in answer.locks.iter().take(most) {
@@ -50,7 +44,7 @@ fn write_sums(lock: &SpinLock, out: &mut dyn Write) -> io::Result<()> {
     write!(
         out,
         "{:>10}, {:>10}, {:>10}, {:>16}, {:>16}",
-        lock.taken, lock.contended, lock.spins, lock.wait_cycles, lock.held_ticks
+        lock.acquisitions, lock.contended, lock.spins, lock.wait_cycles, lock.held_ticks
     )
 }
 

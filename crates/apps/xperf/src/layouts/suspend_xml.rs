@@ -64,9 +64,6 @@ const NODES: [(PhaseName, &str, &str); 12] = [
 ];
 
 /// Writes the document.
-///
-/// # Errors
-/// What `out` answers.
 pub fn write(report: &SuspendReport, options: &SuspendXmlOptions, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "<results timeFormat=\"{}\">", options.unit.name_in_xml)?;
     for transition in &report.transitions {

@@ -148,9 +148,6 @@ fn disks(system: &SystemConfiguration) -> Vec<Item> {
 }
 
 /// Writes sections as text: a title, then one line for each name that has a value, things apart by a blank line.
-///
-/// # Errors
-/// What `out` answers.
 pub fn write_text(trace: &Trace, sections: &[Section], out: &mut dyn Write) -> io::Result<()> {
     for section in sections {
         let items = (section.items)(trace);
@@ -172,9 +169,6 @@ pub fn write_text(trace: &Trace, sections: &[Section], out: &mut dyn Write) -> i
 }
 
 /// Writes sections as XML: an element for each section, in it an `item` for each thing, its values as attributes.
-///
-/// # Errors
-/// What `out` answers.
 pub fn write_xml(trace: &Trace, sections: &[Section], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "<results>")?;
     writeln!(out, "<sysConfig>")?;

@@ -21,9 +21,6 @@ pub struct TraceStatsOptions {
 }
 
 /// Writes the statistics. `trace` was opened with its inventory for the details.
-///
-/// # Errors
-/// What `out` answers.
 pub fn write(trace: &Trace, options: TraceStatsOptions, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "Number of Processors : {}", trace.system.processors)?;
     let end_ns = trace.duration_ns;
@@ -181,9 +178,6 @@ const KERNEL_NAMES: &[(u32, &str)] = &[
 ];
 
 /// Writes each kind of event with its names, numbers and fields, by provider.
-///
-/// # Errors
-/// What `out` answers.
 pub fn write_metadata(inventory: &Inventory, out: &mut dyn Write) -> io::Result<()> {
     for provider in &inventory.providers {
         writeln!(out, "{} {}", braced(&provider.guid), printable(&provider.name))?;

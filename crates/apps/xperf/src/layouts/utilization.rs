@@ -18,9 +18,6 @@ pub enum Share {
 }
 
 /// Writes one row per interval, one column per processor; none when nothing was recorded that says how busy they were.
-///
-/// # Errors
-/// What `out` answers.
 pub fn write(grid: &ProcessorGrid, of: Share, out: &mut dyn Write) -> io::Result<()> {
     write!(out, "{:>10}, {:>9}", "StartTime", "EndTime")?;
     for processor in 0..grid.processors {

@@ -109,9 +109,6 @@ impl Dumper {
     }
 
     /// Writes the header block and the line about the recording.
-    ///
-    /// # Errors
-    /// What `out` answers.
     pub fn begin(&mut self, header: &StreamHeader, out: &mut dyn Write) -> io::Result<()> {
         let end = self.style.ends.as_str();
         write!(out, "BeginHeader{end}")?;
@@ -176,9 +173,6 @@ impl Dumper {
     }
 
     /// Writes no header block but the titles of these events' columns, for a dump of nothing else.
-    ///
-    /// # Errors
-    /// What `out` answers.
     pub fn begin_with(&mut self, events: &[&str], out: &mut dyn Write) -> io::Result<()> {
         self.only_some = true;
         for layout in events.iter().filter_map(|name| layout_of(name)) {
@@ -188,9 +182,6 @@ impl Dumper {
     }
 
     /// Writes the rows of an event.
-    ///
-    /// # Errors
-    /// What `out` answers.
     pub fn event(&mut self, event: &DescribedEvent<'_>, out: &mut dyn Write) -> io::Result<()> {
         let mut line = std::mem::take(&mut self.line);
         line.clear();

@@ -10,9 +10,6 @@ use quick_xml::escape::escape;
 use onoff_report::text::quantity::share;
 
 /// Writes the page. Modules and neighbors with fewer than `minimum` hits are left out, and that is said.
-///
-/// # Errors
-/// What `out` answers.
 pub fn write(found: &CallStacks, minimum: u64, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
