@@ -1,4 +1,4 @@
-//! `xperf -a pmc -process` and `-thread`: what hardware counters counted while somebody ran.
+//! `xperf -a pmc -process` and `-thread`: hardware counters by process or thread.
 
 use std::io::{self, Write};
 
@@ -8,7 +8,7 @@ use super::microseconds;
 use super::process_name::ProcessName;
 use crate::collected::hardware_counters::{HardwareCounters, ThreadCounts};
 
-/// Writes one row per process or thread, longest first, and how many runs are in none.
+/// Writes one row per process or thread, longest running first, and the number of skipped runs.
 pub fn write(answer: &HardwareCounters, threads: bool, out: &mut dyn Write) -> io::Result<()> {
     let thread = if threads { ",        TID" } else { "" };
     write!(out, "{:>12}, {:>10},    Process Name ( PID){thread}", "Usec", "Runs")?;

@@ -1,4 +1,4 @@
-//! `xperf -a spinlock`: spin locks, and what waiting for them cost.
+//! `xperf -a spinlock`: spin locks and the time spent waiting for them.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -9,7 +9,7 @@ use onoff_report::text::printable::printable;
 
 const TITLES: &str = "     Taken,  Contended,      Spins,    Wait (cycles),     Held (ticks)";
 
-/// Writes the sums by module.
+/// Writes the totals by module.
 pub fn write_summary(answer: &SpinLockUse, out: &mut dyn Write) -> io::Result<()> {
     let mut modules: BTreeMap<&str, SpinLock> = BTreeMap::new();
     for lock in &answer.locks {
@@ -30,10 +30,10 @@ pub fn write_summary(answer: &SpinLockUse, out: &mut dyn Write) -> io::Result<()
     write_left_out(answer, out)
 }
 
-/// Writes locks with the code that took them, `most` at most.
-pub fn write_counts(answer: &SpinLockUse, most: usize, out: &mut dyn Write) -> io::Result<()> {
+/// Writes up to `max_rows` locks with their callers.
+pub fn write_counts(answer: &SpinLockUse, max_rows: usize, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{TITLES},               Lock, Image!Function")?;
-    for lock in answer.locks.iter().take(most) {
+    for lock in answer.locks.iter().take(max_rows) {
         write_sums(lock, out)?;
         writeln!(out, ", {:#018x}, {}!{:#x}", lock.lock, name(&lock.module), lock.caller)?;
     }

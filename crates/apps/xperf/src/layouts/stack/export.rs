@@ -1,4 +1,4 @@
-//! `-export csv` and `-export xml`: the modules as rows.
+//! `-export csv` and `-export xml`: modules as rows or elements.
 
 use std::io::{self, Write};
 
