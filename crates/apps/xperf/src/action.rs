@@ -153,7 +153,8 @@ pub trait Listener {
         Ok(())
     }
 
-    /// True if it reads call stacks from an event's fields, not only from [`Derived::frames`](onoff_trace::Derived::frames).
+    /// True if it reads call stacks from an event's fields as well as from
+    /// [`Derived::frames`](onoff_trace::Derived::frames).
     fn wants_stack_fields(&self) -> bool {
         true
     }

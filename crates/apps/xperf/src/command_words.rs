@@ -159,7 +159,7 @@ impl Words {
         self.value(option, "a file name").map(PathBuf::from)
     }
 
-    /// Takes the next word as a path (`Ok`) or an option in lower case (`Err`). A word that begins with a slash is a path.
+    /// Takes the next word as a path (`Ok`) or an option in lower case (`Err`). A word that begins with `/` is a path.
     pub fn path_or_option(&mut self) -> Option<Result<PathBuf, String>> {
         let word = self.words.get(self.at).cloned()?;
         self.at += 1;

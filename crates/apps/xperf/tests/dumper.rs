@@ -285,7 +285,7 @@ fn uses_late_rundown_for_earlier_rows() {
         Record::perfinfo(0x0f2e, 2, at(us), Payload::wide().bytes(&sampled_profile(0x7ff8_1234_0010, thread)))
     };
     let thread = |id: u32, process: u32| Thread { id, process, base_priority: 8, io_priority: 2, service_tag: 0 };
-    // Thread 301 appears in a late rundown, 302 only by its end; 303 starts later, so the earlier owner of the id is unknown.
+    // Thread 301 is in a late rundown, 302 has only its end; 303 starts later, so the earlier owner of the id is unknown.
     for (us, id) in [(10, 301), (11, 302), (12, 303)] {
         push(&sample(us, id));
     }

@@ -1,4 +1,4 @@
-//! Work that providers report with start and stop events, and single events: for providers without a table in the model.
+//! Work that providers report with start and stop events, and single events, for providers without a model table.
 
 use hashbrown::HashMap;
 use onoff_trace::{DescribedEvent, FieldValue};

@@ -284,7 +284,7 @@ mod tests {
     fn matches_published_detail_report() {
         let detail = DiskIoOptions { detail: true, ..DiskIoOptions::default() };
         let text = report(detail);
-        let posted = [
+        let published = [
             r"   IO Type, Start Time,   End Time,    IO Time,  Disk SrvT,    IO Size,  Byte Offset,  Pri, QD/I, QD/C, IBCB, IBCA, IACB,     Process Name ( PID), Disk, Filename",
             r" DiskWrite,  368013044,  368013253,        209,        209, 0x00010000, 0x00b9523000,    3,    0,    0,    0,    0,    0,           System (   4),    0, C:\kernel.etl",
             r" DiskWrite,  368013304,  368013686,        382,        382, 0x00010000, 0x00b9533000,    3,    0,    0,    0,    0,    0,           System (   4),    0, C:\kernel.etl",
@@ -293,7 +293,7 @@ mod tests {
         .join("\n");
         let (legend, rows) = text.split_once("\n\n").unwrap();
         assert_eq!(legend.lines().count(), 5);
-        assert!(rows.starts_with(&posted), "{rows}");
+        assert!(rows.starts_with(&published), "{rows}");
         assert!(rows.ends_with(",    0, \"Unknown\"\n"), "{rows}");
     }
 

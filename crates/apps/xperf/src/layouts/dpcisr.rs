@@ -34,8 +34,8 @@ pub fn write_usage(found: &InterruptModules, span_ns: [i64; 2], out: &mut dyn Wr
     writeln!(out)
 }
 
-/// Writes the total share of each processor between consecutive `cuts`, which are `seconds` apart. `found` must be split
-/// at the same `cuts`.
+/// Writes the total share of each processor between consecutive `cuts`, which are `seconds` apart. `found` must be
+/// split at the same `cuts`.
 pub fn write_intervals(found: &InterruptModules, cuts: &[i64], seconds: i64, out: &mut dyn Write) -> io::Result<()> {
     let (start_ns, end_ns) = (cuts.first().copied().unwrap_or(0), cuts.last().copied().unwrap_or(0));
     let width = found.processors as usize;

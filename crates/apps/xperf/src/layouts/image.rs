@@ -92,8 +92,8 @@ pub fn write_symbols(trace: &Trace, columns: SymbolColumns, out: &mut dyn Write)
     Ok(())
 }
 
-/// `[RSDS] PdbSig: {…}; Age: n; Pdb: path` from a symbol store id: 32 hex digits of the GUID, then the age. Empty if not
-/// recorded.
+/// `[RSDS] PdbSig: {…}; Age: n; Pdb: path` from a symbol store id: 32 hex digits of the GUID, then the age. Empty if
+/// not recorded.
 fn codeview(id: &str, name: &str) -> String {
     let parsed = id.split_at_checked(32).and_then(|(guid, age)| {
         let age = u32::from_str_radix(age, 16).ok()?;

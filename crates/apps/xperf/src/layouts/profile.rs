@@ -21,7 +21,7 @@ const UNKNOWN: &str = "\"Unknown\"";
 pub struct CodeTime {
     image: String,
     pid: Option<u32>,
-    /// `module!function` or the module, with `"Unknown"` for an unknown part; empty if the address is in no known module.
+    /// `module!function` or the module, with `"Unknown"` for an unknown part; empty if no known module has the address.
     code: String,
     ns: i64,
 }

@@ -1,7 +1,7 @@
 //! `xperf -a shutdown`: summary of a shutdown as XML, in ms.
 //!
-//! Times are truncated to whole milliseconds. In Microsoft's paper a session from 448 to 7091 took 6642, and in published
-//! output one from 197 to 745 took 547; rounding cannot produce both.
+//! Times are truncated to whole milliseconds. In Microsoft's paper a session from 448 to 7091 took 6642, and in
+//! published output one from 197 to 745 took 547; rounding cannot produce both.
 
 use onoff_transitions::Phase;
 use std::io::{self, Write};

@@ -194,7 +194,7 @@ fn write_device(row: &PowerDevice, options: &SuspendXmlOptions, out: &mut dyn Wr
         options.text(Some(row.start_ns)),
         options.text(row.duration_ns),
     )?;
-    // A system power IRP includes the device power IRP that it triggers, so the times of that one's drivers are part of it.
+    // The device power IRP is part of the system power IRP that triggered it, so its drivers are listed too.
     let parts: Vec<_> = row
         .details
         .drivers

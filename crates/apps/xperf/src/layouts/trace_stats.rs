@@ -1,5 +1,4 @@
-//! `xperf -a tracestats`: events and bytes by provider, and losses. `xperf -a eventmetadata`: descriptions of the recorded
-//! event types.
+//! `xperf -a tracestats`: events and bytes by provider, and losses. `xperf -a eventmetadata`: descriptions of event types.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};

@@ -1,8 +1,8 @@
 //! xperf's text dump of events: a header block that names the columns, then one row per event in time order.
 //!
-//! In xperf's form ([`Dumper::after_survey`]), one header block has the columns of all events in the recording, and lines
-//! end in CR LF. In streaming form ([`Dumper::new`]), a separate header block precedes the first row of each event without
-//! a layout. Names of processes, threads and modules come from the events so far.
+//! In xperf's form ([`Dumper::after_survey`]), one header block has the columns of all events in the recording, and
+//! lines end in CR LF. In streaming form ([`Dumper::new`]), a separate header block precedes the first row of each event
+//! without a layout. Names of processes, threads and modules come from the events so far.
 
 mod layout;
 mod row;

@@ -1,5 +1,5 @@
-//! Appends numbers and texts to a line without `std::fmt`, because a dump formats hundreds of millions of values. A line is
-//! bytes, so that valid UTF-8 is not checked again.
+//! Appends numbers and texts to a line without `std::fmt`, because a dump formats hundreds of millions of values. A line
+//! is bytes, so that valid UTF-8 is not checked again.
 
 /// Blanks for padding.
 const BLANKS: &str = "                                                                ";
