@@ -1,4 +1,4 @@
-# Every target does its own set-up. `make help` lists them.
+# Every target installs what it needs. `make help` lists the targets.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -14,21 +14,21 @@ SCENARIOS ?=
 FUZZ_SECONDS ?= 600
 FUZZ_TARGETS := $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
 
-help: ## what can be made
+help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
 
-demo: ## show where a recorded boot's time went (RECORDING=FILE for another)
+demo: ## show where the time went in a sample boot (RECORDING=FILE for another)
 	@tools/setup rust
 	cargo run --quiet --package onoff -- boot $(RECORDING)
 
-test: ## every test
+test: ## run all tests
 	@tools/setup rust
 	@tools/test
 
 PYTHON := $(TARGET_DIR)/python
 FRESH := $(TARGET_DIR)/python-fresh
 
-test-python: ## build Python's package from its source distribution, install it into a fresh environment, and test it
+test-python: ## build the Python package from its source distribution, and test it in a new environment
 	@tools/setup rust
 	@tools/setup python
 	rm -rf $(TARGET_DIR)/wheels $(TARGET_DIR)/python-source $(FRESH)
@@ -42,11 +42,11 @@ test-python: ## build Python's package from its source distribution, install it 
 	$(FRESH)/bin/python -m pytest --quiet --rootdir python -c python/pyproject.toml python/tests
 	$(FRESH)/bin/python -m pytest --quiet --rootdir python -c python/pyproject.toml --doctest-modules --pyargs onoff
 
-golden: ## write anew how many rows every real sample has, to be reviewed as a diff
+golden: ## update the expected row counts of the real samples (review the diff)
 	@tools/setup rust
 	ONOFF_WRITE_GOLDEN=1 cargo test --quiet --locked --package onoff-sources golden
 
-lint: ## layout, format, clippy, documentation, generated pages, spelling, wording
+lint: ## check layout, format, clippy, documentation, generated pages, spelling and wording
 	@tools/setup rust
 	@tools/setup wasm
 	@tools/setup mdbook
@@ -55,14 +55,14 @@ lint: ## layout, format, clippy, documentation, generated pages, spelling, wordi
 	@tools/setup prose
 	@tools/lint
 
-dist: ## the program as users get it, its debug information beside it
+dist: ## build the release program, with its debug information in a separate file
 	@tools/setup rust
 	cargo build --profile dist --locked --package onoff
 	cd $(TARGET_DIR)/dist && objcopy --only-keep-debug onoff onoff.debug && objcopy --strip-all --add-gnu-debuglink=onoff.debug onoff
 
 PREFIX ?= $(HOME)/.local
 
-install: ## install the program, completions for bash, zsh and fish, and its manual, below PREFIX (~/.local)
+install: ## install the program, shell completions and manual pages under PREFIX (~/.local)
 	@tools/setup rust
 	cargo build --profile release --locked --package onoff
 	install -D -m 755 $(TARGET_DIR)/release/onoff $(DESTDIR)$(PREFIX)/bin/onoff
@@ -73,21 +73,21 @@ install: ## install the program, completions for bash, zsh and fish, and its man
 	$(TARGET_DIR)/release/onoff completions zsh -o $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_onoff
 	$(TARGET_DIR)/release/onoff completions fish -o $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/onoff.fish
 
-lab: lab-netboot lab-guest ## record real machines under QEMU and check what onoff says of them (Debian, as root; half an hour)
+lab: lab-netboot lab-guest ## record machines under QEMU and check onoff's reports (Debian, as root; 30 minutes)
 
-lab-netboot: ## record two network boots under QEMU and check what onoff says of them (Debian, as root)
+lab-netboot: ## record two network boots under QEMU and check onoff's reports (Debian, as root)
 	@tools/setup rust
 	@tools/setup lab
 	cargo build --locked --package onoff
 	lab/netboot/check.py $(TARGET_DIR)/debug/onoff
 
-lab-guest: ## record a guest's boots, shutdowns and sleeps and check what onoff says of them; SCENARIOS=quick for two of them
+lab-guest: ## record boots, shutdowns and sleeps of a guest and check onoff's reports (SCENARIOS=quick for two)
 	@tools/setup rust
 	@tools/setup lab
 	cargo build --locked --package onoff
 	lab/guest/check.py $(TARGET_DIR)/debug/onoff $(TARGET_DIR)/lab $(SCENARIOS)
 
-bench: ## measure beside cat and the public readers; BENCH_SIZE=1GiB
+bench: ## compare with cat and public readers (BENCH_SIZE=1GiB)
 	@tools/setup rust
 	@tools/setup readers
 	$(TARGET_DIR)/readers/bin/python crates/support/bench/compare.py $(if $(BENCH_SIZE),--size $(BENCH_SIZE))
@@ -101,7 +101,7 @@ fuzz-seeds:
 	    cargo run --quiet --locked --package onoff-etl --example fuzz_seeds -- fuzz/corpus/$$target; \
 	done
 
-fuzz: fuzz-seeds ## feed each reader broken recordings, FUZZ_SECONDS (600) each
+fuzz: fuzz-seeds ## fuzz each reader for FUZZ_SECONDS (600)
 	@tools/setup rust
 	@tools/setup fuzz
 	for target in $(FUZZ_TARGETS); do \
@@ -109,12 +109,12 @@ fuzz: fuzz-seeds ## feed each reader broken recordings, FUZZ_SECONDS (600) each
 	        -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 -timeout=20 -max_len=262144 -print_final_stats=1; \
 	done
 
-damaged: ## ask a released build about damaged recordings, every verb in every format (RUNS=40000)
+damaged: ## run an optimized build on damaged recordings, all commands in all formats (RUNS=40000)
 	@tools/setup rust
 	cargo build --profile quick --locked --package onoff
 	tools/damaged_inputs.py $(TARGET_DIR)/quick/onoff samples ../shared/samples --runs $(or $(RUNS),40000) --keep $(TARGET_DIR)/damaged
 
-windows: ## build for Windows and compare what it prints under Wine
+windows: ## build for Windows and compare its output under Wine
 	@tools/setup rust
 	@tools/setup windows
 	@tools/setup wine
@@ -123,7 +123,7 @@ windows: ## build for Windows and compare what it prints under Wine
 	tools/compare-under-wine $(TARGET_DIR)/debug/onoff $(TARGET_DIR)/x86_64-pc-windows-gnu/debug/onoff.exe $(RECORDING)
 	tools/record-under-wine $(TARGET_DIR)/x86_64-pc-windows-gnu/debug/onoff.exe samples/slow-boot.etl
 
-wasm: ## build the library for WebAssembly and compare what it answers under Node with what the program says
+wasm: ## build the library for WebAssembly and compare its output under Node with the program's
 	@tools/setup rust
 	@tools/setup wasm
 	@tools/setup node
@@ -131,25 +131,25 @@ wasm: ## build the library for WebAssembly and compare what it answers under Nod
 	cargo build --locked --package onoff-wasm --target wasm32-unknown-unknown
 	node tools/check-wasm.mjs $(TARGET_DIR)/wasm32-unknown-unknown/debug/onoff_wasm.wasm $(TARGET_DIR)/debug/onoff $(RECORDING)
 
-viewer: ## build the page of 'onoff view', put it where the program embeds it, and run its tests in real browsers
+viewer: ## build the page of 'onoff view', copy it into the program, and test it in real browsers
 	@tools/setup rust
 	@tools/setup viewer
 	cd viewer && npx tsc --noEmit && npx vite build
 	cmp --silent viewer/dist/index.html crates/output/page/built/index.html || { \
-	    [ -z "$${CI:-}" ] || { echo "crates/output/page/built/index.html is not what viewer/ builds: run 'make viewer' and commit it"; exit 1; }; \
+	    [ -z "$${CI:-}" ] || { echo "crates/output/page/built/index.html is out of date: run 'make viewer' and commit it"; exit 1; }; \
 	    cp viewer/dist/index.html crates/output/page/built/index.html; }
 	cargo build --locked --package onoff
 	cargo build --locked --package onoff-simulator --example make_trace
 	cd viewer && ONOFF=$(TARGET_DIR)/debug/onoff MAKE_TRACE=$(TARGET_DIR)/debug/examples/make_trace npx vitest run
 
-pictures: ## make the pictures of the README and the book anew, in a real browser
+pictures: ## update the pictures of the README and the book in a real browser
 	@tools/setup rust
 	@tools/setup viewer
 	cargo build --locked --package onoff
 	cargo build --locked --package onoff-simulator --example make_trace
 	cd viewer && ONOFF_WRITE_PICTURES=1 ONOFF=$(TARGET_DIR)/debug/onoff MAKE_TRACE=$(TARGET_DIR)/debug/examples/make_trace npx vitest run tests/pictures.test.ts tests/look.test.ts
 
-exports: ## check JSON documents against our schema, files for Perfetto against Perfetto's own
+exports: ## check JSON output against onoff's schema, and Perfetto traces against Perfetto's
 	@tools/setup rust
 	@tools/setup schemas
 	cargo build --locked --package onoff
@@ -162,7 +162,7 @@ exports: ## check JSON documents against our schema, files for Perfetto against 
 
 MACHINES := $(TARGET_DIR)/machines
 
-consistency: ## ask every command about every sample and simulated machine, and fail where two disagree
+consistency: ## run all commands on all samples and simulated machines, and fail if two disagree
 	@tools/setup rust
 	cargo build --locked --package onoff
 	cargo build --locked --package onoff-simulator --example make_trace
@@ -173,16 +173,16 @@ consistency: ## ask every command about every sample and simulated machine, and 
 	tools/check_consistency.py $(TARGET_DIR)/debug/onoff $(MACHINES) $(shell find samples $(wildcard ../shared/samples) -type f \
 	    -name '*.etl' -o -name '*.etl.xz' -o -name '*.pcap' -o -name '*.pcap.xz' -o -path '*linux*.tar.xz' | sort)
 
-book: ## the book, as pages
+book: ## build the book as HTML
 	@tools/setup mdbook
 	mdbook build docs --dest-dir $(TARGET_DIR)/book
 	@echo "$(TARGET_DIR)/book/index.html"
 
-catalog: ## write the embedded event schemas anew from REFERENCE
+catalog: ## update the embedded event schemas from REFERENCE
 	@tools/setup rust
 	cargo run --package onoff-etw --example catalog -- $(REFERENCE)
 
-samples: ## play the scenarios of the repository's own recordings again
+samples: ## update the simulated sample recordings
 	@tools/setup rust
 	for name in slow-boot slow-shutdown slow-sleep; do \
 	    cargo run --package onoff-simulator --example make_trace -- $$name samples/$$name.etl; \
@@ -191,7 +191,7 @@ samples: ## play the scenarios of the repository's own recordings again
 	ONOFF_WRITE_SAMPLES=1 cargo test --quiet --package onoff-simulator installations
 	xz --force -9e samples/write-filter/*.etl samples/runs/*/*.etl
 
-reference: ## write the pages that come from the code: JSON names, findings, tables, the README's picture
+reference: ## update the generated pages: JSON names, findings, tables, the README's output
 	@tools/setup rust
 	python3 tools/json_reference.py
 	python3 tools/findings_page.py
@@ -200,5 +200,5 @@ reference: ## write the pages that come from the code: JSON names, findings, tab
 	cp $(TARGET_DIR)/windows/onoff.wprp windows/
 	cargo run --quiet --package onoff -- boot samples/slow-boot.etl | python3 tools/readme_output.py
 
-clean: ## remove what was built
+clean: ## remove build output
 	cargo clean

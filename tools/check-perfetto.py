@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Checks a trace that 'onoff export --format perfetto' wrote against Perfetto's own schema.
+"""Checks traces written by 'onoff export --format perfetto' against Perfetto's schema.
 
-The schema is that of the public package 'perfetto' (PyPI), generated from the protocol buffers of Perfetto itself: a field that it
-does not know, a track that nothing describes, an end without a begin or a time that runs backwards is a fault.
+The schema comes from the package 'perfetto' (PyPI), which is generated from Perfetto's protocol buffers. Errors are unknown
+fields, tracks without a descriptor, ends without a start, and times that decrease.
 
     tools/check-perfetto.py FILE...
 """
@@ -14,7 +14,7 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as schema
 
 
 def unknown_fields(message, path="Trace"):
-    """Where a message holds what the schema does not know."""
+    """Paths of fields that the schema does not have."""
     from google.protobuf.unknown_fields import UnknownFieldSet
 
     for field in UnknownFieldSet(message):
@@ -28,7 +28,7 @@ def unknown_fields(message, path="Trace"):
 
 
 def faults(trace):
-    """What is wrong with a trace, a line each."""
+    """Yields one line per error in a trace."""
     event_type = schema.TrackEvent.Type
     described, parents, counters = set(), {}, set()
     open_slices = defaultdict(list)
@@ -89,9 +89,9 @@ def main(paths):
         found = list(unknown_fields(trace)) + list(faults(trace))
         kinds = Counter(packet.track_event.type for packet in trace.packet if packet.HasField("track_event"))
         names = {number: name for name, number in schema.TrackEvent.Type.items()}
-        told = ", ".join(f"{count} {names[kind]}" for kind, count in sorted(kinds.items()))
+        events = ", ".join(f"{count} {names[kind]}" for kind, count in sorted(kinds.items()))
         tracks = sum(packet.HasField("track_descriptor") for packet in trace.packet)
-        print(f"{path}: {len(trace.packet)} packets, {tracks} tracks, {told}: {len(found)} faults")
+        print(f"{path}: {len(trace.packet)} packets, {tracks} tracks, {events}: {len(found)} faults")
         for fault in found[:20]:
             print(f"  {fault}")
         failed |= bool(found) or not kinds

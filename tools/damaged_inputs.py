@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Damages recordings and asks the program about them, every verb in every format.
+"""Damages recordings and runs the program on them, all commands in all formats.
 
-A fault is a panic, a signal, more than 1 GiB of memory or more than 5 s of processor time; refusing the file is none. The damages depend
-on the seed alone: the same seed gives the same inputs. Inputs that made a fault are kept.
+A failure is a panic, a signal, more than 1 GiB of memory or more than 5 s of CPU time; rejecting the file is not a failure.
+The same seed gives the same inputs. Inputs that cause a failure are kept.
 
     tools/damaged_inputs.py ONOFF FOLDER... [--runs N] [--seed S] [--keep DIR]
 """
@@ -33,7 +33,7 @@ ACTIONS = (
 
 
 def questions(file, folder):
-    """Every way to ask about one file."""
+    """All command lines for one file."""
     for form in ["text", "json", "xml", "csv", "svg"]:
         for verb in ["boot", "shutdown", "suspend"]:
             yield [verb, "--format", form, file]
@@ -59,7 +59,7 @@ def questions(file, folder):
 
 
 def contents(file):
-    """The bytes of a recording, unpacked: damage to a packed file is found by its checksum alone. None for those that are too large."""
+    """The uncompressed bytes of a recording, because a checksum would detect damage to compressed data. None if too large."""
     if not file.is_file() or file.stat().st_size > MAX_BYTES:
         return None
     data = file.read_bytes()
@@ -73,7 +73,7 @@ def contents(file):
 
 
 def damaged(chance, whole):
-    """The bytes of a file with some of them changed, cut out, repeated or moved."""
+    """The bytes of a file with some of them changed, removed, repeated or moved."""
     data = bytearray(whole)
     for _ in range(chance.choice([1, 1, 2, 4, 16, 64])):
         if not data:
@@ -105,7 +105,7 @@ def damaged(chance, whole):
 
 
 def ask(program, words, folder, seconds):
-    """Runs the program; what is wrong with how it ended, or None."""
+    """Runs the program. Returns the failure, or None."""
 
     def limits():
         resource.setrlimit(resource.RLIMIT_CPU, (4 * seconds, 4 * seconds))
@@ -136,10 +136,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", type=pathlib.Path)
     parser.add_argument("folders", nargs="+", type=pathlib.Path)
-    parser.add_argument("--runs", type=int, default=1000, help="how often the program is run")
+    parser.add_argument("--runs", type=int, default=1000, help="number of runs")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--seconds", type=int, default=MAX_SECONDS, help="processor time that is a fault; more for a build without optimization")
-    parser.add_argument("--keep", type=pathlib.Path, help="where inputs that made a fault are kept")
+    parser.add_argument("--seconds", type=int, default=MAX_SECONDS, help="CPU time limit; use more for an unoptimized build")
+    parser.add_argument("--keep", type=pathlib.Path, help="folder for inputs that cause a failure")
     arguments = parser.parse_args()
     seeds = []
     for folder in arguments.folders:
@@ -157,7 +157,7 @@ def main():
             file.write_bytes(damaged(chance, whole))
             inputs += 1
             every = list(questions(str(file), folder))
-            # A few questions about each of many inputs find more than all about few.
+            # A few commands on many inputs find more than all commands on a few inputs.
             for words in chance.sample(every, 12):
                 fault = ask(program, words, folder, arguments.seconds)
                 asked += 1
@@ -183,7 +183,7 @@ def main():
                     left.unlink()
     print(
         f"damaged_inputs: {asked} runs on {inputs} damaged inputs from {len(seeds)} files in {time.monotonic() - began:.0f} s: "
-        f"{sum(map(len, faults.values()))} faults of {len(faults)} kinds"
+        f"{sum(map(len, faults.values()))} failures of {len(faults)} kinds"
     )
     sys.exit(1 if faults else 0)
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes docs/src/reference/findings.md: every rule of `onoff diagnose`, from the comments of the rules' files, and what they find
-in the scenarios, from crates/support/simulator/expected/findings.toml, which a test holds against what the program finds.
+"""Writes docs/src/reference/findings.md: all rules of `onoff diagnose`, from the comments in the rules' files, and their findings
+in the scenarios, from crates/support/simulator/expected/findings.toml, which a test compares with the program's output.
 
 tools/findings_page.py            write the page
-tools/findings_page.py --check    fail when the page is not what the code says
+tools/findings_page.py --check    fail if the page is out of date
 """
 
 import pathlib
@@ -60,7 +60,7 @@ def rules():
         room = path.parent.name
         code = f"{room}/{path.stem.replace('_', '-')}"
         if found["code"] != code:
-            raise SystemExit(f"findings_page: {path.relative_to(ROOT)} holds {found['code']}, not {code}")
+            raise SystemExit(f"findings_page: {path.relative_to(ROOT)} has the code {found['code']}, expected {code}")
         lines = [line.strip()[3:].strip() for line in found["text"].splitlines()]
         sections, heading = {}, None
         for line in lines:
@@ -70,7 +70,7 @@ def rules():
             elif heading:
                 sections[heading].append(line)
         if list(sections) != HEADINGS:
-            raise SystemExit(f"findings_page: {code} has the headings {list(sections)}")
+            raise SystemExit(f"findings_page: {code} has unexpected headings: {list(sections)}")
         title = found["title"] + (" ↻" if found["kind"].startswith("Session") else "")
         yield room, code, title, {name: " ".join(filter(None, text)) for name, text in sections.items()}
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Keeps what is made from the JSON Schema of the types that onoff serializes.
+"""Updates the files generated from the JSON Schema of the types that onoff serializes.
 
-The schema is derived from the types themselves (feature `schema`, `cargo run -p onoff-page --example schema`). From it are made the page
-docs/src/reference/json.md, with the names and units of `--format json`, and viewer/src/types.ts, the types of the page of `onoff view`.
+The schema is derived from the types (feature `schema`, `cargo run -p onoff-page --example schema`). Generated from it are
+docs/src/reference/json.md, with the names and units of `--format json`, and viewer/src/types.ts, the types of the viewer.
 
-tools/json_reference.py              derive the schema anew, write all three
-tools/json_reference.py --check      fail when the page or the viewer's types are not what the kept schema says
-tools/json_reference.py --check-all  the same, and when the kept schema is not what the code says (builds the crates with schemas)
+tools/json_reference.py              derive the schema and write all three files
+tools/json_reference.py --check      fail if the page or the viewer's types do not match the stored schema
+tools/json_reference.py --check-all  the same, and fail if the stored schema does not match the code (builds the crates with schemas)
 """
 
 import json
@@ -21,7 +21,7 @@ SCHEMA = ROOT / "docs/src/reference/onoff.schema.json"
 TYPES = ROOT / "viewer/src/types.ts"
 HEADER = "DocumentHeader"
 
-# What a transition, or a list of them, is called by what is in its details, and what it is.
+# Name and description of a transition, or of a list of transitions, by the type of its details.
 NAMES = {
     "TransitionOfWindowsBoot": ("BootReport", "Where the time of a boot of Windows went."),
     "TransitionOfWindowsShutdown": ("ShutdownReport", "Where the time of a shutdown of Windows went."),
@@ -36,7 +36,7 @@ NAMES = {
     "TransitionsOfLinuxSuspend": ("LinuxSuspendReport", "The sleeps of a recording of Linux."),
 }
 
-# The documents, with how the page introduces them.
+# The documents, with their introductions on the page.
 COMMANDS = [
     ("info", "`onoff info --format json`"),
     ("boot", "`onoff boot --format json`"),
@@ -96,7 +96,7 @@ The same as a JSON Schema, made from the types that are written: [onoff.schema.j
 `tools/json_reference.py`; `make lint` fails when one of them is out of date.
 """
 
-# `onoff events` writes its lines itself, in crates/output/sections/src/json/event.rs; a test of the program keeps the two equal.
+# `onoff events` writes its lines in crates/output/sections/src/json/event.rs, without a schema; a test compares both.
 EVENTS = """\
 ## `onoff events --format json`
 
@@ -146,7 +146,7 @@ What the recording does not hold as such but follows from events before. Each na
 
 
 def derived():
-    """The schema as the code has it, with the names that people use."""
+    """The schema derived from the code, with readable names."""
     command = ["cargo", "run", "--quiet", "--locked", "-p", "onoff-page", "--features", "schema", "--example", "schema"]
     text = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
     for name, (called, _) in NAMES.items():
@@ -158,20 +158,20 @@ def derived():
 
 
 class Schema:
-    """The kept schema, and what its parts are in words and in TypeScript."""
+    """The stored schema, with its parts as text and as TypeScript."""
 
     def __init__(self, document):
         self.documents, self.page, self.definitions = document["documents"], document["page"], document["$defs"]
 
     def name(self, schema):
-        """The definition that a schema refers to."""
+        """The definition that a schema references."""
         return schema["$ref"].removeprefix("#/$defs/") if "$ref" in schema else None
 
     def alternatives(self, schema):
         return schema.get("oneOf") or schema.get("anyOf")
 
     def codes(self, schema):
-        """The texts of an enumeration and what each means; `None` for what is none."""
+        """The values of an enumeration with their descriptions; `None` for other schemas."""
         if "enum" in schema:
             return [(text, "") for text in schema["enum"]]
         found = []
@@ -185,7 +185,7 @@ class Schema:
         return found or None
 
     def variants(self, schema):
-        """The codes of a union, each with its arguments and what it means; `None` for what is none."""
+        """The codes of a union with arguments and descriptions; `None` for other schemas."""
         found = []
         for each in self.alternatives(schema) or []:
             code = each.get("properties", {}).get("code", {}).get("const")
@@ -198,12 +198,12 @@ class Schema:
         return found or None
 
     def is_named(self, name):
-        """Whether a definition has a section of its own; the others are said where they are used."""
+        """True if a definition gets its own section; the others are described where they are used."""
         schema = self.definitions[name]
         return "properties" in schema or bool(self.codes(schema)) or bool(self.variants(schema))
 
     def inside(self, schema):
-        """The definitions that a schema leads to, in order."""
+        """The definitions reachable from a schema, in order."""
         name = self.name(schema)
         if name:
             yield from [name] if self.is_named(name) else self.inside(self.definitions[name])
@@ -245,10 +245,10 @@ class Schema:
             return FORMATS[schema["format"]]
         if kinds in PLAIN:
             return PLAIN[kinds]
-        raise SystemExit(f"json_reference: no words for the schema {schema}")
+        raise SystemExit(f"json_reference: unsupported schema {schema}")
 
     def typed(self, schema):
-        """The schema in TypeScript."""
+        """The schema as a TypeScript type."""
         name = self.name(schema)
         if name and "properties" in schema:
             return f"{name} & {self.typed({key: each for key, each in schema.items() if key != '$ref'})}"
@@ -319,7 +319,7 @@ def page(schema):
                 queue.append(name)
 
     if {name for name, _ in COMMANDS} != set(schema.documents):
-        raise SystemExit("json_reference: the documents are others than this script introduces")
+        raise SystemExit("json_reference: the schema's documents do not match the introductions in this script")
     for document, heading in COMMANDS:
         root = schema.name(schema.documents[document]["allOf"][0])
         seen.add(root)

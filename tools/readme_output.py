@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Puts what the program prints, read from stdin, into the README's picture of it, shortened.
+"""Shortens the program's output (from stdin) and writes it into the README.
 
     onoff boot samples/slow-boot.etl | tools/readme_output.py
 """
@@ -9,7 +9,7 @@ import sys
 
 README = pathlib.Path(__file__).resolve().parent.parent / "README.md"
 FIRST = "$ onoff boot samples/slow-boot.etl\n"
-# Paragraphs of the output by the word they begin with; the first one, the answer, is always shown.
+# Paragraphs of the output to keep, by first word. The first paragraph is always kept.
 SHOWN = ("Phases", "Services", "Drivers", "CPU")
 
 

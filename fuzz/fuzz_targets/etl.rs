@@ -1,4 +1,4 @@
-//! The `etl` reader, given any bytes: it answers or refuses, and never panics. What it answers keeps its promises.
+//! The `etl` reader on arbitrary bytes: it succeeds or fails without a panic, and its results are consistent.
 #![no_main]
 
 use std::ops::ControlFlow;
@@ -22,9 +22,9 @@ fuzz_target!(|bytes: &[u8]| {
         });
         records += walk.records;
     }
-    assert_eq!(records, whole.records, "buffer by buffer");
+    assert_eq!(records, whole.records, "both ways of reading find the same records");
 
-    let mut parts = Walked::default();
+    let mut parts = ReadResult::default();
     for window in recording.windows(5) {
         let walk = window.for_each(|record| {
             parts.see(record);
@@ -41,7 +41,7 @@ fuzz_target!(|bytes: &[u8]| {
     let second = recording.between(half, i64::MAX).for_each(proceed).records;
     assert!(first + second <= whole.records, "spans");
 
-    // Two files of one recording: the same one again, which has every tie there can be.
+    // Two files of one recording: the same file twice, which makes every time stamp a tie.
     if let Ok(pair) = Recording::open(&[input, input]) {
         assert_eq!(walk(&pair).records, 2 * whole.records, "two files");
     }
@@ -53,32 +53,32 @@ fn proceed(record: &Record<'_>) -> ControlFlow<()> {
 }
 
 #[derive(Debug, Default, PartialEq)]
-struct Walked {
+struct ReadResult {
     records: u64,
     last: Option<i64>,
     digest: u64,
     losses: Losses,
 }
 
-impl Walked {
+impl ReadResult {
     fn see(&mut self, record: &Record<'_>) {
-        assert!(self.last <= Some(record.time_ns()), "time runs backwards");
+        assert!(self.last <= Some(record.time_ns()), "records are in time order");
         self.last = Some(record.time_ns());
         let seen = touch(record) ^ record.ticks() ^ u64::from(record.cpu());
         self.digest = self.digest.wrapping_mul(31).wrapping_add(seen);
     }
 }
 
-fn walk(recording: &Recording<'_>) -> Walked {
-    let mut walked = Walked::default();
+fn walk(recording: &Recording<'_>) -> ReadResult {
+    let mut walked = ReadResult::default();
     let walk = recording.for_each(|record| {
         walked.see(record);
         ControlFlow::<()>::Continue(())
     });
-    Walked { records: walk.records, losses: walk.losses, ..walked }
+    ReadResult { records: walk.records, losses: walk.losses, ..walked }
 }
 
-/// Calls everything a record offers.
+/// Calls all accessors of a record.
 fn touch(record: &Record<'_>) -> u64 {
     let items: usize = record.extended_items().map(|item| item.data.len()).sum();
     let counters = record.hardware_counters().fold(0, u64::wrapping_add);

@@ -1,4 +1,4 @@
-//! The `fileio` readers, given any bytes: they read to an end, never panic, and what they count adds up.
+//! The `fileio` readers on arbitrary bytes: they finish without a panic, and their counts are consistent.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -23,7 +23,7 @@ fuzz_target!(|bytes: &[u8]| {
         Ok(summary) => {
             assert_eq!(Some(summary.format), recognize(bytes));
             assert_eq!(summary.operations, operations);
-            assert!(summary.operations <= summary.records * 2, "a copy gives two operations, others one");
+            assert!(summary.operations <= summary.records * 2, "a copy is two operations, other records are one");
             for loss in summary.losses.iter() {
                 assert!(loss.count > 0 && loss.first_offset <= bytes.len() as u64);
                 assert!(!loss.kind.help().is_empty());

@@ -1,4 +1,4 @@
-//! The `firmware` reader, given any bytes: it reads to an end, and never panics. What it tells lies inside the input and adds up.
+//! The `firmware` reader on arbitrary bytes: it finishes without a panic, and its records are inside the input.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -11,13 +11,13 @@ fuzz_target!(|bytes: &[u8]| {
     for table in &contents.tables {
         let mut at = table.offset;
         for record in &table.records {
-            assert!(record.offset >= at, "records follow each other");
-            assert!(record.length >= 4, "a record holds its header");
+            assert!(record.offset >= at, "records do not overlap");
+            assert!(record.length >= 4, "a record includes its header");
             at = record.offset + u64::from(record.length);
-            assert!(at <= bytes.len() as u64, "a record lies inside");
+            assert!(at <= bytes.len() as u64, "a record is inside the input");
             accounted += u64::from(record.length);
             if let Content::Other(rest) = &record.content {
-                assert_eq!(rest.len() + 4, usize::from(record.length), "nothing of it is lost");
+                assert_eq!(rest.len() + 4, usize::from(record.length), "the whole record is returned");
             }
         }
         records += table.records.len();
@@ -29,7 +29,7 @@ fuzz_target!(|bytes: &[u8]| {
         assert!(issue.offset <= bytes.len() as u64);
         assert!(!issue.kind.to_string().is_empty());
     }
-    // A whole table among what was read is read again the same way.
+    // Reading a complete table again gives the same result.
     if let [table] = &contents.tables[..]
         && contents.issues.is_empty()
     {

@@ -1,5 +1,5 @@
-//! Firmware's times in every form they are handed over in (serial logs, coreboot's timestamps, Slim Bootloader's table, acpidump, XML,
-//! tables), given any bytes: they are read or refused, and never panic, to the last line of the report.
+//! Firmware times in all supported formats (serial logs, coreboot timestamps, Slim Bootloader tables, acpidump, XML, tables)
+//! from arbitrary bytes: reading and reporting succeed or fail, without a panic.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -11,7 +11,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(recording) = open_firmware_bytes("fuzz.bin", bytes, &limits) else {
         return;
     };
-    assert!(recording.boots.iter().filter(|boot| boot.read).count() <= recording.inputs.len(), "one boot of each log");
+    assert!(recording.boots.iter().filter(|boot| boot.read).count() <= recording.inputs.len(), "at most one boot per log");
     let report = match analyze(&recording, &FirmwareOptions::default()) {
         Ok(report) => report,
         Err(nothing) => nothing.into_report(recording.inputs),

@@ -1,4 +1,4 @@
-//! The reader of the Linux tracer's text and files, given any bytes: it answers or refuses, and never panics.
+//! Linux tracer text and files from arbitrary bytes: reading succeeds or fails, without a panic.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -14,10 +14,10 @@ fuzz_target!(|bytes: &[u8]| {
         look(&event);
     });
     let lines = bytes.split(|&byte| byte == b'\n').count() as u64;
-    assert!(events + losses.unreadable_lines <= lines, "a line is one event");
+    assert!(events + losses.unreadable_lines <= lines, "a line is at most one event");
 });
 
-/// Everything that a reader can ask of an event.
+/// Calls all accessors of an event.
 fn look(event: &Event<'_>) {
     let _ = Kind::of(event);
     if let Body::Record(body) = event.body {

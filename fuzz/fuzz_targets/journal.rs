@@ -1,11 +1,11 @@
-//! Files of the systemd journal, given any bytes: they are read or refused, and never panic.
+//! systemd journal files from arbitrary bytes: reading succeeds or fails, without a panic.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use onoff_journal::{JournalFile, read};
 
 fuzz_target!(|bytes: &[u8]| {
-    // Files are apart by the record separator; one that is cut there is damaged, which is as good.
+    // The record separator splits the input into files. Splitting a file at that byte only damages it.
     let files: Vec<JournalFile<'_>> = bytes
         .split(|&byte| byte == 0x1e)
         .take(4)
@@ -18,5 +18,5 @@ fuzz_target!(|bytes: &[u8]| {
         entry.fields().for_each(drop);
     });
     let most = 2 * bytes.len() as u64 / 64;
-    assert!(entries <= most && losses.entries_recovered <= most, "an entry has 64 bytes at least");
+    assert!(entries <= most && losses.entries_recovered <= most, "an entry has at least 64 bytes");
 });

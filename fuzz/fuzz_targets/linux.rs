@@ -1,4 +1,4 @@
-//! A Linux recording of any bytes: parts of every kind together, or an archive. It is read or refused, and never panics.
+//! A Linux recording from arbitrary bytes, as several parts or an archive: reading succeeds or fails, without a panic.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -6,7 +6,7 @@ use onoff_sources::{EventFilter, files_from_bytes, Limits, LinuxEventStream, Opt
 use onoff_trace::Tables;
 use std::ops::ControlFlow;
 
-/// Names of parts that only their name tells; others take any.
+/// Names of parts that are recognized by name; other parts may have any name.
 const NAMES: [&str; 6] = [
     "part",
     "cmdline",
@@ -18,7 +18,7 @@ const NAMES: [&str; 6] = [
 
 fuzz_target!(|bytes: &[u8]| {
     let limits = Limits { unpacked_bytes: 1 << 22, ..Limits::default() };
-    // Parts are apart by the record separator; the byte behind it names the part.
+    // The record separator splits the input into parts; the byte after it selects the name.
     let held: Vec<(String, Vec<u8>)> = match bytes.split_first() {
         Some((b'A', archive)) => vec![("archive.tar".to_owned(), archive.to_vec())],
         _ => bytes
@@ -44,7 +44,7 @@ fuzz_target!(|bytes: &[u8]| {
         trace.activities.iter().map(|row| (row.start_ns, row.end_ns)).collect::<Vec<_>>(),
         trace.device_operations.iter().map(|row| (row.start_ns, row.end_ns)).collect(),
     ] {
-        assert!(rows.is_sorted_by_key(|(start_ns, _)| *start_ns), "rows are by begin");
+        assert!(rows.is_sorted_by_key(|(start_ns, _)| *start_ns), "rows are sorted by start");
     }
     if let Ok(stream) = LinuxEventStream::open(&files, &Options::default()) {
         let end = stream.for_each(&EventFilter::default(), &Options::default(), |_| ControlFlow::<()>::Continue(()));

@@ -1,4 +1,4 @@
-//! Packets in event traces, given any payloads: each event is a packet, a part of one, or counted, and nothing panics.
+//! Packet events with arbitrary payloads: each event is a packet, a fragment or a counted loss, without a panic.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -10,7 +10,7 @@ const CAPTURE_FILTER: &str = "2ed6006e-4729-4609-b423-3ee7bcd678ef";
 const PACKET_MONITOR: &str = "4d4f80d9-c8bd-4d73-bb5b-19c90402c5ac";
 
 fuzz_target!(|bytes: &[u8]| {
-    // Two bytes choose the event, one its length, the rest is its payload.
+    // Two bytes select the event, one is the payload length, and the payload follows.
     let mut trace = EtlBuilder::new(Session::windows_10(1));
     let (mut rest, mut ticks, mut events) = (bytes, 7_000_000, 0_u64);
     while let [what, keyword, length, after @ ..] = rest {
@@ -37,6 +37,6 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(capture) = read_capture(&files, &Options::default()) else {
         return;
     };
-    assert!(capture.frames <= events, "no event is two packets");
+    assert!(capture.frames <= events, "an event has at most one packet");
     let _ = analyze(&capture, &NetbootOptions::default());
 });

@@ -1,4 +1,4 @@
-//! The readers of what `\Windows\Prefetch` holds, given any bytes: they read to an end, and never panic.
+//! The readers of `\Windows\Prefetch` on arbitrary bytes: they finish without a panic.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

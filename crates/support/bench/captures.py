@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Measures `onoff netboot` beside `tshark` on the same captures, checks that both count the same packets, and prints Markdown; then
-beside `dpkt` on a million frames of other traffic with a boot in its midst.
+"""Compares `onoff netboot` with `tshark` and `dpkt`, and prints Markdown.
+
+`tshark` reads the same captures, and must count the same packets. `dpkt` reads a million frames of other traffic around one
+boot.
 
     crates/support/bench/captures.py [--runs 3]
 
-The captures are made by the test kit and kept beside the build. tshark comes with Wireshark; without it onoff is measured alone.
+The test kit creates the captures in the build folder. tshark comes with Wireshark; without it, only onoff is measured.
 """
 
 import argparse
@@ -19,7 +21,7 @@ from compare import KEPT, ROOT, TARGET, measured, say
 
 MEGABYTES = [15, 500]
 FLOODS = ["connections-https", "connections-ssh", "syns", "boots"]
-# Decodes the headers of every frame, as a reader of boots must.
+# Decodes the headers of all frames, as a boot reader has to.
 DPKT = """
 import sys, dpkt
 frames = 0
@@ -86,8 +88,8 @@ def floods(onoff, runs, peer):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--onoff", help="the program to measure, in place of a release build")
-    parser.add_argument("--floods", action="store_true", help="only the floods")
+    parser.add_argument("--onoff", help="program to measure instead of a release build")
+    parser.add_argument("--floods", action="store_true", help="measure only the million frames")
     arguments = parser.parse_args()
     runs = arguments.runs
     KEPT.mkdir(parents=True, exist_ok=True)

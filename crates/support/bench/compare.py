@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Measures onoff beside `cat` and beside the public readers, on the same files, and prints a Markdown page.
+"""Compares onoff with `cat` and with public readers on the same files, and prints a Markdown page.
 
     crates/support/bench/compare.py [--size 1GiB] [--cut 32MiB] [--runs 3] [--big FILE] [--skip-readers]
 
-The big file is a simulated boot, made once by the test kit and kept beside the build. The public readers run in Python
-and would need hours for it, so they get its first part; onoff is measured on that part too. Real recordings are taken
-from ONOFF_SAMPLES, or from ../shared/samples, when there are any.
+The big file is a simulated boot, created once by the test kit and kept in the build folder. The public readers are
+written in Python and would need hours for it, so they read only its first part; onoff is measured on that part too. Real
+recordings come from ONOFF_SAMPLES or ../shared/samples, if available.
 """
 
 import argparse
@@ -44,7 +44,7 @@ def say(*words):
     print("bench:", *words, file=sys.stderr, flush=True)
 
 
-# A small parent of its own, so that the peak and the CPU times are those of one program alone.
+# A small parent process, so that peak memory and CPU time cover only the measured program.
 WRAPPER = """
 import json, resource, subprocess, sys, time
 with open(sys.argv[1], "wb") as output:
@@ -57,7 +57,7 @@ print(json.dumps({"status": status, "wall": wall, "cpu": used.ru_utime + used.ru
 
 
 def measured(command, runs=1, seconds_allowed=None, **environment):
-    """The quickest of `runs`: wall and CPU seconds, peak resident bytes, and what the program said as JSON."""
+    """The fastest of `runs`: wall and CPU seconds, peak resident bytes, and the JSON output of the program."""
     best = None
     for _ in range(runs):
         output = KEPT / "output"
@@ -74,7 +74,7 @@ def measured(command, runs=1, seconds_allowed=None, **environment):
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
-            return {"error": f"not finished after {seconds_allowed} s"}
+            return {"error": f"timed out after {seconds_allowed} s"}
         result = json.loads(answer)
         if result["status"] != 0:
             return {"error": (errors.decode(errors="replace").strip().splitlines() or ["failed"])[-1]}
@@ -105,7 +105,7 @@ def big_file(wanted):
 
 
 def cut_of(path, length):
-    """The first buffers of a recording, `length` bytes or a little less.
+    """Copies the first buffers of a recording, at most `length` bytes.
 
     A buffer's header says twice how far it is filled. Recorders leave the first place empty in some buffers, where
     etl-parser then finds no event: here it is filled in, rounded up to where a next record would begin.
@@ -130,7 +130,7 @@ def real_files():
     for name in REAL:
         path = folder / name
         if not path.exists():
-            say("not there, skipped:", name)
+            say("not found, skipped:", name)
             continue
         if path.suffix == ".xz":
             unpacked = KEPT / path.stem
@@ -157,7 +157,7 @@ class Table:
         say(f"  {what}: {result['wall']:.3f} s, {result['cpu']:.2f} s of CPU")
 
     def rates(self, what):
-        """Events per second by the clock and per CPU second; the latter is one processor against one."""
+        """Events per second of wall time and of CPU time. CPU time compares one processor with one."""
         for name, result, _ in self.rows:
             if name == what and result and result["events"]:
                 return result["events"] / result["wall"], result["events"] / result["cpu"]
@@ -195,20 +195,20 @@ def measure_onoff(table, runs):
     table.add("`cat FILE > /dev/null`", measured(["cat", file], runs))
     for what, arguments, environment in (
         ("onoff's library, every header", ["headers"], {}),
-        ("onoff's library, every event into tables", ["decode"], {}),
-        ("onoff's library, every event into tables, 1 thread", ["decode"], {"RAYON_NUM_THREADS": "1"}),
+        ("onoff library, all events into tables", ["decode"], {}),
+        ("onoff library, all events into tables, 1 thread", ["decode"], {"RAYON_NUM_THREADS": "1"}),
     ):
         result = measured([bench, *arguments, file], runs, **environment)
         table.add(what, result, (result.get("json") or {}).get("events"))
 
 
 def measure_program(table, runs, events):
-    """The program, whose start and whose writing count: where a boot's time went, and every event as text (JSON)."""
+    """The program, including startup and output: the boot report, and all events as JSON."""
     program = TARGET / "release/onoff"
     if "boot" in table.path.name:
         table.add("the program, `onoff boot FILE`", measured([program, "boot", table.path], runs))
     written = measured([program, "events", table.path, "--format", "json", "-o", "/dev/null"], runs)
-    table.add("the program, `onoff events FILE --format json`: every event with its fields, written", written, events)
+    table.add("`onoff events FILE --format json`: all events with fields, written", written, events)
 
 
 def measure_readers(table, seconds_allowed):
@@ -219,7 +219,7 @@ def measure_readers(table, seconds_allowed):
             answer = result.get("json") or {}
             if answer.get("events"):
                 note = f" ({answer['decoded']:,} decoded)" if depth == "fields" else ""
-                # Its start, which reads its schemas, is not counted.
+                # Loading the reader's schemas is not counted.
                 result.update(wall=answer["wall"], cpu=answer["cpu"])
                 table.add(f"{reader}, {what}{note}", result, answer["events"])
             else:
@@ -227,11 +227,11 @@ def measure_readers(table, seconds_allowed):
 
 
 def ratios(ours, theirs):
-    """How many times as many events per second onoff took, in `ours`, as each public reader in `theirs`."""
+    """Ratio of the events per second of onoff (`ours`) to each public reader (`theirs`)."""
     of_ours = {
         "header": ours.rates("onoff's library, every header"),
-        "field": ours.rates("onoff's library, every event into tables"),
-        "written": ours.rates("the program, `onoff events FILE --format json`: every event with its fields, written"),
+        "field": ours.rates("onoff library, all events into tables"),
+        "written": ours.rates("`onoff events FILE --format json`: all events with fields, written"),
     }
     for name, result, _ in theirs.rows:
         if not result or not result["events"] or not name.startswith(("dissect", "etl-parser")):
@@ -241,7 +241,7 @@ def ratios(ours, theirs):
                 clock, cpu = (
                     rate * result[of] / result["events"] for rate, of in zip(rates, ("wall", "cpu"), strict=True)
                 )
-                times = f"{clock:,.0f} times by the clock, {cpu:,.0f} times by CPU seconds"
+                times = f"{clock:,.0f} times in wall time, {cpu:,.0f} times in CPU time"
                 yield f"- {what} against {name.split(' (')[0]}: {times}"
 
 
@@ -255,12 +255,12 @@ def processor():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--size", default="1GiB", help="of the simulated boot")
-    parser.add_argument("--cut", default="32MiB", help="what the public readers get of it")
-    parser.add_argument("--runs", type=int, default=3, help="of onoff and cat; the quickest counts")
+    parser.add_argument("--size", default="1GiB", help="size of the simulated boot")
+    parser.add_argument("--cut", default="32MiB", help="size of the part that the public readers read")
+    parser.add_argument("--runs", type=int, default=3, help="runs of onoff and cat; the fastest counts")
     parser.add_argument("--big", type=pathlib.Path, help="a large recording to use instead of a simulated one")
-    parser.add_argument("--skip-readers", action="store_true", help="onoff and cat alone")
-    parser.add_argument("--seconds-allowed", type=int, default=900, help="for one run of a public reader")
+    parser.add_argument("--skip-readers", action="store_true", help="measure only onoff and cat")
+    parser.add_argument("--seconds-allowed", type=int, default=900, help="time limit for one run of a public reader")
     options = parser.parse_args()
     KEPT.mkdir(parents=True, exist_ok=True)
     build()
@@ -270,8 +270,8 @@ def main():
     print(
         f"{os.cpu_count()} processors ({processor()}), {platform.system()}; load {os.getloadavg()[0]:.1f} at the start."
     )
-    print(f"The quickest of {options.runs} runs, files in the page cache.")
-    print("Peak memory counts the pages of the mapped file that were resident.")
+    print(f"Fastest of {options.runs} runs, files in the page cache.")
+    print("Peak memory includes resident pages of the mapped file.")
 
     tables = [Table(big, ", simulated boot"), Table(cut, ", its first part"), *map(Table, real_files())]
     for table in tables:
@@ -282,12 +282,12 @@ def main():
         if table.path != big and not options.skip_readers:
             measure_readers(table, options.seconds_allowed)
         print("\n" + table.markdown())
-        for ours, what in ((table, "onoff here"), (tables[0], "onoff on the whole of it")):
-            # Only the first part of the big file has a whole.
+        for ours, what in ((table, "onoff on this file"), (tables[0], "onoff on the complete file")):
+            # Only the first part of the big file has a complete file to compare with.
             if ours is table or table is tables[1]:
                 lines = list(ratios(ours, table))
                 if lines:
-                    print(f"\nEvents per second of {what}, against each reader here:\n\n" + "\n".join(lines))
+                    print(f"\nEvents per second of {what}, relative to each reader:\n\n" + "\n".join(lines))
         sys.stdout.flush()
 
 

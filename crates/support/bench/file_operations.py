@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Measures `onoff io` on ten million operations, and on a log of Process Monitor beside procmon-parser, in one run.
+"""Measures `onoff io` on ten million operations, and compares it with procmon-parser on Process Monitor logs.
 
     file_operations.py ONOFF [--operations 10000000] [--runs 3] [LOG...]
 
-The operations are made as our own CSV, the same each time: 64 files, requests of 4, 512 and 4,096 bytes, nine of ten where the one before ended.
-They are kept in a folder of temporary files for the run. `awk` sums the requests and bytes of each process from the same
-file: less than onoff does, and a floor for reading it as text. Each LOG is a log of Process Monitor (.pml), also one packed by zlib as
-procmon-parser's test data are. Needs procmon-parser (bench/requirements.txt) where there are logs.
+The operations are onoff's CSV and the same in every run: 64 files, requests of 4, 512 and 4,096 bytes, nine of ten
+sequential. The file is temporary. `awk` sums requests and bytes by process from the same file: it does less than onoff,
+which makes it a lower bound for reading the file as text. Each LOG is a Process Monitor log (.pml), optionally compressed
+with zlib like procmon-parser's test data. Logs need procmon-parser (bench/requirements.txt).
 """
 
 import argparse
@@ -31,7 +31,7 @@ print(json.dumps({"status": status, "wall": wall, "cpu": used.ru_utime + used.ru
 
 
 def measured(command, runs):
-    """The quickest of `runs`: wall and CPU seconds, peak MiB."""
+    """The fastest of `runs`: wall and CPU seconds, peak MiB."""
     answers = []
     for _ in range(runs):
         answer = subprocess.run([sys.executable, "-c", WRAPPER, *map(str, command)], check=True, stdout=subprocess.PIPE).stdout
@@ -62,7 +62,7 @@ def make(path, count):
 
 
 def count_events(path):
-    """Seconds that procmon-parser takes to read every event of a log, and how many there are."""
+    """Wall and CPU seconds of procmon-parser for all events of a log, and the number of events."""
     from procmon_parser import ProcmonLogsReader
 
     began = time.perf_counter(), time.process_time()
@@ -83,12 +83,12 @@ def main():
         if arguments.operations:
             made = folder / "operations.csv"
             make(made, arguments.operations)
-            print(f"{arguments.operations:,} operations, {made.stat().st_size / 1e6:.0f} MB of CSV, the quickest of {arguments.runs} runs\n")
+            print(f"{arguments.operations:,} operations, {made.stat().st_size / 1e6:.0f} MB of CSV, fastest of {arguments.runs} runs\n")
             print("| | s | CPU s | peak MiB |\n| --- | ---: | ---: | ---: |")
             show("`onoff io`", measured([arguments.onoff, "io", made], arguments.runs))
             if shutil.which("awk"):
                 program = "{requests[$3]++; bytes[$3]+=$7} END {for (name in requests) print name, requests[name], bytes[name]}"
-                show("`awk`, sums by process", measured(["awk", "-F,", program, made], 1))
+                show("`awk`, totals by process", measured(["awk", "-F,", program, made], 1))
         for log in arguments.logs:
             packed = log.read_bytes()
             plain = folder / "log.pml"
@@ -97,8 +97,8 @@ def main():
             ours = measured([arguments.onoff, "io", plain], arguments.runs)
             print(f"\n{log.name}: {events:,} events, {plain.stat().st_size / 1e6:.0f} MB\n")
             print("| | s | CPU s | peak MiB |\n| --- | ---: | ---: | ---: |")
-            print(f"| `procmon-parser`, every event | {wall:.2f} | {cpu:.2f} | |")
-            show("`onoff io`, the whole answer", ours)
+            print(f"| `procmon-parser`, all events | {wall:.2f} | {cpu:.2f} | |")
+            show("`onoff io`, full report", ours)
             print(f"\n`onoff io` is {wall / ours['wall']:.0f} times as fast.")
 
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Services of SYSTEM hives as onoff and regipy read them, in one run: the same names, start types, error controls, groups and dependencies.
+"""Checks that onoff and regipy read the same services from SYSTEM hives: names, start types, error controls, groups and
+dependencies.
 
     hives.py ONOFF HIVE...
 
-Each HIVE is a SYSTEM hive, unpacked; logs that lie by it (HIVE.LOG1, HIVE.LOG2) are applied by both. Ends with 1 when they differ.
+Each HIVE is an uncompressed SYSTEM hive; both apply its logs (HIVE.LOG1, HIVE.LOG2) if present. Exits with 1 if they differ.
 Needs regipy (bench/requirements.txt).
 """
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Drives one of the two public readers over a recording and says what it did, as one line of JSON.
+"""Runs one of the two public readers on a recording, and prints the result as one line of JSON.
 
     readers.py dissect.etl|etl-parser headers|fields FILE
 
-`headers` walks the records; `fields` also asks for each record's payload to be decoded. Loading the reader (etl-parser
-takes over a second for its schemas) is not counted: `wall` and `cpu` are the seconds of the walk alone.
+`headers` reads the records; `fields` also decodes the payload of each record. `wall` and `cpu` are the seconds of that
+loop; they exclude loading the reader (etl-parser needs over a second for its schemas).
 """
 
 import json

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Measures reading Linux traces beside other readers of them, on the same traces in one run, and prints Markdown.
+"""Compares onoff with other readers of Linux traces on the same traces, and prints Markdown.
 
     crates/support/bench/traces.py [--runs 5] [--sleepgraph sleepgraph.py]
 
-The traces are those of ONOFF_SAMPLES: linux/boot-1 into tables beside `trace-cmd report`, which only writes text; linux/suspend-s3
-through `onoff suspend` beside sleepgraph (tools/power/pm-graph of the kernel's sources; Debian's linux-source-6.1 has it). What is
-not there is left out.
+The traces come from ONOFF_SAMPLES: linux/boot-1 into tables, compared with `trace-cmd report`, which only writes text;
+linux/suspend-s3 with `onoff suspend`, compared with sleepgraph (tools/power/pm-graph in the kernel sources, for example in
+Debian's linux-source-6.1). Missing programs and traces are skipped.
 """
 
 import argparse
@@ -19,12 +19,12 @@ from compare import KEPT, MIB, ROOT, TARGET, build, measured, say
 
 BOOT = {"boot.trace.txt": "text", "boot.trace.dat": "trace.dat"}
 SLEEP = {"sleep.trace.txt": "text", "dmesg.txt": "kernel log"}
-# The line by which sleepgraph knows its own recordings.
+# The line by which sleepgraph recognizes its recordings.
 STAMP = b"# suspend-112026-234300 lab mem 6.1.0\n"
 
 
 def members(sample, names):
-    """Files of a sample, kept."""
+    """Extracts files of a sample into the build folder."""
     samples = pathlib.Path(os.environ.get("ONOFF_SAMPLES", ROOT.parent / "shared" / "samples"))
     KEPT.mkdir(parents=True, exist_ok=True)
     with tarfile.open(samples / "linux" / f"{sample}.tar.xz") as archive:
@@ -65,7 +65,7 @@ def main():
 
 
 def table(what, size, programs, runs):
-    """Prints a line a program."""
+    """Prints one row per program."""
     for name, command in programs:
         result = measured(command, runs)
         if "error" in result:

@@ -1,4 +1,4 @@
-//! What an action is, and what it needs to answer.
+//! Actions (`-a NAME`) and the queries they turn into.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -12,28 +12,26 @@ use onoff_usage::functions::NameFunctions;
 use super::command_words::{Range, Words};
 use crate::failure::Failure;
 
-/// An action: what `-a` names.
 #[derive(Clone, Copy)]
 pub struct Action {
-    /// Its name after `-a`, in lower case.
+    /// Lower case.
     pub name: &'static str,
-    /// Other names for it.
     pub aliases: &'static [&'static str],
-    /// What it shows, in one line.
+    /// One line for the list of actions.
     pub summary: &'static str,
-    /// Its options, as `-help` shows them: one per line, name and meaning.
+    /// The options as `-help` shows them: one per line, name and meaning.
     pub help: &'static str,
-    /// Whether a recording that lost events can answer it although nobody said `-tle`: it is about the recording itself
-    /// or the machine, not about what happened.
-    pub bears_losses: bool,
-    /// Takes its options from the words.
-    pub parse: fn(&mut Words) -> Result<Question, Failure>,
+    /// True if the action runs without `-tle` on a recording that lost events, because it describes the recording or
+    /// the machine rather than what happened.
+    pub accepts_losses: bool,
+    /// Parses the action's options.
+    pub parse: fn(&mut Words) -> Result<Query, Failure>,
 }
 
 impl Action {
-    /// An action of one name that asks for a recording without losses: what most are, but for their name, summary and help.
-    pub const fn of(parse: fn(&mut Words) -> Result<Question, Failure>) -> Self {
-        Self { name: "", aliases: &[], summary: "", help: "", bears_losses: false, parse }
+    /// Defaults for an action: no aliases, and no recordings with losses. Name, summary and help are still empty.
+    pub const fn of(parse: fn(&mut Words) -> Result<Query, Failure>) -> Self {
+        Self { name: "", aliases: &[], summary: "", help: "", accepts_losses: false, parse }
     }
 }
 
@@ -43,72 +41,63 @@ impl fmt::Debug for Action {
     }
 }
 
-/// Answers from tables; functions are named by what `-symbols` gives, where the line has it.
-pub type Answer = Box<dyn FnOnce(&Trace, Option<NameFunctions<'_>>, &mut dyn Write) -> Result<(), Failure>>;
+/// Writes an action's output from tables. The function names are present only with `-symbols`.
+pub type TableWriter = Box<dyn FnOnce(&Trace, Option<NameFunctions<'_>>, &mut dyn Write) -> Result<(), Failure>>;
 
-/// An action with its options.
-pub enum Question {
-    /// Answered from tables.
-    Tables {
-        /// The tables it reads.
-        wanted: Tables,
-        /// How it answers.
-        answer: Answer,
-    },
-    /// Answered from events, told one by one.
+/// An action with its parsed options.
+pub enum Query {
+    /// Needs tables.
+    Tables { wanted: Tables, answer: TableWriter },
+    /// Needs the events, one by one.
     Events {
-        /// Which events it is told. Others may be told too, when several actions share a reading and none can be spared.
+        /// The events the listener needs. It may receive others too when several actions share a pass.
         filter: EventFilter,
-        /// From when to when.
         range: Option<Range>,
-        /// Who is told.
         listener: Box<dyn Listener>,
     },
 }
 
-impl Question {
-    /// A question answered from tables.
+impl Query {
     pub fn tables(
         wanted: Tables,
         answer: impl FnOnce(&Trace, &mut dyn Write) -> Result<(), Failure> + 'static,
     ) -> Self {
-        Self::of_functions(wanted, |trace, _, out| answer(trace, out))
+        Self::with_functions(wanted, |trace, _, out| answer(trace, out))
     }
 
-    /// A question answered from tables, and from names of functions.
-    pub fn of_functions(
+    /// A query over tables that also takes function names.
+    pub fn with_functions(
         wanted: Tables,
         answer: impl FnOnce(&Trace, Option<NameFunctions<'_>>, &mut dyn Write) -> Result<(), Failure> + 'static,
     ) -> Self {
         Self::Tables { wanted, answer: Box::new(answer) }
     }
 
-    /// A question answered from events.
     pub fn events(filter: EventFilter, range: Option<Range>, listener: impl Listener + 'static) -> Self {
         Self::Events { filter, range, listener: Box::new(listener) }
     }
 }
 
-impl Question {
-    /// A question answered from what `taker` collected of the events that have one of the names, which are given as
-    /// [`Pattern`]s take them: `take` is told each event, `answer` writes when all are told.
+impl Query {
+    /// A query over the events that match one of `names` (in the syntax of [`Pattern`]): `take` adds each event to
+    /// `state`, and `answer` writes the output after the last one.
     pub fn collected<T: 'static>(
         names: &[&str],
         range: Option<Range>,
-        taker: T,
+        state: T,
         take: impl FnMut(&mut T, &DescribedEvent<'_>) + 'static,
         answer: impl FnOnce(T, &mut dyn Write) -> Result<(), Failure> + 'static,
     ) -> Self {
         let filter =
             EventFilter { events: names.iter().map(|name| Pattern::new(name)).collect(), ..EventFilter::default() };
-        let collector = Collector { taker: Some(taker), take, answer: Some(answer) };
+        let collector = Collector { state: Some(state), take, answer: Some(answer) };
         Self::events(filter, range, collector)
     }
 }
 
-/// Collects first, and answers at the end.
+/// A listener that collects events and writes its output after the last one.
 struct Collector<T, Take, Answer> {
-    taker: Option<T>,
+    state: Option<T>,
     take: Take,
     answer: Option<Answer>,
 }
@@ -119,21 +108,21 @@ where
     Answer: FnOnce(T, &mut dyn Write) -> Result<(), Failure>,
 {
     fn event(&mut self, event: &DescribedEvent<'_>, _out: &mut dyn Write) -> io::Result<()> {
-        if let Some(taker) = &mut self.taker {
-            (self.take)(taker, event);
+        if let Some(state) = &mut self.state {
+            (self.take)(state, event);
         }
         Ok(())
     }
 
     fn end(&mut self, out: &mut dyn Write) -> Result<(), Failure> {
-        match (self.taker.take(), self.answer.take()) {
-            (Some(taker), Some(answer)) => answer(taker, out),
+        match (self.state.take(), self.answer.take()) {
+            (Some(state), Some(answer)) => answer(state, out),
             _ => Ok(()),
         }
     }
 }
 
-impl fmt::Debug for Question {
+impl fmt::Debug for Query {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tables { wanted, .. } => formatter.debug_tuple("Tables").field(wanted).finish(),
@@ -144,53 +133,53 @@ impl fmt::Debug for Question {
     }
 }
 
-/// Is told the events of a recording in the order of time.
+/// Receives the events of a recording in time order.
 pub trait Listener {
-    /// Whether it writes as it listens, and so must be alone with its destination while it does.
-    fn writes_at_once(&self) -> bool {
+    /// True if it writes while events arrive, and so needs its output to itself during the pass.
+    fn streams_output(&self) -> bool {
         false
     }
 
-    /// Whether it has to know which events the recording holds, and with which columns, before the first.
+    /// True if it needs to know the kinds of events and their columns before the first event.
     fn wants_columns(&self) -> bool {
         false
     }
 
-    /// Which events the recording holds; before anything else, to those who want to know.
+    /// The kinds of events in the recording. Called first, and only if [`Self::wants_columns`].
     fn columns(&mut self, _columns: &[EventColumns]) {}
 
-    /// Before the first event.
+    /// Called before the first event.
     fn begin(&mut self, _header: &StreamHeader, _out: &mut dyn Write) -> io::Result<()> {
         Ok(())
     }
 
-    /// Whether it looks at call stacks among an event's fields, not only at [`Derived::frames`](onoff_trace::Derived::frames).
+    /// True if it reads call stacks from an event's fields as well as from
+    /// [`Derived::frames`](onoff_trace::Derived::frames).
     fn wants_stack_fields(&self) -> bool {
         true
     }
 
-    /// Whether it shows functions where `-symbols` asks for them.
+    /// True if it shows function names with `-symbols`.
     fn wants_functions(&self) -> bool {
         false
     }
 
-    /// Functions by address; before anything else, to those who want them, where there are symbols.
+    /// Function names by address. Called first, and only if [`Self::wants_functions`] and there are symbols.
     fn functions(&mut self, _names: &Arc<AddressNames>) {}
 
-    /// Who writes the events in its place, on a thread of its own; `None` where the text of an event hangs on what was written
-    /// before. Then [`Self::written`] is told the texts.
+    /// A writer that formats events on another thread, whose text goes to [`Self::written`]. `None` if the text of an
+    /// event depends on the events before it.
     fn writer(&self) -> Option<Box<dyn EventWriter>> {
         None
     }
 
-    /// The text of the next events, by those who wrote in its place.
+    /// Receives the text that a [`Self::writer`] produced for the next events.
     fn written(&mut self, text: &[u8], out: &mut dyn Write) -> io::Result<()> {
         out.write_all(text)
     }
 
-    /// An event.
     fn event(&mut self, event: &DescribedEvent<'_>, out: &mut dyn Write) -> io::Result<()>;
 
-    /// After the last one: the answer, or why there is none.
+    /// Called after the last event.
     fn end(&mut self, out: &mut dyn Write) -> Result<(), Failure>;
 }

@@ -1,4 +1,4 @@
-//! What the boot's read-ahead did, as far as disk requests show it: its own reads belong to no file.
+//! The boot's read-ahead, as visible in disk requests. Its reads are the ones that belong to no file.
 
 use onoff_trace::{DiskIo, DiskOperation, Trace};
 use onoff_transitions::PhaseName;
@@ -6,56 +6,41 @@ use onoff_transitions::PhaseName;
 use onoff_transitions::boot::BootReport;
 use onoff_usage::disk::{DiskWork, is_read_ahead};
 
-/// Reads and writes of one phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PrefetchPhase {
-    /// Which; `None` for the boot up to a settled desktop.
+    /// `None` for the whole boot until the desktop is idle.
     pub name: Option<PhaseName>,
-    /// Begin, ns.
     pub start_ns: i64,
-    /// Length, ns.
     pub duration_ns: i64,
-    /// Reads of the read-ahead.
     pub prefetch: DiskWork,
-    /// Other reads: what was not read ahead.
+    /// Reads that were not read ahead.
     pub miss: DiskWork,
-    /// Writes.
     pub write: DiskWork,
 }
 
-/// What a disk's time went into while the computer booted.
+/// Busy time of a disk during the boot, by kind of work.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DiskTime {
-    /// Disk number.
     pub disk: u32,
-    /// Whether the system lies on it.
+    /// True if it holds the system volume.
     pub is_system: bool,
-    /// Reads of the read-ahead.
     pub prefetch: DiskWork,
-    /// Other reads of the system volume.
     pub system_reads: DiskWork,
-    /// Writes to the system volume.
     pub system_writes: DiskWork,
-    /// Reads and writes of other volumes.
     pub other_volumes: DiskWork,
-    /// Flushes.
     pub flush: DiskWork,
-    /// Time without work, ns.
     pub idle_ns: i64,
-    /// All of the time, ns.
+    /// Length of the boot, ns.
     pub total_ns: i64,
 }
 
-/// The read-ahead of a boot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BootPrefetch {
-    /// The phases that are known, and after PostBoot the whole boot.
+    /// The recorded phases, with the whole boot after PostBoot.
     pub phases: Vec<PrefetchPhase>,
-    /// Disks, by number.
     pub disks: Vec<DiskTime>,
 }
 
-/// The read-ahead of the boot that `report` is about.
 #[must_use]
 pub fn of_boot(trace: &Trace, report: &BootReport) -> BootPrefetch {
     let mut phases: Vec<PrefetchPhase> = report
@@ -101,7 +86,7 @@ fn add(work: &mut DiskWork, row: &DiskIo) {
 }
 
 fn disk_times(trace: &Trace, boot_end: i64) -> Vec<DiskTime> {
-    // Windows' own drive; where no volume is known, everything counts as the system's.
+    // Usually C:. If no volume was recorded, everything counts as the system volume.
     let volumes = &trace.system.volumes;
     let system = volumes.iter().find(|volume| volume.drive.eq_ignore_ascii_case("C:")).or_else(|| volumes.first());
     let on_system = |row: &DiskIo| {

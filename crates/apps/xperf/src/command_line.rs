@@ -1,61 +1,58 @@
-//! The whole line: files, actions with their options, and where answers go.
+//! Parses the whole line: input files, actions with their options, and output files.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use super::action::{Action, Question};
+use super::action::{Action, Query};
 use super::actions;
 use super::command_words::{PhaseTimes, Words, usage};
 use crate::failure::Failure;
 use crate::merge::{self, Merging};
 
-/// What the line asks for.
 #[derive(Debug)]
 pub enum CommandLine {
-    /// Help, about a topic if one was named.
+    /// Help, with an optional topic.
     Help(Option<String>),
-    /// The providers whose events are known without a recording.
+    /// Lists the providers whose events are known without a recording.
     Providers,
-    /// Answers about a recording.
+    /// Runs actions on a recording.
     Process(Processing),
-    /// Files of one boot as one file.
+    /// Merges the files of one boot into one.
     Merge(Merging),
 }
 
-/// Answers about a recording.
+/// A line that runs actions on a recording.
 #[derive(Debug)]
 pub struct Processing {
-    /// The recording's files.
     pub inputs: Vec<PathBuf>,
-    /// Where answers go; stdout when `None`.
+    /// `None` for stdout.
     pub output: Option<PathBuf>,
-    /// The actions, in their order.
     pub calls: Vec<Call>,
-    /// Whether a recording that lost events is good enough.
+    /// `-tle`: accept a recording that lost events.
     pub tolerates_losses: bool,
-    /// Whether a recording whose clock ran backwards is good enough.
+    /// `-tti`: accept a recording whose clock ran backwards.
     pub tolerates_inversions: bool,
-    /// Whether to keep remarks to itself.
+    /// No notes on stderr.
     pub quiet: bool,
-    /// Whether symbols were asked for, which are never loaded.
+    /// `-symbols`: resolve function names.
     pub symbols: bool,
-    /// Instrumentation manifests, providers' DLLs, or folders with such files, that describe events.
+    /// Instrumentation manifests, provider DLLs, or folders with such files.
     pub manifests: Vec<PathBuf>,
-    /// The phases that a `-range` names: [`Self::with_phases`] gives them their times.
+    /// Phases named in `-range`; [`Self::with_phases`] resolves them.
     pub phases: Vec<String>,
     words: Vec<OsString>,
 }
 
 impl Processing {
-    /// The same line with the times of its phases.
+    /// Parses the line again with the times of its phases.
     ///
     /// # Errors
-    /// Those of [`parse`].
+    /// Same as [`parse`].
     pub fn with_phases(self, times: PhaseTimes) -> Result<Self, Failure> {
         match parse_with(self.words, times)? {
             CommandLine::Process(line) => Ok(line),
             CommandLine::Help(_) | CommandLine::Providers | CommandLine::Merge(_) => {
-                Err(usage("the line has no recording"))
+                Err(usage("the line names no recording"))
             }
         }
     }
@@ -64,27 +61,25 @@ impl Processing {
 /// An action with its options.
 #[derive(Debug)]
 pub struct Call {
-    /// Which.
     pub action: &'static Action,
-    /// What it asks.
-    pub question: Question,
-    /// Where its answer goes instead.
+    pub query: Query,
+    /// `-ao`: overrides the output of the line.
     pub output: Option<PathBuf>,
-    /// Where it says why it cannot answer, instead of stderr.
+    /// `-ae`: the file for error messages instead of stderr.
     pub errors: Option<PathBuf>,
 }
 
 impl Call {
     fn new(action: &'static Action, words: &mut Words) -> Result<Self, Failure> {
-        Ok(Self { action, question: (action.parse)(words)?, output: None, errors: None })
+        Ok(Self { action, query: (action.parse)(words)?, output: None, errors: None })
     }
 }
 
-/// What xperf does besides, which is not done here: by the option that asks for it.
-const NOT_PROCESSING: &[&str] =
+/// Options of xperf that control recording sessions, which onoff does not support.
+const SESSION_OPTIONS: &[&str] =
     &["capturestate", "cancel", "flush", "loggers", "on", "profint", "setprofint", "start", "stackwalk", "update"];
 
-/// Understands the words after `onoff xperf`.
+/// Parses the words after `onoff xperf`.
 pub fn parse(words: Vec<OsString>) -> Result<CommandLine, Failure> {
     parse_with(words, PhaseTimes::new())
 }
@@ -110,15 +105,15 @@ fn parse_with(line_words: Vec<OsString>, phases: PhaseTimes) -> Result<CommandLi
         words: line_words,
     };
     let mut sessions = Sessions::default();
-    while let Some(option) = words.of_the_line()? {
+    while let Some(option) = words.global_option()? {
         match option.as_str() {
             "merge" => {
                 if !inputs.is_empty() || !calls.is_empty() {
-                    return Err(usage("-merge writes a recording and answers nothing: ask about the new file"));
+                    return Err(usage("-merge only writes a recording; run actions on the new file"));
                 }
                 return Ok(CommandLine::Merge(merge::parse(&mut words, line.quiet)?));
             }
-            "d" => sessions.into = Some(words.path("d")?),
+            "d" => sessions.merged_file = Some(words.path("d")?),
             "f" => sessions.files.push(words.path("f")?),
             "stop" => {
                 sessions.stopped = true;
@@ -127,12 +122,12 @@ fn parse_with(line_words: Vec<OsString>, phases: PhaseTimes) -> Result<CommandLi
             "help" | "h" | "?" => {
                 return Ok(CommandLine::Help(words.text("help", "a topic").ok()));
             }
-            // Which of them (installed, registered, the kernel's flags) is a question about a computer with Windows.
+            // Its argument (installed, registered or kernel flags) is about a running Windows.
             "providers" => return Ok(CommandLine::Providers),
             "i" => inputs.push(words.path("i")?),
             "o" => {
                 if output.replace(words.path("o")?).is_some() {
-                    return Err(usage("-o is there twice; '-ao FILE' after an action sends that one elsewhere"));
+                    return Err(usage("-o is given twice; use '-ao FILE' after an action for a separate output file"));
                 }
             }
             "a" => {
@@ -153,96 +148,99 @@ fn parse_with(line_words: Vec<OsString>, phases: PhaseTimes) -> Result<CommandLi
             "target" => {
                 let target = words.text("target", "human or machine")?;
                 if !["human", "machine"].contains(&target.to_ascii_lowercase().as_str()) {
-                    return Err(usage(format!("-target: '{target}' is neither human nor machine")));
+                    return Err(usage(format!("-target: '{target}' is not human or machine")));
                 }
             }
-            other if NOT_PROCESSING.contains(&other) => {
+            other if SESSION_OPTIONS.contains(&other) => {
                 return Err(no_recorder(other));
             }
             other => {
-                return Err(usage(format!("there is no option '-{other}'; 'onoff xperf -help processing' lists them")));
+                return Err(usage(format!(
+                    "unknown option '-{other}'; 'onoff xperf -help processing' lists the options"
+                )));
             }
         }
     }
-    if let Some(file) = sessions.file_of_answers(!inputs.is_empty()) {
-        // As in a line of Microsoft's pages: '-i clrevents.etl -f clrevents.csv'.
-        let place = if inputs.is_empty() {
+    if let Some(file) = sessions.take_plain_file(!inputs.is_empty()) {
+        // Microsoft's documentation has '-i clrevents.etl -f clrevents.csv'.
+        let output_file = if inputs.is_empty() {
             inputs.push(file);
             None
         } else {
             Some(file)
         };
-        if place.is_some() && std::mem::replace(&mut output, place).is_some() {
+        if output_file.is_some() && std::mem::replace(&mut output, output_file).is_some() {
             return Err(usage(
-                "-o and -f name a file of answers each; '-ao FILE' after an action sends that one elsewhere",
+                "-o and -f both name an output file; use '-ao FILE' after an action for a separate output file",
             ));
         }
     }
-    if sessions.are_named() {
+    if sessions.any_named() {
         inputs.extend(std::mem::take(&mut sessions.files));
         return sessions.merging(inputs, &calls, line.quiet).map(CommandLine::Merge);
     }
     if inputs.is_empty() {
-        return Err(usage("no recording was named; write '-i FILE'"));
+        return Err(usage("no recording given; write '-i FILE'"));
     }
     if calls.is_empty() {
         calls.push(Call::new(&actions::dumper::ACTION, &mut words)?);
     }
-    Ok(CommandLine::Process(Processing { inputs, output, calls, phases: words.into_unread_phases(), ..line }))
+    Ok(CommandLine::Process(Processing { inputs, output, calls, phases: words.into_unresolved_phases(), ..line }))
 }
 
-/// What a line says of sessions, which onoff has none of: `-stop … -d OUT` stops them and merges their files.
+/// Session options of a line. onoff has no sessions: for `-stop … -d OUT` it merges their files.
 #[derive(Debug, Default)]
 struct Sessions {
     stopped: bool,
-    /// Files that they recorded into.
+    /// Files that the sessions recorded into.
     files: Vec<PathBuf>,
-    into: Option<PathBuf>,
+    merged_file: Option<PathBuf>,
 }
 
 impl Sessions {
-    fn are_named(&self) -> bool {
-        self.stopped || self.into.is_some() || !self.files.is_empty()
+    fn any_named(&self) -> bool {
+        self.stopped || self.merged_file.is_some() || !self.files.is_empty()
     }
 
-    /// The one file that the line names with '-f' while it is about no session. What is `written` is no recording: that
-    /// would be a session's, and may be one that is there.
-    fn file_of_answers(&mut self, written: bool) -> Option<PathBuf> {
+    /// Takes the only `-f` file of a line without sessions: the input, or the output if there are inputs. An output
+    /// never ends in .etl: that would be the file of a session, and might be an existing recording.
+    fn take_plain_file(&mut self, is_output: bool) -> Option<PathBuf> {
         let is_recording = |file: &PathBuf| file.extension().is_some_and(|end| end.eq_ignore_ascii_case("etl"));
-        let is_alone = !self.stopped && self.into.is_none() && self.files.len() == 1;
-        if is_alone && !(written && self.files.iter().any(is_recording)) { self.files.pop() } else { None }
+        let is_alone = !self.stopped && self.merged_file.is_none() && self.files.len() == 1;
+        if is_alone && !(is_output && self.files.iter().any(is_recording)) { self.files.pop() } else { None }
     }
 
-    /// Merging the files that the line names.
+    /// Turns the line into a merge of its files.
     fn merging(self, inputs: Vec<PathBuf>, calls: &[Call], quiet: bool) -> Result<Merging, Failure> {
-        let Some(output) = self.into else {
+        let Some(output) = self.merged_file else {
             return Err(no_recorder(if self.stopped { "stop" } else { "f" }));
         };
         if inputs.is_empty() {
-            return Err(usage(
-                "-d: no session is stopped here, and the line names no files of one; write '-merge FILE… OUT'",
-            ));
+            return Err(usage("-d: no input files; write '-merge FILE… OUT'"));
         }
         if !calls.is_empty() {
-            return Err(usage("-d writes a recording and answers nothing: ask about the new file"));
+            return Err(usage("-d only writes a recording; run actions on the new file"));
         }
-        let not_done =
-            if self.stopped { vec!["-stop: no session is stopped; the files are merged"] } else { Vec::new() };
-        Ok(Merging { inputs, output, quiet, not_done })
+        let ignored_options = if self.stopped {
+            vec!["-stop is ignored: the files are merged, and no session is stopped"]
+        } else {
+            Vec::new()
+        };
+        Ok(Merging { inputs, output, quiet, ignored_options })
     }
 }
 
 fn no_recorder(option: &str) -> Failure {
-    usage(format!("'-{option}' is not among what onoff takes over from xperf: onoff reads recordings and makes none"))
+    usage(format!("'-{option}' is not supported: onoff xperf only processes recordings; record with 'onoff record'"))
 }
 
 fn last<'c>(calls: &'c mut [Call], option: &str) -> Result<&'c mut Call, Failure> {
-    calls.last_mut().ok_or_else(|| usage(format!("-{option} is about the action before it, and there is none")))
+    calls.last_mut().ok_or_else(|| usage(format!("-{option} must follow an action")))
 }
 
 fn no_such_action(name: &str) -> Failure {
     let names: Vec<&str> = actions::ACTIONS.iter().map(|action| action.name).collect();
-    usage(format!("-a: there is no action '{name}'; there are {}", names.join(", ")))
+    usage(format!("-a: unknown action '{name}'; the actions are {}", names.join(", ")))
 }
 
 #[cfg(test)]
@@ -272,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_s_line_is_understood_wherever_its_options_stand() {
+    fn options_are_accepted_in_any_order() {
         let line = processing(
             "-tle -i a.etl -o out.xml -i b.etl -quiet -a boot -minCPUToShow 5 -maxFilesToShow 10 -tti \
              -a services -range 1s 2s -ao s.csv -ae s.txt -target machine -symbols verbose",
@@ -287,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn options_may_begin_with_a_slash_and_have_any_case() {
+    fn options_may_begin_with_slash_in_any_case() {
         let line = processing("/tti /I /tmp/a.etl /O /tmp/out.xml -A Boot");
         assert_eq!(line.inputs, [PathBuf::from("/tmp/a.etl")]);
         assert_eq!(line.output, Some(PathBuf::from("/tmp/out.xml")));
@@ -296,13 +294,13 @@ mod tests {
     }
 
     #[test]
-    fn without_an_action_events_are_dumped() {
+    fn default_action_is_dumper() {
         let line = processing("-i a.etl");
         assert_eq!(names(&line), ["dumper"]);
         assert!(!line.tolerates_losses && !line.tolerates_inversions && !line.quiet);
         let line = processing("-i a.etl -a dumper -range 1 2 -provider x y -add_rawdata -tle");
         assert!(line.tolerates_losses);
-        let Question::Events { filter, range, .. } = &line.calls[0].question else {
+        let Query::Events { filter, range, .. } = &line.calls[0].query else {
             panic!();
         };
         assert_eq!(filter.providers.len(), 2);
@@ -310,83 +308,80 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_a_session_is_what_is_written_else_what_is_read() {
+    fn file_without_session_is_output_or_input() {
         let line = processing("-i a.etl -f a.csv");
         assert_eq!((line.inputs, line.output), (vec![PathBuf::from("a.etl")], Some(PathBuf::from("a.csv"))));
         let line = processing("-f a.etl -a marks");
         assert_eq!((line.inputs, line.output), (vec![PathBuf::from("a.etl")], None));
-        assert!(refusal("-i a.etl -o b.csv -f a.csv").starts_with("-o and -f name a file"));
+        assert!(refusal("-i a.etl -o b.csv -f a.csv").starts_with("-o and -f both name an output file"));
     }
 
     #[test]
-    fn what_makes_no_sense_is_said() {
-        for (text, said) in [
-            ("-a boot", "no recording was named; write '-i FILE'"),
-            ("-i", "-i: a file name is missing after it"),
-            ("-i a.etl -a", "-a: an action is missing after it"),
-            ("-i a.etl b.etl", "'b.etl' is no option; options begin with '-'"),
-            ("-i a.etl -o x -o y", "-o is there twice; '-ao FILE' after an action sends that one elsewhere"),
-            ("-i a.etl -ao x", "-ao is about the action before it, and there is none"),
-            ("-i a.etl -target me", "-target: 'me' is neither human nor machine"),
-            ("-i a.etl -bla", "there is no option '-bla'; 'onoff xperf -help processing' lists them"),
-            ("-i a.etl -a boot -bla", "'-a boot' has no option '-bla'; 'onoff xperf -help boot' lists them"),
-            ("-i a.etl -a boot -minCPUToShow x", "-mincputoshow: 'x' is no number that it takes"),
-            ("-i a.etl -a boot -minCPUToShow 101", "-minCPUToShow: a percentage is from 0 to 100"),
-            ("-i a.etl -a boot x", "'x' is no option; options begin with '-'"),
-            ("-i a.etl -a pnp -range", "-range: a time is missing after it"),
-            ("-i a.etl -a dumper -provider -tle", "-provider: a provider is missing after it"),
+    fn reports_usage_errors() {
+        for (text, expected) in [
+            ("-a boot", "no recording given; write '-i FILE'"),
+            ("-i", "-i needs a file name"),
+            ("-i a.etl -a", "-a needs an action"),
+            ("-i a.etl b.etl", "unexpected argument 'b.etl'; options begin with '-'"),
+            ("-i a.etl -o x -o y", "-o is given twice; use '-ao FILE' after an action for a separate output file"),
+            ("-i a.etl -ao x", "-ao must follow an action"),
+            ("-i a.etl -target me", "-target: 'me' is not human or machine"),
+            ("-i a.etl -bla", "unknown option '-bla'; 'onoff xperf -help processing' lists the options"),
+            ("-i a.etl -a boot -bla", "'-a boot' has no option '-bla'; 'onoff xperf -help boot' lists the options"),
+            ("-i a.etl -a boot -minCPUToShow x", "-mincputoshow: invalid number 'x'"),
+            ("-i a.etl -a boot -minCPUToShow 101", "-minCPUToShow: write a percentage from 0 to 100"),
+            ("-i a.etl -a boot x", "unexpected argument 'x'; options begin with '-'"),
+            ("-i a.etl -a pnp -range", "-range needs a time"),
+            ("-i a.etl -a dumper -provider -tle", "-provider needs a provider"),
         ] {
-            assert_eq!(refusal(text), said, "{text}");
+            assert_eq!(refusal(text), expected, "{text}");
         }
-        assert!(refusal("-i a.etl -a bla").starts_with("-a: there is no action 'bla'; there are boot, "));
-        assert!(refusal("-on base").contains("makes none"));
+        assert!(refusal("-i a.etl -a bla").starts_with("-a: unknown action 'bla'; the actions are boot, "));
+        assert!(refusal("-on base").contains("only processes recordings"));
     }
 
     fn merging(text: &str) -> (Vec<PathBuf>, PathBuf, usize) {
         match line(text) {
-            Ok(CommandLine::Merge(merging)) => (merging.inputs, merging.output, merging.not_done.len()),
+            Ok(CommandLine::Merge(merging)) => (merging.inputs, merging.output, merging.ignored_options.len()),
             other => panic!("{text}: {other:?}"),
         }
     }
 
     #[test]
-    fn files_are_merged_into_the_last_one() {
+    fn merges_files_into_the_last() {
         let paths = |names: &[&str]| -> Vec<PathBuf> { names.iter().map(PathBuf::from).collect() };
         let expected = (paths(&["a.etl", "/tmp/b.etl"]), PathBuf::from("out.etl"));
-        for (text, not_done) in [
+        for (text, ignored_options) in [
             ("-merge a.etl /tmp/b.etl out.etl", 0),
             ("-merge -d a.etl /tmp/b.etl out.etl", 0),
             ("-quiet -merge a.etl /tmp/b.etl out.etl -compress -suppresspii", 1),
             ("-i a.etl -i /tmp/b.etl -d out.etl", 0),
             ("-stop -stop Session -f a.etl -d out.etl -f /tmp/b.etl", 1),
         ] {
-            let (inputs, output, said) = merging(text);
-            assert_eq!(((inputs, output), said), (expected.clone(), not_done), "{text}");
+            let (inputs, output, ignored) = merging(text);
+            assert_eq!(((inputs, output), ignored), (expected.clone(), ignored_options), "{text}");
         }
         assert_eq!(merging("-merge a.etl out.etl").0, paths(&["a.etl"]));
-        for (text, said) in [
-            ("-merge", "-merge: one file to read at least and the file to write; write '-merge FILE… OUT'"),
-            ("-merge a.etl", "-merge: one file to read at least and the file to write; write '-merge FILE… OUT'"),
+        for (text, expected) in [
+            ("-merge", "-merge needs at least one input file and an output file; write '-merge FILE… OUT'"),
+            ("-merge a.etl", "-merge needs at least one input file and an output file; write '-merge FILE… OUT'"),
             ("-merge a.etl b.etl -a boot", "-merge has no option '-a'; write '-merge FILE… OUT'"),
-            ("-i a.etl -merge b.etl c.etl", "-merge writes a recording and answers nothing: ask about the new file"),
-            ("-i a.etl -a boot -d c.etl", "-d writes a recording and answers nothing: ask about the new file"),
-            (
-                "-stop -d out.etl",
-                "-d: no session is stopped here, and the line names no files of one; write '-merge FILE… OUT'",
-            ),
+            ("-i a.etl -merge b.etl c.etl", "-merge only writes a recording; run actions on the new file"),
+            ("-i a.etl -a boot -d c.etl", "-d only writes a recording; run actions on the new file"),
+            ("-stop -d out.etl", "-d: no input files; write '-merge FILE… OUT'"),
         ] {
-            assert_eq!(refusal(text), said, "{text}");
+            assert_eq!(refusal(text), expected, "{text}");
         }
         for text in ["-stop", "-stop -i a.etl", "-i a.etl -f b.etl -a boot"] {
-            assert!(refusal(text).contains("makes none"), "{text}");
+            assert!(refusal(text).contains("only processes recordings"), "{text}");
         }
     }
 
     #[test]
-    fn help_goes_before_all_else() {
+    fn help_overrides_other_options() {
         for (text, topic) in [("", None), ("-help", None), ("-i a.etl /?", None), ("--help boot", Some("boot"))] {
             match line(text) {
-                Ok(CommandLine::Help(about)) => assert_eq!(about.as_deref(), topic, "{text}"),
+                Ok(CommandLine::Help(found)) => assert_eq!(found.as_deref(), topic, "{text}"),
                 other => panic!("{text}: {other:?}"),
             }
         }

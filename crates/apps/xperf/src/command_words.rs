@@ -1,4 +1,4 @@
-//! The words of the command line, taken one by one.
+//! Reads the words of the command line one by one.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -10,29 +10,28 @@ use onoff_trace::{Clock, StreamHeader};
 
 use crate::failure::Failure;
 
-/// Options that belong to the whole line: they end the options of an action.
-const OF_THE_LINE: &[&str] =
+/// Options of the whole line. They end the options of an action.
+const GLOBAL_OPTIONS: &[&str] =
     &["a", "ae", "ao", "d", "help", "i", "manifest", "o", "quiet", "symbols", "target", "tle", "tti"];
 
-/// Those of them that have no value, and may stand among an action's options.
-const FLAGS: &[&str] = &["quiet", "tle", "tti"];
+/// Global options without a value, which may also appear among an action's options.
+const GLOBAL_FLAGS: &[&str] = &["quiet", "tle", "tti"];
 
-/// The words of the command line.
 #[derive(Debug)]
 pub struct Words {
     words: Vec<OsString>,
     at: usize,
-    /// Options of the line without a value that stood among an action's.
+    /// Global flags found among an action's options.
     flags: Vec<String>,
     phases: PhaseTimes,
-    unread_phases: Vec<String>,
+    unresolved_phases: Vec<String>,
     for_machines: bool,
 }
 
-/// From when until when the phases last that a line names in `-range`, ns since the recording's start.
+/// Start and end of the phases named in `-range`, ns since the start of the recording.
 pub type PhaseTimes = BTreeMap<String, (i64, i64)>;
 
-/// A stretch of the recording's time, as typed: from one time up to, not including, another.
+/// A `-range` as typed; the end is exclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
     from: TimePoint,
@@ -40,7 +39,7 @@ pub struct Range {
 }
 
 impl Range {
-    /// Begin and end in ns since the recording's begin.
+    /// Start and end in ns since the start of the recording.
     pub fn resolve(self, clock: &Clock) -> Result<(i64, i64), Failure> {
         let header = StreamHeader {
             start_unix_ns: clock.start_unix_ns,
@@ -50,44 +49,43 @@ impl Range {
         self.resolve_in(&header)
     }
 
-    /// Begin and end in ns since the start of a stream.
+    /// Start and end in ns since the start of a stream.
     pub fn resolve_in(self, header: &StreamHeader) -> Result<(i64, i64), Failure> {
         match (self.from.resolve(header), self.until.resolve(header)) {
             (Some(from), Some(until)) if from <= until => Ok((from, until)),
-            (Some(_), Some(_)) => Err(usage("-range: the second time is before the first")),
-            _ => Err(usage("-range: the time is outside what the recording can hold")),
+            (Some(_), Some(_)) => Err(usage("-range: the end is before the start")),
+            _ => Err(usage("-range: the time is out of range")),
         }
     }
 }
 
-/// What cannot be understood.
+/// A usage error.
 pub fn usage(message: impl Into<String>) -> Failure {
     Failure::NothingToAnswer(message.into())
 }
 
 impl Words {
-    /// All words, from the first.
     pub fn new(words: Vec<OsString>, phases: PhaseTimes) -> Self {
-        // It may stand after the actions that it is about.
+        // -target may follow the actions it applies to.
         let for_machines = words.windows(2).any(|pair| match pair {
             [option, kind] => option_name(option).as_deref() == Some("target") && kind.eq_ignore_ascii_case("machine"),
             _ => false,
         });
-        Self { words, at: 0, flags: Vec::new(), phases, unread_phases: Vec::new(), for_machines }
+        Self { words, at: 0, flags: Vec::new(), phases, unresolved_phases: Vec::new(), for_machines }
     }
 
-    /// Whether the answers are for programs (`-target machine`).
+    /// True with `-target machine`.
     pub fn for_machines(&self) -> bool {
         self.for_machines
     }
 
-    /// The phases that `-range` named and whose times are not known yet: their ranges are the whole recording so far.
-    pub fn into_unread_phases(self) -> Vec<String> {
-        self.unread_phases
+    /// Phases named in `-range` whose times are not resolved yet. Until then their range is the whole recording.
+    pub fn into_unresolved_phases(self) -> Vec<String> {
+        self.unresolved_phases
     }
 
-    /// The next word as an option of the whole line: its name in lower case, without its dash.
-    pub fn of_the_line(&mut self) -> Result<Option<String>, Failure> {
+    /// Takes the next word as a global option: its name in lower case, without the dash.
+    pub fn global_option(&mut self) -> Result<Option<String>, Failure> {
         if let Some(flag) = self.flags.pop() {
             return Ok(Some(flag));
         }
@@ -101,18 +99,18 @@ impl Words {
         }
     }
 
-    /// The next word as an option of an action: its name in lower case, without its dash; `None` when the action's
-    /// options are over.
+    /// Takes the next word as an option of an action: its name in lower case, without the dash. `None` after the last
+    /// option of the action.
     pub fn option(&mut self) -> Result<Option<String>, Failure> {
         while let Some(flag) = self.peek().and_then(option_name)
-            && FLAGS.contains(&flag.as_str())
+            && GLOBAL_FLAGS.contains(&flag.as_str())
         {
             self.flags.push(flag);
             self.at += 1;
         }
         match self.peek().map(option_name) {
             None => Ok(None),
-            Some(Some(name)) if OF_THE_LINE.contains(&name.as_str()) => Ok(None),
+            Some(Some(name)) if GLOBAL_OPTIONS.contains(&name.as_str()) => Ok(None),
             Some(Some(name)) => {
                 self.at += 1;
                 Ok(Some(name))
@@ -121,13 +119,13 @@ impl Words {
         }
     }
 
-    /// That the action knows no option of this name.
+    /// The error for an option that the action does not have.
     pub fn unknown(&self, action: &str, option: &str) -> Failure {
-        usage(format!("'-a {action}' has no option '-{option}'; 'onoff xperf -help {action}' lists them"))
+        usage(format!("'-a {action}' has no option '-{option}'; 'onoff xperf -help {action}' lists the options"))
     }
 
-    /// The options of an action that knows none but `-range`.
-    pub fn range_alone(&mut self, action: &str) -> Result<Option<Range>, Failure> {
+    /// Parses the options of an action that has only `-range`.
+    pub fn range_only(&mut self, action: &str) -> Result<Option<Range>, Failure> {
         let mut range = None;
         while let Some(option) = self.option()? {
             match option.as_str() {
@@ -141,28 +139,27 @@ impl Words {
     fn unexpected(&self) -> Failure {
         let word = self.peek().unwrap_or_default().to_string_lossy();
         if let Some(name) = word.strip_prefix(['\u{2013}', '\u{2014}', '\u{2212}']) {
-            return usage(format!("'{word}' begins with a dash from a text processor; type '-{name}' with a hyphen"));
+            return usage(format!("'{word}' begins with a typographic dash; type '-{name}' with a hyphen"));
         }
-        usage(format!("'{word}' is no option; options begin with '-'"))
+        usage(format!("unexpected argument '{word}'; options begin with '-'"))
     }
 
     fn peek(&self) -> Option<&OsStr> {
         self.words.get(self.at).map(OsString::as_os_str)
     }
 
-    /// The value of an option, whatever it looks like.
+    /// Takes the next word as the value of an option, even if it looks like an option.
     pub fn value(&mut self, option: &str, what: &str) -> Result<OsString, Failure> {
         let word = self.words.get(self.at).cloned();
         self.at += 1;
-        word.ok_or_else(|| usage(format!("-{option}: {what} is missing after it")))
+        word.ok_or_else(|| usage(format!("-{option} needs {what}")))
     }
 
-    /// The value of an option as a path.
     pub fn path(&mut self, option: &str) -> Result<PathBuf, Failure> {
         self.value(option, "a file name").map(PathBuf::from)
     }
 
-    /// The next word, which is a path or an option: its name in lower case. A word that begins with a slash is a path.
+    /// Takes the next word as a path (`Ok`) or an option in lower case (`Err`). A word that begins with `/` is a path.
     pub fn path_or_option(&mut self) -> Option<Result<PathBuf, String>> {
         let word = self.words.get(self.at).cloned()?;
         self.at += 1;
@@ -170,69 +167,70 @@ impl Words {
         Some(option.map_or_else(|| Ok(PathBuf::from(word)), Err))
     }
 
-    /// The value of an option as a text.
     pub fn text(&mut self, option: &str, what: &str) -> Result<String, Failure> {
         let value = self.value(option, what)?;
-        value.into_string().map_err(|value| usage(format!("-{option}: '{}' is no valid text", value.to_string_lossy())))
+        value
+            .into_string()
+            .map_err(|value| usage(format!("-{option}: '{}' is not valid Unicode", value.to_string_lossy())))
     }
 
-    /// The value of an option as a number.
     pub fn number<T: FromStr>(&mut self, option: &str) -> Result<T, Failure> {
         let text = self.text(option, "a number")?;
-        text.parse().map_err(|_| usage(format!("-{option}: '{text}' is no number that it takes")))
+        text.parse().map_err(|_| usage(format!("-{option}: invalid number '{text}'")))
     }
 
-    /// The value of an option as a number, where it may be left out.
+    /// Takes the next word if it is a number.
     pub fn optional_number<T: FromStr>(&mut self) -> Option<T> {
         let number = self.peek()?.to_str()?.parse().ok()?;
         self.at += 1;
         Some(number)
     }
 
-    /// The values of an option: every word up to the next option, one at least.
+    /// Takes all words up to the next option; at least one.
     pub fn list(&mut self, option: &str, what: &str) -> Result<Vec<String>, Failure> {
         let mut values = Vec::new();
         while self.peek().is_some_and(|word| !begins_with_dash(word)) {
             values.push(self.text(option, what)?);
         }
         if values.is_empty() {
-            return Err(usage(format!("-{option}: {what} is missing after it")));
+            return Err(usage(format!("-{option} needs {what}")));
         }
         Ok(values)
     }
 
-    /// Takes the words up to the next option, if there are any.
+    /// Skips the words up to the next option.
     pub fn skip_list(&mut self) {
         while self.peek().is_some_and(|word| option_name(word).is_none()) {
             self.at += 1;
         }
     }
 
-    /// The value of an option as a time: `1234[s|ms|us|ns]` or `yyyy/mm/dd:hh:mm:ss.ffff[+UTC]`.
+    /// Takes a time: `1234[s|ms|us|ns]` or `yyyy/mm/dd:hh:mm:ss.ffff[+UTC]`.
     pub fn time(&mut self, option: &str) -> Result<TimePoint, Failure> {
         let text = self.text(option, "a time")?;
         TimePoint::parse(&text).ok_or_else(|| {
-            usage(format!("-{option}: '{text}' is no time; write 1234[s|ms|us|ns] or yyyy/mm/dd:hh:mm:ss.ffff[+UTC]"))
+            usage(format!("-{option}: invalid time '{text}'; write 1234[s|ms|us|ns] or yyyy/mm/dd:hh:mm:ss.ffff[+UTC]"))
         })
     }
 
-    /// The values of `-range`: two times, one up to the recording's end, or a phase, as in `-range WinLogonInit`.
+    /// Takes the values of `-range`: two times, one time (up to the end of the recording), or a phase as in
+    /// `-range WinLogonInit`.
     pub fn range(&mut self, option: &str) -> Result<Range, Failure> {
         if let Some(phase) = self.phase() {
             let known = self.phases.get(&phase).copied();
             if known.is_none() {
-                self.unread_phases.push(phase);
+                self.unresolved_phases.push(phase);
             }
             let (from, until) = known.unwrap_or((i64::MIN, i64::MAX));
             return Ok(Range { from: TimePoint::SinceStart(from), until: TimePoint::SinceStart(until) });
         }
         let from = self.time(option)?;
-        let is_over = self.peek().is_none_or(|word| option_name(word).is_some());
-        let until = if is_over { TimePoint::SinceStart(i64::MAX) } else { self.time(option)? };
+        let has_no_end = self.peek().is_none_or(|word| option_name(word).is_some());
+        let until = if has_no_end { TimePoint::SinceStart(i64::MAX) } else { self.time(option)? };
         Ok(Range { from, until })
     }
 
-    /// Takes the next word if it is the name of a phase: times begin with a digit.
+    /// Takes the next word if it is a phase name. Times begin with a digit.
     fn phase(&mut self) -> Option<String> {
         let word = self.peek()?.to_str()?;
         let is_name = word.starts_with(|first: char| first.is_ascii_alphabetic() || first == '*');
@@ -241,34 +239,33 @@ impl Words {
         Some(phase)
     }
 
-    /// Takes the next word if it is `text`, in any case; whether it was.
+    /// Takes the next word if it is `text` in any case. True if it was.
     pub fn skip_text(&mut self, text: &str) -> bool {
-        let is_there = self.peek().and_then(OsStr::to_str).is_some_and(|word| word.eq_ignore_ascii_case(text));
-        self.at += usize::from(is_there);
-        is_there
+        let matches = self.peek().and_then(OsStr::to_str).is_some_and(|word| word.eq_ignore_ascii_case(text));
+        self.at += usize::from(matches);
+        matches
     }
 
-    /// The value of an option as a length of time, ns: `1234[s|ms|us|ns]` or `hh:mm:ss.ffff`.
-    pub fn span(&mut self, option: &str) -> Result<i64, Failure> {
-        let text = self.text(option, "a length of time")?;
-        span_of(option, &text)
+    /// Takes a duration: `1234[s|ms|us|ns]` or `hh:mm:ss.ffff`. Returns ns.
+    pub fn duration(&mut self, option: &str) -> Result<i64, Failure> {
+        let text = self.text(option, "a duration")?;
+        parse_duration_option(option, &text)
     }
 
-    /// The values of an option as lengths of time, ns, one at least.
-    pub fn spans(&mut self, option: &str) -> Result<Vec<i64>, Failure> {
-        let texts = self.list(option, "a length of time")?;
-        texts.iter().map(|text| span_of(option, text)).collect()
+    /// Takes durations up to the next option, at least one. Returns ns.
+    pub fn durations(&mut self, option: &str) -> Result<Vec<i64>, Failure> {
+        let texts = self.list(option, "a duration")?;
+        texts.iter().map(|text| parse_duration_option(option, text)).collect()
     }
 }
 
-fn span_of(option: &str, text: &str) -> Result<i64, Failure> {
-    span(text).ok_or_else(|| {
-        usage(format!("-{option}: '{text}' is no length of time; write 1234[s|ms|us|ns] or hh:mm:ss.ffff"))
-    })
+fn parse_duration_option(option: &str, text: &str) -> Result<i64, Failure> {
+    duration_ns(text)
+        .ok_or_else(|| usage(format!("-{option}: invalid duration '{text}'; write 1234[s|ms|us|ns] or hh:mm:ss.ffff")))
 }
 
-/// Ns of `1234[s|ms|us|ns]` (µs without a unit) or `hh:mm:ss.ffff`.
-fn span(text: &str) -> Option<i64> {
+/// Parses `1234[s|ms|us|ns]` (µs without a unit) or `hh:mm:ss.ffff`.
+fn duration_ns(text: &str) -> Option<i64> {
     if let Some((hours, rest)) = text.split_once(':') {
         let (minutes, seconds) = rest.split_once(':')?;
         let hours: i64 = hours.parse().ok().filter(|hours| *hours >= 0)?;
@@ -287,7 +284,7 @@ fn begins_with_dash(word: &OsStr) -> bool {
     word.as_encoded_bytes().first() == Some(&b'-')
 }
 
-/// An option's name in lower case; `None` for a word that is none. A word with a second slash is a path.
+/// The name of an option in lower case; `None` for other words. A word with a second slash is a path.
 fn option_name(word: &OsStr) -> Option<String> {
     let text = word.to_str()?;
     let name = text.strip_prefix("--").or_else(|| text.strip_prefix('-')).or_else(|| text.strip_prefix('/'))?;
@@ -303,17 +300,17 @@ mod tests {
     }
 
     #[test]
-    fn lengths_of_time_are_microseconds_unless_they_say_otherwise() {
-        assert_eq!(span("250"), Some(250_000));
-        assert_eq!(span("1.5s"), Some(1_500_000_000));
-        assert_eq!(span("00:01:02.25"), Some(62_250_000_000));
+    fn durations_default_to_microseconds() {
+        assert_eq!(duration_ns("250"), Some(250_000));
+        assert_eq!(duration_ns("1.5s"), Some(1_500_000_000));
+        assert_eq!(duration_ns("00:01:02.25"), Some(62_250_000_000));
         for wrong in ["", "1:2", "a:1:1", "-1:00:00", "1:99:00", "2011/01/01:00:00:00", "9999999999999:00:00"] {
-            assert_eq!(span(wrong), None, "{wrong}");
+            assert_eq!(duration_ns(wrong), None, "{wrong}");
         }
     }
 
     #[test]
-    fn options_of_the_line_end_those_of_an_action() {
+    fn global_options_end_the_options_of_an_action() {
         let mut words = words("-Detail -tle /range 1 2s -exes a.exe /b.exe -o x");
         assert_eq!(words.option().unwrap().as_deref(), Some("detail"));
         assert_eq!(words.option().unwrap().as_deref(), Some("range"));
@@ -324,12 +321,12 @@ mod tests {
         assert_eq!(words.option().unwrap().as_deref(), Some("exes"));
         assert_eq!(words.list("exes", "a name").unwrap(), ["a.exe", "/b.exe"]);
         assert_eq!(words.option().unwrap(), None);
-        assert_eq!(words.of_the_line().unwrap().as_deref(), Some("tle"));
-        assert_eq!(words.of_the_line().unwrap().as_deref(), Some("o"));
+        assert_eq!(words.global_option().unwrap().as_deref(), Some("tle"));
+        assert_eq!(words.global_option().unwrap().as_deref(), Some("o"));
     }
 
     #[test]
-    fn a_range_without_an_end_goes_on_to_the_recording_s() {
+    fn range_without_end_extends_to_end_of_recording() {
         for text in ["1s", "1s -summary"] {
             let range = words(text).range("range").unwrap();
             assert_eq!(
@@ -340,15 +337,15 @@ mod tests {
     }
 
     #[test]
-    fn a_dash_of_a_text_processor_is_named() {
-        let Err(Failure::NothingToAnswer(message)) = words("\u{2013}a dumper").of_the_line() else {
-            panic!("taken");
+    fn rejects_typographic_dash() {
+        let Err(Failure::NothingToAnswer(message)) = words("\u{2013}a dumper").global_option() else {
+            panic!("accepted");
         };
-        assert_eq!(message, "'\u{2013}a' begins with a dash from a text processor; type '-a' with a hyphen");
+        assert_eq!(message, "'\u{2013}a' begins with a typographic dash; type '-a' with a hyphen");
     }
 
     #[test]
-    fn a_number_may_be_left_out_where_the_next_word_is_none() {
+    fn optional_number_skips_options() {
         let mut words = words("5 -range");
         assert_eq!(words.optional_number::<u32>(), Some(5));
         assert_eq!(words.optional_number::<u32>(), None);
@@ -356,16 +353,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_or_wrong_is_said() {
-        for (text, said) in [
-            ("", "-range: a time is missing after it"),
-            ("1s 2h", "-range: '2h' is no time; write 1234[s|ms|us|ns] or yyyy/mm/dd:hh:mm:ss.ffff[+UTC]"),
-            ("1h 2h", "-range: '1h' is no time; write 1234[s|ms|us|ns] or yyyy/mm/dd:hh:mm:ss.ffff[+UTC]"),
+    fn rejects_missing_and_invalid_times() {
+        for (text, expected) in [
+            ("", "-range needs a time"),
+            ("1s 2h", "-range: invalid time '2h'; write 1234[s|ms|us|ns] or yyyy/mm/dd:hh:mm:ss.ffff[+UTC]"),
+            ("1h 2h", "-range: invalid time '1h'; write 1234[s|ms|us|ns] or yyyy/mm/dd:hh:mm:ss.ffff[+UTC]"),
         ] {
             let Err(Failure::NothingToAnswer(message)) = words(text).range("range") else {
                 panic!("{text}");
             };
-            assert_eq!(message, said);
+            assert_eq!(message, expected);
         }
     }
 }

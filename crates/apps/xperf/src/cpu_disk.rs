@@ -1,4 +1,4 @@
-//! What each process or thread had of the processors and the disks in a range.
+//! CPU and disk time of each process or thread in a range.
 
 use hashbrown::HashMap;
 use onoff_trace::{TableName, Tables, Trace};
@@ -8,7 +8,7 @@ use onoff_lists::cpu::{CpuGroup, list, tables};
 use onoff_usage::disk::DiskOperations;
 use onoff_usage::processes::Images;
 
-/// The tables this is made from.
+/// The tables that [`rows`] needs.
 #[must_use]
 pub fn wanted(threads: bool) -> Tables {
     tables(&[group(threads)]).with(TableName::DiskIos)
@@ -18,27 +18,25 @@ fn group(threads: bool) -> CpuGroup {
     if threads { CpuGroup::Thread } else { CpuGroup::Process }
 }
 
-/// What one process or thread had.
+/// CPU and disk use of one process or thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CpuDiskRow {
-    /// Image file name; empty when not known.
+    /// Image file name; empty if unknown.
     pub image: String,
-    /// Process id; `None` when not known.
     pub pid: Option<u32>,
-    /// Thread id, where threads are distinguished.
+    /// Set if rows are by thread.
     pub tid: Option<u32>,
-    /// Processor time, ns.
     pub cpu_ns: i64,
-    /// Disk requests completed.
+    /// Completed disk requests.
     pub disk: DiskOperations,
 }
 
-/// What each process, or each thread, of the scope had: most processor time first, then most disk time. Without
-/// interrupts, the time they took of a thread is left out.
+/// Rows by process or thread in `scope`, most CPU time first, then most disk time. `without_interrupts` subtracts the
+/// time that interrupts took from the running thread.
 #[must_use]
 pub fn rows(trace: &Trace, scope: &Scope, threads: bool, without_interrupts: bool) -> Vec<CpuDiskRow> {
     let images = Images::of(trace);
-    // With a time at which the process lived.
+    // By process and thread; the time is one at which the process was alive.
     let mut disks: HashMap<(Option<u32>, Option<u32>), (i64, DiskOperations)> = HashMap::new();
     for request in trace.disk_ios.iter() {
         if !scope.range.contains(request.complete_ns) {

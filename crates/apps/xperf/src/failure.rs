@@ -1,22 +1,21 @@
-//! Why an action did not answer.
+//! Failures of actions, with their exit codes.
 
 use std::io;
 
 use onoff_report::text::causes::with_causes;
 
-/// An action did not answer.
 #[derive(Debug)]
 pub enum Failure {
-    /// The recording cannot be read, or the answer not written: exit code 1.
+    /// The recording cannot be read, or the output cannot be written: exit code 1.
     Unreadable(String),
-    /// The recording holds nothing that answers, or the question makes no sense: exit code 2.
+    /// The recording has no matching data, or the usage is wrong: exit code 2.
     NothingToAnswer(String),
-    /// The recording holds nothing of the kind that the action shows; its columns are written, nothing is below them: exit
-    /// code 0, as scripts for xperf expect.
+    /// The recording has no data for the action. The headings are written without rows; exit code 0, as scripts for
+    /// xperf expect.
     NoData(String),
-    /// What went wrong has been reported already: the exit code.
+    /// The failure has already been reported; holds the exit code.
     Reported(u8),
-    /// The reader of the answer closed it. Not a failure: exit code 0, and quiet.
+    /// The reader closed the pipe: exit code 0 and no message.
     ReaderGone,
 }
 
@@ -29,20 +28,19 @@ impl From<onoff_sources::Error> for Failure {
     }
 }
 
-/// Says, after the columns are written, that there was nothing to write below them, and what would have recorded it.
-pub fn no_data_if(nothing: bool, lacking: &str) -> Result<(), Failure> {
-    match nothing {
-        true => Err(Failure::NoData(lacking.to_owned())),
+/// Returns [`Failure::NoData`] if `is_empty`. `message` says what was not recorded and how to record it.
+pub fn no_data_if(is_empty: bool, message: &str) -> Result<(), Failure> {
+    match is_empty {
+        true => Err(Failure::NoData(message.to_owned())),
         false => Ok(()),
     }
 }
 
-/// Failures to write the answer.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::ReaderGone,
-            _ => Self::Unreadable(format!("cannot write the answer: {error}")),
+            _ => Self::Unreadable(format!("cannot write the output: {error}")),
         }
     }
 }

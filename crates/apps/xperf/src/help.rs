@@ -1,4 +1,4 @@
-//! What `-help` says.
+//! The text of `-help`.
 
 use std::io::{self, Write};
 
@@ -8,54 +8,55 @@ use super::command_words::usage;
 use crate::failure::Failure;
 
 const OVERVIEW: &str = "\
-Answers from a recording what 'xperf -i FILE -a ACTION' answers, in its formats.
+Processes a recording like 'xperf -i FILE -a ACTION', and writes xperf's formats.
 
 Usage: onoff xperf -i FILE [-i FILE…] [-o FILE] [OPTIONS] [-a ACTION [ACTION'S OPTIONS] [-ao FILE] [-ae FILE]]…
 
-  -i FILE        the recording: an Event Trace Log, as it is or packed; several files are read as one
-  -o FILE        where the answers go instead of stdout
-  -a ACTION      what to show; several are answered from one reading [default: dumper]
-  -ao FILE       where the answer of the action before goes instead
-  -ae FILE       where the action before says why it cannot answer, instead of stderr
-  -manifest PATH describes the events of providers: a manifest (.man), a DLL, or a folder with such files
-  -tle           answer although events were lost
-  -tti           answer although the clock ran backwards
-  -target KIND   human or machine: for machines the dump has a row for a stack, not for a frame
-  -quiet         no remarks on stderr
-  -symbols       functions by name in '-a profile -detail', '-a stack' and '-a dumper', from the PDB files that
-                 _NT_SYMBOL_PATH names; other actions show module and address
+  -i FILE        the recording: an .etl file, optionally compressed; several files are read as one
+  -o FILE        the output file [default: stdout]
+  -a ACTION      the action to run; several actions share one pass over the recording [default: dumper]
+  -ao FILE       the output file of the preceding action
+  -ae FILE       the file for errors of the preceding action [default: stderr]
+  -manifest PATH event descriptions: a manifest (.man), a provider DLL, or a folder with such files
+  -tle           tolerate lost events
+  -tti           tolerate time inversions (a clock that ran backwards)
+  -target KIND   human or machine; with machine, the dump has one row per stack instead of one per frame
+  -quiet         no notes on stderr
+  -symbols       show function names in '-a profile -detail', '-a stack' and '-a dumper', from the PDB files on
+                 _NT_SYMBOL_PATH; other actions show module and address
   -merge FILE… OUT
-                 writes recordings of one boot as one file; '-i FILE… -d OUT' is the same
+                 merge recordings of one boot into one file; same as '-i FILE… -d OUT'
   -help TOPIC    'processing', 'times', 'start', 'merge' or an action
-  -providers     the providers whose events are known by themselves
+  -providers     list the providers whose events onoff decodes without a manifest
 
-An option may begin with '/' instead of '-'. An action's options follow it.
+An option may begin with '/' instead of '-'. The options of an action follow the action.
 ";
 
 const TIMES: &str = "\
-A time is 1234[s|ms|us|ns] since the recording's start, in µs without a unit, or
-yyyy/mm/dd:hh:mm:ss.ffff in the recorded machine's local time, with +UTC in UTC.
--range T1 T2 is from T1 up to, not including, T2; without T2, up to the end.
--range WinLogonInit is that phase, which xperf has not.
-A length of time is 1234[s|ms|us|ns] or hh:mm:ss.ffff.
+A time is 1234[s|ms|us|ns] since the start of the recording (default unit: µs), or
+yyyy/mm/dd:hh:mm:ss.ffff in the recorded computer's local time; append +UTC for UTC.
+-range T1 T2 starts at T1 and ends before T2; without T2, it ends with the recording.
+-range WinLogonInit selects that phase (not available in xperf).
+A duration is 1234[s|ms|us|ns] or hh:mm:ss.ffff.
 ";
 
 const RECORDING: &str = "\
-onoff answers from recordings here and makes none: -on, -start, -stop and the like are refused.
-To record a computer with Windows 10 or 11: 'onoff record boot' on that computer, or 'onoff record boot --plan windows'
-anywhere, which prints the lines for wpr and xbootmgr. -providers lists the providers whose events onoff knows by itself.
+onoff xperf processes recordings but does not make them: -on, -start, -stop and similar options are not supported.
+To record a computer with Windows 10 or 11, run 'onoff record boot' on it. 'onoff record boot --plan windows' runs
+anywhere and prints the commands for wpr and xbootmgr. -providers lists the providers whose events onoff decodes without
+a manifest.
 ";
 
 const MERGING: &str = "\
-Writes recordings of one boot as one file: the events of all in order of time, what their recorders lost added up.
+Merges recordings of one boot into one file, with all events in time order and the losses added up.
 
   onoff xperf -merge [-d] FILE… OUT [-quiet]
-  onoff xperf [-stop [SESSION…]] -i FILE… -d OUT        the same; -f FILE may stand for -i FILE, no session is stopped
+  onoff xperf [-stop [SESSION…]] -i FILE… -d OUT        the same; -f FILE works like -i FILE; no session is stopped
 
-The last file is written, never one that is read, and takes its place when it is complete. Clocks must agree: another
-boot, frequency or build of Windows is refused with the reason. Nothing of this computer is added, neither images nor
-symbols' names nor its configuration. -compress is accepted and the file is written without compression; -suppresspii
-and -mergeonly are accepted.
+The last file is the output, which must not be one of the inputs; it gets its name when it is complete. Clocks must
+match: recordings of another boot, clock frequency or Windows build are rejected with the reason. No data of the local
+computer is added: no images, no symbol names, no configuration. -compress, -suppresspii and -mergeonly are ignored; the
+output is not compressed.
 ";
 
 const EXAMPLES: &str = "\
@@ -64,11 +65,11 @@ Examples:
   onoff xperf -tle -i boot.etl -a services -ao services.csv -a pnp -ao pnp.csv
   onoff xperf -i trace.etl -o dump.csv -a dumper -range 2s 4s
 
-Exit codes are those of onoff: 0 answered, 1 could not read or write, 2 nothing of what was
-asked for, or a line that makes no sense. Of several actions, the worst counts.
+Exit codes: 0 success, 1 read or write error, 2 no matching data or usage error. With several
+actions, the worst one counts.
 ";
 
-/// Writes the help about a topic.
+/// Writes the help on a topic; the overview without a topic.
 pub fn write(topic: Option<&str>, out: &mut dyn Write) -> Result<(), Failure> {
     let topic = topic.map(|topic| topic.trim_start_matches(['-', '/']).to_ascii_lowercase());
     match topic.as_deref() {
@@ -90,14 +91,14 @@ pub fn write(topic: Option<&str>, out: &mut dyn Write) -> Result<(), Failure> {
         }
         Some("merge" | "d" | "f") => out.write_all(MERGING.as_bytes())?,
         Some("symbols") => {
-            let text = "Functions have names in '-a profile -detail' and '-a stack', from the PDB files that _NT_SYMBOL_PATH names;\nother actions show module and address.";
+            let text = "'-a profile -detail', '-a stack' and '-a dumper' show function names from the PDB files on _NT_SYMBOL_PATH;\nother actions show module and address.";
             writeln!(out, "{text}")?;
         }
         Some(topic) => match actions::find(topic) {
             Some(action) => write_action(action, out)?,
             None => {
                 return Err(usage(format!(
-                    "-help: there is no topic '{topic}'; 'onoff xperf -help processing' lists the actions"
+                    "-help: no topic '{topic}'; 'onoff xperf -help processing' lists the actions"
                 )));
             }
         },
@@ -105,7 +106,8 @@ pub fn write(topic: Option<&str>, out: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes the providers whose events are known without a recording: GUID and name, as `xperf -providers` writes those of a computer.
+/// Writes GUID and name of the providers whose events are known without a recording, in the format of
+/// `xperf -providers`.
 pub fn write_providers(out: &mut dyn Write) -> Result<(), Failure> {
     for (guid, name) in onoff_sources::known_providers() {
         writeln!(out, "       {guid}:{name}")?;
@@ -123,7 +125,7 @@ fn write_action(action: &Action, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "Also: {}", action.aliases.join(", "))?;
     }
     if action.help.is_empty() {
-        return writeln!(out, "\nIt has no options.");
+        return writeln!(out, "\nNo options.");
     }
     writeln!(out, "\n{}", action.help.trim_end())?;
     if action.help.contains("-range") {

@@ -1,35 +1,34 @@
-//! `onoff xperf`: the command line of xperf's processing, for scripts that were written for it.
+//! `onoff xperf`: the trace-processing command line of xperf, for scripts that were written for it.
 //!
-//! xperf's grammar is its own: options may begin with `-` or `/`, an action's options follow it, and how many words an
-//! option takes depends on the option. So it has a parser of its own, which answers what it does not understand with a
-//! sentence.
+//! Options may begin with `-` or `/`, an action's options follow the action, and the number of values depends on the
+//! option. No general argument parser accepts that grammar, so this crate has its own.
 //!
-//! | module | question |
+//! | module | purpose |
 //! | --- | --- |
-//! | [`command_words`] | what is the next word: an option, its value, its list? |
-//! | [`command_line`] | what does the whole line ask for? |
-//! | [`action`] | what is an action, and what does it need? |
-//! | `actions` | which actions are there? One file each |
-//! | [`help`] | what does `-help` say? |
-//! | [`mod@run`] | in which order is it read, answered and written? |
-//! | `listen` | who is told which event in one reading? |
-//! | `quality` | is the recording good enough? |
-//! | [`output`] | where does each answer go? |
-//! | `merge` | how do several recordings become one file? |
-//! | [`collected`], [`boot_prefetch`], [`cpu_disk`] | what do only xperf's actions compute? One file each |
-//! | [`layouts`] | how is each answer written? One file each |
+//! | [`command_words`] | splits the line into options, values and lists |
+//! | [`command_line`] | parses the whole line |
+//! | [`action`] | what an action is, and what it needs |
+//! | `actions` | all actions, one file each |
+//! | [`help`] | the text of `-help` |
+//! | [`mod@run`] | reads the recording and runs the actions in order |
+//! | `listen` | dispatches the events of one pass to listeners |
+//! | `quality` | rejects recordings with lost events or time inversions |
+//! | [`output`] | the files that actions write to |
+//! | `merge` | merges several recordings into one file |
+//! | [`collected`], [`boot_prefetch`], [`cpu_disk`] | analyses that only xperf's actions use, one file each |
+//! | [`layouts`] | writes xperf's formats, one file each |
 //!
 //! # How to add an action
 //!
-//! 1. Write what it prints in [`layouts`], over tables, results or described events.
+//! 1. Write its output format in [`layouts`], over tables, results or described events.
 //! 2. Write `actions/<action>.rs`: a constant `ACTION` with name, summary, help and a `parse` function, which takes the
-//!    action's own options from [`Words`](command_words::Words) until `option()` gives `None`, and returns a
-//!    [`Question`](action::Question): the tables it wants and a closure that answers from them, or a filter and a
-//!    listener that is told the events one by one. `actions::services` is a short example of the first,
+//!    action's options from [`Words`](command_words::Words) until `option()` returns `None`, and returns a
+//!    [`Query`](action::Query): either the tables it needs and a closure that writes the output from them, or a filter
+//!    and a listener that receives the events one by one. `actions::services` is a short example of the first,
 //!    `actions::dumper` of the second.
-//! 3. Name it in `actions/mod.rs`: `mod`, and its place in `ACTIONS`.
+//! 3. Add it to `actions/mod.rs`: a `mod` line and an entry in `ACTIONS`.
 //!
-//! Reading, losses, `-ao`, `-ae` and exit codes are done for it.
+//! Reading, losses, `-ao`, `-ae` and exit codes are handled outside the action.
 
 #![forbid(unsafe_code)]
 

@@ -8,12 +8,12 @@ use onoff_trace::{DescribedEvent, Losses, StreamHeader, Tables, Trace};
 
 use super::action::Listener;
 use super::output::Outputs;
-use super::reading::{Asked, Reader, State};
+use super::reading::{PendingCall, Reader, State};
 use crate::failure::Failure;
 
-/// A listener in a reading.
-struct Listening<'a> {
-    at: usize,
+/// A listener that takes part in a pass.
+struct ActiveListener<'a> {
+    call_index: usize,
     filter: &'a EventFilter,
     from_ns: Option<i64>,
     until_ns: Option<i64>,
@@ -22,35 +22,35 @@ struct Listening<'a> {
     failed: Option<io::Error>,
 }
 
-impl Listening<'_> {
-    fn hears(&self, event: &DescribedEvent<'_>) -> bool {
+impl ActiveListener<'_> {
+    fn accepts(&self, event: &DescribedEvent<'_>) -> bool {
         self.failed.is_none()
             && self.from_ns.is_none_or(|from| event.time_ns >= from)
             && self.until_ns.is_none_or(|until| event.time_ns < until)
     }
 }
 
-/// Gives the events to every listener among `asked` that has not failed. The wanted tables are filled by the same reading.
-/// Gives what it lost, and the tables.
+/// Sends the events to every listener among `calls` until it fails, and fills the wanted tables in the same pass.
+/// Returns the losses and the tables.
 pub(super) fn listen(
     reader: &mut Reader<'_>,
-    asked: &mut [Asked],
+    calls: &mut [PendingCall],
     outputs: &mut Outputs,
     wanted: Option<Tables>,
 ) -> Result<(Losses, Option<Trace>), Failure> {
     let mut stream = reader.stream()?;
     let header = stream.header().clone();
-    resolve_ranges(asked, &header);
-    let mut listening: Vec<Listening<'_>> = asked
+    resolve_ranges(calls, &header);
+    let mut listening: Vec<ActiveListener<'_>> = calls
         .iter_mut()
         .enumerate()
-        .filter_map(|(at, asked)| match &mut asked.state {
-            State::Events { filter, range: _, listener } => Some(Listening {
-                at,
+        .filter_map(|(call_index, call)| match &mut call.state {
+            State::Events { filter, range: _, listener } => Some(ActiveListener {
+                call_index,
                 from_ns: filter.from_ns,
                 until_ns: filter.until_ns,
                 filter,
-                output: asked.output,
+                output: call.output,
                 listener,
                 failed: None,
             }),
@@ -88,14 +88,14 @@ pub(super) fn listen(
         (end, None)
     } else {
         let visit = |event: &DescribedEvent<'_>| {
-            let mut hearing = false;
+            let mut any_active = false;
             for one in &mut listening {
-                if alone || one.hears(event) {
+                if alone || one.accepts(event) {
                     one.failed = one.listener.event(event, outputs.get(one.output)).err();
                 }
-                hearing |= one.failed.is_none();
+                any_active |= one.failed.is_none();
             }
-            match hearing {
+            match any_active {
                 true => ControlFlow::Continue(()),
                 false => ControlFlow::Break(()),
             }
@@ -109,16 +109,16 @@ pub(super) fn listen(
         })?
     };
     let failures: Vec<(usize, io::Error)> =
-        listening.into_iter().filter_map(|one| Some((one.at, one.failed?))).collect();
-    for (at, error) in failures {
-        if let Some(asked) = asked.get_mut(at) {
-            asked.state = State::Over(Err(error.into()));
+        listening.into_iter().filter_map(|one| Some((one.call_index, one.failed?))).collect();
+    for (call_index, error) in failures {
+        if let Some(call) = calls.get_mut(call_index) {
+            call.state = State::Done(Err(error.into()));
         }
     }
     Ok((end.losses, trace))
 }
 
-/// Those who write in the listener's place, if it lets others write and they are several.
+/// Writers for parallel formatting; empty if the listener has none or there is one processor.
 fn writers(listener: &dyn Listener) -> Vec<Box<dyn EventWriter>> {
     match writers_at_once() {
         1 => Vec::new(),
@@ -126,21 +126,21 @@ fn writers(listener: &dyn Listener) -> Vec<Box<dyn EventWriter>> {
     }
 }
 
-/// Puts the ranges of listeners into their filters, by the recording's clock.
-fn resolve_ranges(asked: &mut [Asked], header: &StreamHeader) {
-    for asked in asked {
-        let State::Events { filter, range: Some(range), .. } = &mut asked.state else { continue };
+/// Resolves the range of each listener on the recording's clock, and stores it in the listener's filter.
+fn resolve_ranges(calls: &mut [PendingCall], header: &StreamHeader) {
+    for call in calls {
+        let State::Events { filter, range: Some(range), .. } = &mut call.state else { continue };
         match range.resolve_in(header) {
             Ok((from, until)) => {
                 filter.from_ns = Some(from);
                 filter.until_ns = Some(until);
             }
-            Err(failure) => asked.state = State::Over(Err(failure)),
+            Err(failure) => call.state = State::Done(Err(failure)),
         }
     }
 }
 
-/// A filter that lets through what any of `filters` does, and as little else as can be said in one.
+/// The narrowest single filter that accepts every event that any of `filters` accepts.
 fn union<'a>(filters: impl Iterator<Item = &'a EventFilter> + Clone) -> EventFilter {
     let mut all = filters.clone();
     if let (Some(only), None) = (all.next(), all.next()) {
@@ -153,11 +153,11 @@ fn union<'a>(filters: impl Iterator<Item = &'a EventFilter> + Clone) -> EventFil
         true => filters.clone().flat_map(|filter| filter.events.iter().cloned()).collect(),
         false => Vec::new(),
     };
-    let everyone = |end: fn(&EventFilter) -> Option<i64>| -> Option<Vec<i64>> { filters.clone().map(end).collect() };
+    let all_ends = |end: fn(&EventFilter) -> Option<i64>| -> Option<Vec<i64>> { filters.clone().map(end).collect() };
     EventFilter {
         events,
-        from_ns: everyone(|filter| filter.from_ns).and_then(|ends| ends.into_iter().min()),
-        until_ns: everyone(|filter| filter.until_ns).and_then(|ends| ends.into_iter().max()),
+        from_ns: all_ends(|filter| filter.from_ns).and_then(|ends| ends.into_iter().min()),
+        until_ns: all_ends(|filter| filter.until_ns).and_then(|ends| ends.into_iter().max()),
         ..EventFilter::default()
     }
 }
@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_filter_of_several_lets_through_what_any_of_them_does() {
+    fn union_accepts_what_any_filter_accepts() {
         let filter = |event: &str, range: Option<(i64, i64)>| EventFilter {
             events: vec![onoff_sources::Pattern::new(event)],
             from_ns: range.map(|(from, _)| from),

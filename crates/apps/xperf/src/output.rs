@@ -1,5 +1,5 @@
-//! Where answers go. A file is begun with the first byte of an answer and takes its place when all answers are written, so that
-//! an action that cannot answer, or a line that fails on the way, leaves an existing one as it was.
+//! Output files of actions. A file is created with the first byte written, and moved to its final name after all
+//! actions have finished. An existing file therefore stays unchanged if an action has no output or the line fails.
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -8,20 +8,19 @@ use onoff_sink::{OutputFile, resolved};
 
 use crate::failure::Failure;
 
-/// The destinations of a line: actions that name the same file write one after the other.
+/// All outputs of a line. Actions that name the same file append to one output.
 #[derive(Debug, Default)]
 pub struct Outputs {
     outputs: Vec<Output>,
 }
 
-/// One destination.
 #[derive(Debug)]
 pub struct Output {
-    /// The file; stdout when `None`.
+    /// `None` for stdout.
     path: Option<PathBuf>,
     writer: Option<Writer>,
-    /// Whether not all of an answer could be written: then none of it counts.
-    spoiled: bool,
+    /// True after a failed write; the file is then discarded.
+    failed: bool,
 }
 
 #[derive(Debug)]
@@ -33,38 +32,37 @@ enum Writer {
 const BUFFER_BYTES: usize = 1 << 16;
 
 impl Outputs {
-    /// The destination `path`, by its number.
-    pub fn number(&mut self, path: Option<&PathBuf>) -> usize {
-        // Two names of one file are one destination.
+    /// The index of the output `path`.
+    pub fn index(&mut self, path: Option<&PathBuf>) -> usize {
+        // Two paths to one file are one output.
         let place = |path: &Path| resolved(path).unwrap_or_else(|_| path.to_owned());
         let wanted = path.map(|path| place(path));
         let known = self.outputs.iter().position(|output| output.path.as_deref().map(place) == wanted);
         known.unwrap_or_else(|| {
-            self.outputs.push(Output { path: path.cloned(), writer: None, spoiled: false });
+            self.outputs.push(Output { path: path.cloned(), writer: None, failed: false });
             self.outputs.len() - 1
         })
     }
 
-    /// The destination of that number.
-    pub fn get(&mut self, number: usize) -> &mut Output {
-        &mut self.outputs[number]
+    pub fn get(&mut self, index: usize) -> &mut Output {
+        &mut self.outputs[index]
     }
 
-    /// Makes sure that all answers arrived, and puts the files in their places.
+    /// Flushes all outputs, and moves the files to their final names.
     pub fn finish(self) -> Result<(), Failure> {
         for mut output in self.outputs {
-            if output.spoiled {
+            if output.failed {
                 continue;
             }
             match output.flush() {
-                // Its reader has seen enough; other files are still to be put in their places.
+                // A closed pipe is no failure; go on with the other files.
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => continue,
                 flushed => flushed?,
             }
             if let Some(Writer::File(writer)) = output.writer.take() {
                 let committed =
                     writer.into_inner().map_err(io::IntoInnerError::into_error).and_then(OutputFile::commit);
-                committed.map_err(|error| output.named(error))?;
+                committed.map_err(|error| output.with_path(error))?;
             }
         }
         Ok(())
@@ -72,8 +70,8 @@ impl Outputs {
 }
 
 impl Output {
-    /// A failure to write, with the file's name.
-    fn named(&self, error: io::Error) -> io::Error {
+    /// Adds the path to an error.
+    fn with_path(&self, error: io::Error) -> io::Error {
         match &self.path {
             Some(path) => io::Error::new(error.kind(), format!("{}: {error}", path.display())),
             None => error,
@@ -96,8 +94,8 @@ impl Write for Output {
             Writer::File(writer) => writer.write(bytes),
             Writer::Stdout(writer) => writer.write(bytes),
         });
-        self.spoiled |= written.is_err();
-        written.map_err(|error| self.named(error))
+        self.failed |= written.is_err();
+        written.map_err(|error| self.with_path(error))
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -106,6 +104,6 @@ impl Write for Output {
             Some(Writer::Stdout(writer)) => writer.flush(),
             None => Ok(()),
         };
-        flushed.map_err(|error| self.named(error))
+        flushed.map_err(|error| self.with_path(error))
     }
 }

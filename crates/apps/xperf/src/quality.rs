@@ -1,19 +1,17 @@
-//! Whether a recording is good enough to answer from.
+//! Checks a recording for lost events and time inversions.
 
 use onoff_trace::{StreamHeader, Trace};
 
-/// Losses that are called time inversions.
+/// Names of the losses that count as time inversions.
 const INVERSIONS: [&str; 3] = ["time_inversion", "time_contradiction", "disordered_buffers"];
 
-/// What is known of the recording's quality.
-pub struct Facts {
+pub struct Quality {
     events_lost: u64,
     buffers_lost: u64,
     inversions: u64,
 }
 
-impl Facts {
-    /// From a trace that was read.
+impl Quality {
     pub fn of_trace(trace: &Trace) -> Self {
         let inversions = INVERSIONS.iter().map(|name| trace.losses.count(name));
         Self {
@@ -23,12 +21,12 @@ impl Facts {
         }
     }
 
-    /// Whether time ran backwards shows only when all is read; by then the rows are out, in their right order.
+    /// Time inversions are known only after the whole stream was read; by then the rows are written, in time order.
     pub fn of_stream(header: &StreamHeader) -> Self {
         Self { events_lost: header.events_lost, buffers_lost: header.buffers_lost, inversions: 0 }
     }
 
-    /// Why nothing is answered, unless what is wrong is tolerated.
+    /// Why the recording is rejected; `None` if it is good enough.
     pub fn refusal(&self, tolerates_losses: bool, tolerates_inversions: bool) -> Option<String> {
         let Self { events_lost, buffers_lost, inversions } = *self;
         if events_lost + buffers_lost > 0 && !tolerates_losses {
@@ -40,14 +38,13 @@ impl Facts {
                 }
             };
             return Some(format!(
-                "the recorder lost {what}, so the answer may be wrong; -tle answers all the same, more or larger \
-                 buffers lose less next time"
+                "the recorder lost {what}, so results may be wrong; use -tle to process the recording anyway, and more or \
+                 larger buffers when you record again"
             ));
         }
         if inversions > 0 && !tolerates_inversions {
             return Some(format!(
-                "the clock runs backwards in {}, so the answer may be wrong; -tti answers all the same, in the best \
-                 order there is",
+                "the clock ran backwards in {}, so results may be wrong; use -tti to process the recording anyway",
                 count(inversions, "place")
             ));
         }
@@ -67,14 +64,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn losses_and_a_clock_that_ran_backwards_are_tolerated_only_when_told() {
-        let facts = |events_lost, buffers_lost, inversions| Facts { events_lost, buffers_lost, inversions };
-        assert_eq!(facts(0, 0, 0).refusal(false, false), None);
-        let said = facts(2, 1, 0).refusal(false, true).unwrap();
-        assert!(said.starts_with("the recorder lost 2 events and 1 buffer, so"), "{said}");
-        assert_eq!(facts(2, 1, 0).refusal(true, false), None);
-        let said = facts(2, 0, 3).refusal(true, false).unwrap();
-        assert!(said.contains("runs backwards in 3 places"), "{said}");
-        assert_eq!(facts(2, 0, 3).refusal(true, true), None);
+    fn losses_and_time_inversions_need_their_option() {
+        let quality = |events_lost, buffers_lost, inversions| Quality { events_lost, buffers_lost, inversions };
+        assert_eq!(quality(0, 0, 0).refusal(false, false), None);
+        let message = quality(2, 1, 0).refusal(false, true).unwrap();
+        assert!(message.starts_with("the recorder lost 2 events and 1 buffer, so"), "{message}");
+        assert_eq!(quality(2, 1, 0).refusal(true, false), None);
+        let message = quality(2, 0, 3).refusal(true, false).unwrap();
+        assert!(message.contains("ran backwards in 3 places"), "{message}");
+        assert_eq!(quality(2, 0, 3).refusal(true, true), None);
     }
 }

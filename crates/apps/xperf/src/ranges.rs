@@ -1,4 +1,4 @@
-//! The part of a recording that a `-range` means.
+//! Resolves `-range` to a part of a recording.
 
 use onoff_evidence::Scope;
 use onoff_trace::{Clock, Trace};
@@ -6,7 +6,7 @@ use onoff_trace::{Clock, Trace};
 use crate::command_words::{Range, usage};
 use crate::failure::Failure;
 
-/// A range on the axis of `trace`, all of it when there is none.
+/// Start and end of `range` in ns since the start of `trace`; unbounded without a range.
 pub fn range_of(trace: &Trace, range: Option<Range>) -> Result<(i64, i64), Failure> {
     let clock: &Clock = &trace.clock;
     match range {
@@ -15,9 +15,9 @@ pub fn range_of(trace: &Trace, range: Option<Range>) -> Result<(i64, i64), Failu
     }
 }
 
-/// The part of `trace` in a range, all of it when there is none.
+/// The part of `trace` in `range`; all of it without a range.
 pub fn scope_of(trace: &Trace, range: Option<Range>) -> Result<Scope, Failure> {
     let Some(range) = range else { return Ok(Scope::whole(trace)) };
     let (from, until) = range.resolve(&trace.clock)?;
-    Scope::between(trace, from, until).ok_or_else(|| usage("-range: the time holds none of the recording"))
+    Scope::between(trace, from, until).ok_or_else(|| usage("-range: the range is outside the recording"))
 }

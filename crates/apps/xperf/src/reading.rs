@@ -1,39 +1,39 @@
-//! A recording that is read for several calls, and the calls on their way.
+//! The recording as several calls read it, and the state of these calls.
 
 use std::sync::Arc;
 
 use onoff_sources::{EventFilter, EventStream, Files, Options, Progress};
 use onoff_trace::{Tables, Trace};
 
-use crate::action::{Answer, Listener, Question};
+use crate::action::{Listener, Query, TableWriter};
 use crate::command_line::Call;
 use crate::command_words::Range;
 use crate::failure::Failure;
 
-/// Shows how far one reading of the recording has come, until it is dropped.
+/// Shows the progress of one pass over the recording until it is dropped.
 pub trait ReadingProgress {
-    /// What the reader calls as it goes on.
+    /// The callback that the reader reports progress to.
     fn listener(&self) -> Arc<dyn Fn(Progress) + Send + Sync>;
 }
 
-/// Makes the [`ReadingProgress`] of a reading that begins.
+/// Creates the [`ReadingProgress`] of a pass.
 pub type NewProgress<'p> = &'p dyn Fn() -> Box<dyn ReadingProgress>;
 
-/// Reads the recording, and counts how often.
+/// Reads the recording, and counts the passes.
 pub(super) struct Reader<'f> {
     pub(super) files: &'f Files,
     options: Options,
     progress: Option<NewProgress<'f>>,
-    pub(super) readings: u32,
+    pub(super) passes: u32,
 }
 
 impl<'f> Reader<'f> {
     pub(super) fn new(files: &'f Files, options: Options, progress: Option<NewProgress<'f>>) -> Self {
-        Self { files, options, progress, readings: 0 }
+        Self { files, options, progress, passes: 0 }
     }
 
     pub(super) fn with_progress<T>(&mut self, read: impl FnOnce(&Options) -> T) -> T {
-        self.readings += 1;
+        self.passes += 1;
         let progress = self.progress.map(|new| new());
         self.options.progress = progress.as_ref().map(|progress| progress.listener());
         read(&self.options)
@@ -44,16 +44,16 @@ impl<'f> Reader<'f> {
         self.with_progress(|options| Ok(onoff_sources::open_files(files, wanted, options)?))
     }
 
-    /// A stream of which nothing but the header is read yet.
+    /// Opens a stream. Only its header has been read.
     pub(super) fn stream(&self) -> Result<EventStream<'f>, Failure> {
         Ok(EventStream::open(self.files, &self.options)?)
     }
 }
 
-/// A call on its way.
-pub(super) struct Asked {
-    pub(super) call_name: &'static str,
-    pub(super) bears_losses: bool,
+/// A call and its state.
+pub(super) struct PendingCall {
+    pub(super) name: &'static str,
+    pub(super) accepts_losses: bool,
     pub(super) errors: Option<std::path::PathBuf>,
     pub(super) output: usize,
     pub(super) state: State,
@@ -62,40 +62,40 @@ pub(super) struct Asked {
 pub(super) enum State {
     Tables {
         wanted: Tables,
-        answer: Answer,
+        answer: TableWriter,
     },
     Events {
         filter: EventFilter,
         range: Option<Range>,
         listener: Box<dyn Listener>,
     },
-    /// Answered, or failed.
-    Over(Result<(), Failure>),
+    /// Succeeded or failed.
+    Done(Result<(), Failure>),
 }
 
-impl Asked {
+impl PendingCall {
     pub(super) fn new(call: Call, output: usize) -> Self {
         Self {
-            call_name: call.action.name,
-            bears_losses: call.action.bears_losses,
+            name: call.action.name,
+            accepts_losses: call.action.accepts_losses,
             errors: call.errors,
             output,
-            state: match call.question {
-                Question::Tables { wanted, answer } => State::Tables { wanted, answer },
-                Question::Events { filter, range, listener } => State::Events { filter, range, listener },
+            state: match call.query {
+                Query::Tables { wanted, answer } => State::Tables { wanted, answer },
+                Query::Events { filter, range, listener } => State::Events { filter, range, listener },
             },
         }
     }
 
-    pub(super) fn is_over(&self) -> bool {
-        matches!(self.state, State::Over(_))
+    pub(super) fn is_done(&self) -> bool {
+        matches!(self.state, State::Done(_))
     }
 
     pub(super) fn listens(&self) -> bool {
         matches!(self.state, State::Events { .. })
     }
 
-    /// Who listens and shows functions.
+    /// The listener, if it shows function names.
     pub(super) fn wants_functions(&mut self) -> Option<&mut dyn Listener> {
         match &mut self.state {
             State::Events { listener, .. } if listener.wants_functions() => Some(&mut **listener),
@@ -103,7 +103,7 @@ impl Asked {
         }
     }
 
-    pub(super) fn writes_at_once(&self) -> bool {
-        matches!(&self.state, State::Events { listener, .. } if listener.writes_at_once())
+    pub(super) fn streams_output(&self) -> bool {
+        matches!(&self.state, State::Events { listener, .. } if listener.streams_output())
     }
 }

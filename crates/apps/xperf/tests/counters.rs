@@ -1,17 +1,16 @@
-//! Hardware counters that are kept with events, and rows of what recorders add when they end a recording.
+//! Hardware counters that are recorded with events, and rows of the events that recorders add at the end.
 
 use onoff_testkit::assemble::{ClassEvent, EtlBuilder, Header, Payload, Record, Session};
 use onoff_testkit::compress::Compression;
 use onoff_testkit::events::kernel::{Moment, Process, Thread};
 
-use crate::dumper::{answer_about, squeezed};
+use crate::dumper::{collapse_blanks, run_actions};
 
 fn at(us: u64) -> u64 {
     Session::windows_10(1).start_ticks + us * 10
 }
 
-/// A context switch: new and old thread, their priorities, why the old one waits, flags, ideal processor, how long the new one
-/// waited, what was left of the quantum.
+/// A context switch. Pairs are (new thread, old thread), except `wait`: (wait reason, flags) of the old thread.
 struct Switch {
     threads: (u32, u32),
     priorities: (u8, u8),
@@ -29,7 +28,7 @@ impl Switch {
             .bytes(&[self.priorities.0, self.priorities.1, 0, 0, self.wait.0, self.wait.1, 5, self.ideal])
             .u32(self.waited)
             .u32(self.quantum);
-        // What real ones of version 5 end with.
+        // Real events of version 5 end with this field.
         let payload = if version >= 5 { payload.u32(2) } else { payload };
         Record::new(at(us), Header::Perfinfo { hook: 0x0524, version, pebs_index: None, counters }, payload)
     }
@@ -48,7 +47,7 @@ const SWITCHES: [(u64, Switch, [u64; 2]); 4] = [
         Switch { threads: (560, 5956), priorities: (12, 9), wait: (QUEUE, 0x25), ideal: 3, waited: 0, quantum: 1 },
         [1_101_400, 44_324_000],
     ),
-    // These two as they were posted.
+    // The next two come from published output.
     (
         214_810,
         Switch {
@@ -75,7 +74,7 @@ const SWITCHES: [(u64, Switch, [u64; 2]); 4] = [
     ),
 ];
 
-fn machine(builder: &mut EtlBuilder) {
+fn add_processes(builder: &mut EtlBuilder) {
     for (id, image, thread) in [(4, "System", 560), (888, "csrss.exe", 14460), (14224, "ConditionalCount.exe", 5956)] {
         let process = Process { id, parent: 4, session: 1, exit_status: 0, image, command_line: image, user: &[18] };
         builder.push(0, &process.record(Moment::RundownStart, at(0), thread, id));
@@ -84,27 +83,27 @@ fn machine(builder: &mut EtlBuilder) {
     }
 }
 
-fn counted(version: u8) -> Vec<u8> {
+fn recording(version: u8) -> Vec<u8> {
     let mut builder = EtlBuilder::new(Session::windows_10(2));
-    machine(&mut builder);
+    add_processes(&mut builder);
     for (us, switch, counters) in &SWITCHES {
         builder.push(1, &switch.record(version, *us, counters));
     }
     let interrupt = Payload::wide().pointer(0x7ff8_0000_1234).u32(5956).u16(26).u16(0);
     builder.push(1, &Record::perfinfo(0x0f2f, 2, at(214_830), interrupt));
-    // Told after them, as recorders that end do.
+    // Recorders write the names when they stop.
     let names = Payload::wide().u32(2).text("BranchMispredictions").text("BranchInstructions");
     builder.push(0, &Record::perfinfo(0x0f30, 2, at(214_900), names));
     builder.finish()
 }
 
 fn rows(text: &str) -> Vec<String> {
-    text.lines().map(squeezed).collect()
+    text.lines().map(collapse_blanks).collect()
 }
 
 #[test]
-fn counters_come_before_the_row_of_their_event() {
-    let dump = answer_about(&counted(5), "-a dumper");
+fn counters_precede_the_row_of_their_event() {
+    let dump = run_actions(&recording(5), "-a dumper");
     let rows = rows(&dump);
     for wanted in [
         "Pmc, TimeStamp, ThreadID, BranchMispredictions, BranchInstructions",
@@ -114,9 +113,9 @@ fn counters_come_before_the_row_of_their_event() {
     ] {
         assert_eq!(rows.iter().filter(|row| *row == wanted).count(), 1, "{wanted}");
     }
-    let of_counters = rows.iter().position(|row| row.starts_with("Pmc, 214810")).unwrap();
+    let first = rows.iter().position(|row| row.starts_with("Pmc, 214810")).unwrap();
     assert_eq!(
-        rows[of_counters..of_counters + 4],
+        rows[first..first + 4],
         [
             "Pmc, 214810, 5956, 1101534, 44324578",
             "CSwitch, 214810, ConditionalCount.exe (14224), 5956, 9, -1, 6, 0, System ( 4), 560, 12, -1, Waiting, WrQueue, \
@@ -129,20 +128,20 @@ fn counters_come_before_the_row_of_their_event() {
     // Flags 0x25: wait mode 1, old level 2, new level 2.
     let other = rows.iter().find(|row| row.starts_with("CSwitch, 214804")).unwrap();
     assert!(other.contains(", Swapable, ") && other.ends_with(", Low, Low"), "{other}");
-    // Rows have the blanks of posted ones.
+    // Widths match published rows.
     assert!(dump.contains("\r\n                    Pmc,     214810,       5956, 1101534, 44324578\r\n"), "{dump}");
 }
 
 #[test]
 fn old_switches_have_no_quality_of_service() {
-    let rows = rows(&answer_about(&counted(2), "-a dumper"));
+    let rows = rows(&run_actions(&recording(2), "-a dumper"));
     assert!(rows.iter().any(|row| row.starts_with("CSwitch, ") && row.ends_with(", PrevCState")));
     assert!(rows.iter().any(|row| row.ends_with(", 3, 77701120, 0, 0")));
     assert!(!rows.iter().any(|row| row.contains("Important") || row.contains("BamQos")));
 }
 
 #[test]
-fn columns_that_only_some_switches_have_are_announced_where_nothing_was_surveyed() {
+fn streaming_dump_writes_headers_for_optional_columns() {
     use std::ops::ControlFlow;
 
     use onoff_sources::{EventFilter, EventStream, Options, files_from_bytes};
@@ -150,7 +149,7 @@ fn columns_that_only_some_switches_have_are_announced_where_nothing_was_surveyed
 
     for (version, blocks) in [(2, 1), (5, 2)] {
         let options = Options::default();
-        let files = files_from_bytes([("trace.etl".to_owned(), counted(version))], &options.limits).unwrap();
+        let files = files_from_bytes([("trace.etl".to_owned(), recording(version))], &options.limits).unwrap();
         let (mut dumper, mut text) = (Dumper::new(), Vec::new());
         let end = EventStream::open(&files, &options).unwrap().for_each(&EventFilter::default(), &options, |event| {
             dumper.append(event, &mut text);
@@ -158,7 +157,7 @@ fn columns_that_only_some_switches_have_are_announced_where_nothing_was_surveyed
         });
         assert!(end.outcome.is_continue());
         let text = String::from_utf8(text).unwrap();
-        // Those of the counters in any case.
+        // The header block of the counters does not depend on the version.
         assert_eq!(
             text.matches("ThreadID, BranchMispredictions, BranchInstructions\nEndHeader\n").count(),
             1,
@@ -169,28 +168,28 @@ fn columns_that_only_some_switches_have_are_announced_where_nothing_was_surveyed
 }
 
 #[test]
-fn interrupts_by_counters_are_xperf_s_rows() {
-    let posted = "PmcInterrupt, TimeStamp, CPU, Process Name ( PID), Image!Function, ProfileSource, Reserved";
-    let answer = answer_about(&counted(5), "-a pmc");
+fn counter_interrupts_match_xperf() {
+    let titles = "PmcInterrupt, TimeStamp, CPU, Process Name ( PID), Image!Function, ProfileSource, Reserved";
+    let answer = run_actions(&recording(5), "-a pmc");
     let expected = r#"PmcInterrupt, 214830, 1, ConditionalCount.exe (14224), "Unknown"!0x7ff800001234, 26, 0"#;
-    assert_eq!(rows(&answer), [posted, expected]);
-    let dump = rows(&answer_about(&counted(5), "-a dumper"));
-    assert!(dump.iter().any(|row| row == expected) && dump.iter().any(|row| row == posted));
-    let mut nobody = EtlBuilder::new(Session::windows_10(2));
-    machine(&mut nobody);
-    let nothing = nobody.finish();
-    assert_eq!(rows(&answer_about(&nothing, "-quiet -a pmc")), [posted]);
-    assert_eq!(rows(&answer_about(&nothing, "-quiet -a pmc -thread")), ["Usec, Runs, Process Name ( PID), TID"]);
+    assert_eq!(rows(&answer), [titles, expected]);
+    let dump = rows(&run_actions(&recording(5), "-a dumper"));
+    assert!(dump.iter().any(|row| row == expected) && dump.iter().any(|row| row == titles));
+    let mut builder = EtlBuilder::new(Session::windows_10(2));
+    add_processes(&mut builder);
+    let empty = builder.finish();
+    assert_eq!(rows(&run_actions(&empty, "-quiet -a pmc")), [titles]);
+    assert_eq!(rows(&run_actions(&empty, "-quiet -a pmc -thread")), ["Usec, Runs, Process Name ( PID), TID"]);
 }
 
 #[test]
-fn counters_are_summed_by_who_ran() {
-    let answer = rows(&answer_about(&counted(5), "-a pmc -thread -process"));
+fn sums_counters_by_thread_and_process() {
+    let answer = rows(&run_actions(&recording(5), "-a pmc -thread -process"));
     let threads = [
         "Usec, Runs, Process Name ( PID), TID, BranchMispredictions, BranchInstructions",
         "11, 1, ConditionalCount.exe (14224), 5956, 179, 1906",
         "6, 1, System ( 4), 560, 134, 578",
-        // Thread 5956 was switched out where the idle thread had been switched in.
+        // Thread 5956 was switched out although the idle thread had been switched in.
         "Runs in no row, as a counter ran backwards or a switch is missing: 1",
     ];
     assert_eq!(answer[..4], threads);
@@ -198,9 +197,9 @@ fn counters_are_summed_by_who_ran() {
 }
 
 #[test]
-fn what_a_recorder_adds_at_the_end_has_columns() {
+fn recorder_events_at_the_end_have_columns() {
     let mut builder = EtlBuilder::new(Session::windows_10(1));
-    machine(&mut builder);
+    add_processes(&mut builder);
     let mut push = |class: &str, opcode: u8, version: u16, payload: Payload| {
         let class = class.parse().unwrap();
         let event = ClassEvent { class, opcode, level: 0, version, thread: u32::MAX, process: 4 };
@@ -217,9 +216,9 @@ fn what_a_recorder_adds_at_the_end_has_columns() {
     let packed = Compression::Lznt1.compress(&text);
     let payload = Payload::wide().u32(1).u32(text.len() as u32).bytes(&packed);
     push("ed54dff8-c409-4cf6-bf83-05e1e61a09c4", 37, 0, payload);
-    // One that was cut says what is left of it.
+    // A truncated text is decompressed as far as possible.
     push("ed54dff8-c409-4cf6-bf83-05e1e61a09c4", 35, 0, Payload::wide().u32(1).u32(u32::MAX).bytes(&packed[..20]));
-    let rows = rows(&answer_about(&builder.finish(), "-a dumper"));
+    let rows = rows(&run_actions(&builder.finish(), "-a dumper"));
     for wanted in [
         "ImageId, 50, csrss.exe ( 888), 0x00007ff812340000, 0x00012000, 0x4da89d03, \"client.dll\"",
         "ImageId/DbgID_RSDS, 50, csrss.exe ( 888), 0x00007ff812340000, {00010203-0405-0607-0809-0a0b0c0d0e0f}, 753, \

@@ -1,4 +1,4 @@
-//! `-a dumper` of a recording that was put together event by event: rows and columns as clients of xperf read them.
+//! `-a dumper` of a synthetic recording: rows and columns as scripts for xperf read them.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -7,12 +7,12 @@ use onoff_testkit::assemble::{ClassEvent, EtlBuilder, ExtendedItem, ManifestEven
 use onoff_testkit::events::kernel::{Image, Moment, Process, Thread, mark, sampled_profile};
 use onoff_xperf::{CommandLine, parse, run};
 
-/// Ticks of a time in µs: ten to a µs, from the session's begin.
+/// Clock ticks of a time in µs since the session start; ten ticks per µs.
 fn at(us: u64) -> u64 {
     Session::windows_10(1).start_ticks + us * 10
 }
 
-/// An event that process 200 logs by its thread 201, whoever it is charged to.
+/// An event logged by thread 201 of process 200, regardless of the process it is attributed to.
 fn kernel(hook: u16, version: u8, us: u64, payload: Payload) -> Record<'static> {
     Record::system(hook, version, at(us), 201, 200, payload)
 }
@@ -34,7 +34,7 @@ fn recording() -> Vec<u8> {
         let thread = Thread { id: thread, process: id, base_priority: 8, io_priority: 2, service_tag: 0 };
         push(thread.record(Moment::RundownStart, at(0), thread.id, id));
     }
-    // Holds the start addresses of the simulated threads.
+    // Contains the start addresses of the simulated threads.
     let image = Image {
         process: 100,
         base: 0x7ff8_1234_0000,
@@ -103,7 +103,7 @@ fn recording() -> Vec<u8> {
         process: 100,
     };
     push(Record::full(class, at(81), Payload::wide().u32(1)));
-    // What recorders tell at the end.
+    // Recorders write these events when they stop.
     push(Record::perfinfo(0x1824, 2, at(90), Payload::wide().pointer(STACK).pointer(0x7ff8_1234_0020).pointer(0x10)));
     let mapping = ClassEvent {
         class: "9b79ee91-b5fd-41c0-a243-4248e266e9d0".parse().unwrap(),
@@ -118,11 +118,11 @@ fn recording() -> Vec<u8> {
 }
 
 fn answer(options: &str) -> String {
-    answer_about(&recording(), options)
+    run_actions(&recording(), options)
 }
 
-/// What `onoff xperf -i trace.etl OPTIONS` writes.
-pub fn answer_about(recording: &[u8], options: &str) -> String {
+/// The output of `onoff xperf -i trace.etl OPTIONS`.
+pub fn run_actions(recording: &[u8], options: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| -> OsString { Path::new(folder.path()).join(name).into() };
     std::fs::write(path("trace.etl"), recording).unwrap();
@@ -139,23 +139,23 @@ pub fn answer_about(recording: &[u8], options: &str) -> String {
     }
     let outcome = run(line, &|| Box::new(Silent), None);
     assert!(matches!(outcome, Ok(())), "{outcome:?}");
-    // An action that writes nothing at all makes no file.
+    // An action without output creates no file.
     std::fs::read_to_string(path("out.txt")).unwrap_or_default()
 }
 
-/// The line with its runs of blanks as one.
-pub fn squeezed(line: &str) -> String {
+/// Replaces runs of blanks by one blank.
+pub fn collapse_blanks(line: &str) -> String {
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[test]
-fn there_is_one_header_block_and_lines_end_as_on_windows() {
+fn has_one_header_block_and_crlf_line_ends() {
     let dump = answer("-a dumper");
     assert_eq!(dump.matches("BeginHeader\r\n").count(), 1);
     assert_eq!(dump.matches("EndHeader\r\n").count(), 1);
     assert_eq!(dump.matches('\n').count(), dump.matches("\r\n").count());
     let header = dump.split("EndHeader").next().unwrap();
-    let titles: Vec<String> = header.lines().map(squeezed).collect();
+    let titles: Vec<String> = header.lines().map(collapse_blanks).collect();
     for wanted in [
         "FileIoRead, TimeStamp, Process Name ( PID), ThreadID, LoggingProcessName ( PID), LoggingThreadID, CPU, IrpPtr, \
          FileObject, ByteOffset, Size, Flags, ExtraFlags, Priority, FileName, ParsedFlags",
@@ -196,9 +196,9 @@ fn there_is_one_header_block_and_lines_end_as_on_windows() {
 }
 
 #[test]
-fn kernel_events_have_xperf_s_names_columns_and_owners() {
+fn kernel_events_match_xperf() {
     let dump = answer("-a dumper");
-    let rows: Vec<String> = dump.lines().map(squeezed).collect();
+    let rows: Vec<String> = dump.lines().map(collapse_blanks).collect();
     let operation = "spin.exe ( 100), 101, helper.exe ( 200), 201, 0, 0xffffe288851f8608, 0xffffe2889d1aa7d0";
     let file = r#""C:\data\phase.tsv""#;
     for wanted in [
@@ -207,7 +207,7 @@ fn kernel_events_have_xperf_s_names_columns_and_owners() {
              open_if | synchronous_io_nonalert | non_directory_file, normal, read | delete"
         ),
         &format!("FileIoOpEnd, 12, {operation}, 2, 0x00000000, 0x0000000000000003, FileIoCreate, {file}"),
-        // Both as a posted dump has them.
+        // Both come from a published dump.
         &format!("FileIoWrite, 20, {operation}, 0x00000000ce, 0x00000041, 0x00000000, 0x00000000, NotSet, {file},"),
         &format!("FileIoOpEnd, 22, {operation}, 2, 0xc01c0004, 0x0000000000000000, FileIoWrite, {file}"),
         &format!(
@@ -225,7 +225,7 @@ fn kernel_events_have_xperf_s_names_columns_and_owners() {
         "RegOpenKey, 51, 0xffffa10f3bcf29d0, helper.exe ( 200), 201, 0xc0000034, 4, Setup",
         "RegQueryKey, 52, 0xffffa10f3bcf29d0, helper.exe ( 200), 201, 0xc0000034, 4, 2",
         "RegSetInformation, 53, 0xffffa10f3bcf29d0, helper.exe ( 200), 201, 0xc0000034, 4",
-        // Of the payload's process, not of the one that logged it.
+        // The process in the payload, not the one that logged the event.
         "TcpSend, 60, spin.exe ( 100), 1460, 10.0.0.9, 443, 10.0.0.1, 49152",
         "TcpRecvIPV6, 60, spin.exe ( 100), 84, ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff, 443, \
          2020:2020:2020:2020:2020:2020:2020:2020, 49152",
@@ -238,14 +238,14 @@ fn kernel_events_have_xperf_s_names_columns_and_owners() {
     }
     let row = |name: &str| rows.iter().rfind(|row| row.starts_with(name)).unwrap();
     assert!(row("PageFault,").contains(", DemandZeroFault, "), "{}", row("PageFault,"));
-    // The start address that the creator gave, not the kernel's.
+    // The Win32 start address, not the kernel's.
     assert!(row("SampledProfile,").contains("ntdll.dll!0x7ff812340650"), "{}", row("SampledProfile,"));
 }
 
 #[test]
-fn a_stack_by_its_key_has_the_frames_that_are_told_at_the_end() {
+fn resolves_stack_keys_from_rundown() {
     let dump = answer("-a dumper");
-    let rows: Vec<String> = dump.lines().map(squeezed).filter(|row| row.starts_with("Stack, 7")).collect();
+    let rows: Vec<String> = dump.lines().map(collapse_blanks).filter(|row| row.starts_with("Stack, 7")).collect();
     assert_eq!(
         rows,
         [
@@ -256,15 +256,15 @@ fn a_stack_by_its_key_has_the_frames_that_are_told_at_the_end() {
 }
 
 #[test]
-fn manifest_rows_say_which_activity_user_and_session_logged_them() {
+fn manifest_rows_have_activity_user_and_session() {
     let dump = answer("-a dumper");
-    let rows: Vec<String> = dump.lines().map(squeezed).collect();
+    let rows: Vec<String> = dump.lines().map(collapse_blanks).collect();
     let name = "Microsoft-Windows-Kernel-Power/PowerTransition/win:Info";
     let who = format!("{name}, 80, spin.exe ( 100), 101, 0, {{11111111-2222-3333-4444-555555555555}}, , S-1-5-18, 1");
     assert!(rows.contains(&format!("{who}, 1, 2, 3, 4, 5")), "{}", rows.join("\n"));
     let named = answer("-a dumper -add_fieldnames");
     assert!(
-        named.lines().map(squeezed).any(|row| row
+        named.lines().map(collapse_blanks).any(|row| row
             == format!(
                 "{who}, DriverWakeTime : 1, TotalResumeTime : 2, BiosInitTime : 3, ResumeAppsTime : 4, \
                  ResumeServicesTime : 5"
@@ -276,7 +276,7 @@ fn manifest_rows_say_which_activity_user_and_session_logged_them() {
 }
 
 #[test]
-fn who_was_there_is_known_before_a_late_rundown_tells() {
+fn uses_late_rundown_for_earlier_rows() {
     let mut builder = EtlBuilder::new(Session::windows_10(1));
     let mut push = |record: &Record<'_>| {
         builder.push(0, record);
@@ -285,7 +285,7 @@ fn who_was_there_is_known_before_a_late_rundown_tells() {
         Record::perfinfo(0x0f2e, 2, at(us), Payload::wide().bytes(&sampled_profile(0x7ff8_1234_0010, thread)))
     };
     let thread = |id: u32, process: u32| Thread { id, process, base_priority: 8, io_priority: 2, service_tag: 0 };
-    // Thread 301 is told of late, 302 by its end, 303 starts later: who had its number before is not known.
+    // Thread 301 is in a late rundown, 302 has only its end; 303 starts later, so the earlier owner of the id is unknown.
     for (us, id) in [(10, 301), (11, 302), (12, 303)] {
         push(&sample(us, id));
     }
@@ -295,13 +295,13 @@ fn who_was_there_is_known_before_a_late_rundown_tells() {
     push(&thread(301, 300).record(Moment::RundownStart, at(21), 301, 300));
     push(&thread(302, 300).record(Moment::End, at(22), 302, 300));
     push(&thread(303, 300).record(Moment::Start, at(23), 303, 300));
-    // Its number goes to another process: that is no news about the time before.
+    // Another process reuses the id, which does not affect earlier rows.
     push(&thread(302, 4).record(Moment::Start, at(24), 302, 4));
     push(&sample(30, 303));
-    let dump = answer_about(&builder.finish(), "-a dumper");
+    let dump = run_actions(&builder.finish(), "-a dumper");
     let who: Vec<String> = dump
         .lines()
-        .map(squeezed)
+        .map(collapse_blanks)
         .filter(|row| row.starts_with("SampledProfile, ") && !row.contains("TimeStamp"))
         .map(|row| row.split(", ").skip(2).take(2).collect::<Vec<_>>().join(" "))
         .collect();
@@ -309,7 +309,7 @@ fn who_was_there_is_known_before_a_late_rundown_tells() {
 }
 
 #[test]
-fn an_action_without_data_writes_its_columns() {
+fn action_without_data_writes_column_titles() {
     assert!(answer("-quiet -a dumper -provider Nobody").contains("EndHeader\r\nOS Version: "));
     assert_eq!(answer("-quiet -a marks -range 1s").lines().count(), 1);
 }
@@ -321,28 +321,28 @@ fn manifest(provider: &str, id: u16, opcode: u8, extended: Vec<ExtendedItem>) ->
 }
 
 #[test]
-fn names_of_events_are_provider_task_and_opcode_whatever_of_them_there_is() {
+fn event_names_are_provider_task_and_opcode() {
     let mut builder = EtlBuilder::new(Session::windows_10(1));
     let mut push = |us: u64, event: ManifestEvent, payload: Payload| {
         builder.push(0, &Record::manifest(event, at(us), payload));
     };
     const GROUP_POLICY: &str = "aea1b4fa-97d1-45f2-a64c-4d69fffd92c9";
     const SELF_DESCRIBING: &str = "d1d93ef7-0000-1111-2222-333344445555";
-    // No task; a text, and a GUID, which is none.
+    // No task; the payload is a text and a GUID.
     let client = [4, 3, 2, 1, 6, 5, 8, 7, 9, 10, 11, 12, 13, 14, 15, 16];
     let payload = Payload::wide().text("Folders").bytes(&client);
     push(10, manifest(GROUP_POLICY, 8016, 0, Vec::new()), payload);
     // Neither task nor opcode has a name.
     const SERVICE_CONTROL_MANAGER: &str = "555908d1-a6d7-4695-8e1e-26931d2012f4";
     push(11, manifest(SERVICE_CONTROL_MANAGER, 7000, 192, Vec::new()), Payload::wide().text("Spooler").text("Error 2"));
-    // Its size, no tags, its name, no fields.
+    // TraceLogging metadata: size, no tags, name, no fields.
     let described = |name: &str| {
         let size = u16::try_from(name.len() + 4).unwrap().to_le_bytes();
         vec![ExtendedItem { kind: 11, data: [&size[..], &[0], name.as_bytes(), &[0]].concat() }]
     };
     push(20, ManifestEvent { channel: 11, ..manifest(SELF_DESCRIBING, 0, 0, described("Render")) }, Payload::wide());
     push(21, ManifestEvent { channel: 11, ..manifest(SELF_DESCRIBING, 0, 1, described("Work")) }, Payload::wide());
-    // Nobody knows its manifest.
+    // A provider with an unknown manifest.
     let unknown = ManifestEvent {
         version: 3,
         channel: 16,
@@ -352,8 +352,8 @@ fn names_of_events_are_provider_task_and_opcode_whatever_of_them_there_is() {
         ..manifest("99999999-0000-1111-2222-333344445555", 300, 9, Vec::new())
     };
     push(30, unknown, Payload::wide().u32(1).u32(2));
-    let dump = answer_about(&builder.finish(), "-a dumper");
-    let rows: Vec<String> = dump.lines().map(squeezed).collect();
+    let dump = run_actions(&builder.finish(), "-a dumper");
+    let rows: Vec<String> = dump.lines().map(collapse_blanks).collect();
     for wanted in [
         "Microsoft-Windows-GroupPolicy//win:Info, 10,",
         "Service Control Manager//, 11,",
@@ -367,14 +367,14 @@ fn names_of_events_are_provider_task_and_opcode_whatever_of_them_there_is() {
     assert!(ends("\"Folders\", 01020304-0506-0708-090a-0b0c0d0e0f10"), "{}", rows.join("\n"));
     let numbers = "{99999999-0000-1111-2222-333344445555}, 0x12c, 7, 9, 0x3, 16, 0x4, 0x8000000000000001, 8";
     assert!(ends(numbers), "{}", rows.join("\n"));
-    assert_eq!(rows.iter().filter(|row| row.contains("99999999")).count(), 1, "no titles of their own");
+    assert_eq!(rows.iter().filter(|row| row.contains("99999999")).count(), 1, "no separate titles");
 }
 
 #[test]
-fn a_stack_for_machines_is_its_frames_and_a_comma_after_each() {
+fn machine_stack_is_one_row_with_trailing_comma() {
     let dump = answer("-target machine -a dumper");
     let rows: Vec<&str> = dump.lines().filter(|row| row.trim_start().starts_with("Stack, ")).collect();
-    assert_eq!(squeezed(rows[0]), "Stack, TimeStamp, ThreadID, Image!Function");
-    assert_eq!(squeezed(rows[1]), "Stack, 70, 101, ntdll.dll!0x7ff812340020, \"Unknown\"!0x10,");
+    assert_eq!(collapse_blanks(rows[0]), "Stack, TimeStamp, ThreadID, Image!Function");
+    assert_eq!(collapse_blanks(rows[1]), "Stack, 70, 101, ntdll.dll!0x7ff812340020, \"Unknown\"!0x10,");
     assert_eq!(rows.len(), 2);
 }

@@ -1,4 +1,4 @@
-//! Which events have names, fields and columns: a page of the book, written by `make reference` and held to what the code knows.
+//! The book's page of event names, fields and columns: written by `make reference`, checked against the code.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use onoff_trace::EventOrigin;
 use onoff_xperf::layouts::dumper::has_columns;
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/src/reference/event-names.md");
-const OF_SAMPLES: &str = "## Public recordings\n";
+const SAMPLES_HEADING: &str = "## Public recordings\n";
 
 const BEGINNING: &str = "\
 # Names of events
@@ -20,8 +20,8 @@ with the code. A recording's own descriptions and `--manifest` add to it.
 
 ";
 
-/// What the tables of kernel events and of providers say.
-fn known() -> String {
+/// The part of the page about kernel events and providers.
+fn catalog_part() -> String {
     let mut text = BEGINNING.to_owned();
     let events = known_kernel_events();
     let names: BTreeMap<u16, &str> = xperf_event_names().collect();
@@ -81,15 +81,15 @@ fn known() -> String {
     text
 }
 
-/// How the events of a recording are known.
+/// Number of events of a recording by how much is known about them.
 #[derive(Default)]
 struct Coverage {
     events: u64,
     /// With fields.
     described: u64,
-    /// Messages, whose text is in a file of the program that logged them.
+    /// WPP messages, whose text is in a file of the program that logged them.
     messages: u64,
-    /// Of a provider whose name is known.
+    /// From a provider with a known name.
     named: u64,
 }
 
@@ -112,8 +112,8 @@ fn coverage(path: &Path) -> Option<Coverage> {
     Some(coverage)
 }
 
-/// What the table of public recordings says; `None` where they are not at hand.
-fn of_samples() -> Option<String> {
+/// The part of the page about public recordings; `None` if they are not available.
+fn samples_part() -> Option<String> {
     let folder = onoff_testkit::real::samples("etl")?;
     let in_folder = |folder: &Path| -> Vec<PathBuf> {
         let mut found: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -121,7 +121,7 @@ fn of_samples() -> Option<String> {
         found.sort();
         found
     };
-    let mut text = OF_SAMPLES.to_owned();
+    let mut text = SAMPLES_HEADING.to_owned();
     text += "\nEvents of the public recordings that onoff is tested with. *Messages* are software tracing (WPP), whose text is in a file of the program that logged them.\n\n";
     text += "| recording | events | with fields | messages | provider's name only | neither |\n| --- | ---: | ---: | ---: | ---: | ---: |\n";
     let mut all = Coverage::default();
@@ -145,12 +145,12 @@ fn of_samples() -> Option<String> {
 }
 
 #[test]
-fn the_reference_page_of_names_is_what_the_code_knows() {
+fn reference_page_is_up_to_date() {
     let stored = std::fs::read_to_string(PAGE).unwrap_or_default();
-    let (_, stored_samples) = stored.split_once(OF_SAMPLES).unwrap_or_default();
-    // Where the recordings are not at hand, what was found of them is kept.
-    let samples = of_samples().unwrap_or_else(|| format!("{OF_SAMPLES}{stored_samples}"));
-    let page = format!("{}\n{samples}", known());
+    let (_, stored_samples) = stored.split_once(SAMPLES_HEADING).unwrap_or_default();
+    // Without the recordings, keep the stored part.
+    let samples = samples_part().unwrap_or_else(|| format!("{SAMPLES_HEADING}{stored_samples}"));
+    let page = format!("{}\n{samples}", catalog_part());
     if std::env::var_os("ONOFF_WRITE_REFERENCE").is_some() {
         std::fs::write(PAGE, &page).unwrap();
     }
@@ -159,7 +159,7 @@ fn the_reference_page_of_names_is_what_the_code_knows() {
 }
 
 #[test]
-fn every_kernel_event_that_xperf_names_has_fields() {
+fn kernel_events_with_xperf_names_have_fields() {
     let events = known_kernel_events();
     for (hook, name) in xperf_event_names() {
         let event = events.iter().find(|event| event.hook == hook);

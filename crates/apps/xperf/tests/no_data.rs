@@ -1,12 +1,12 @@
-//! What no event of a recording says has no row: a recording of three seconds of eight processors that holds processes alone.
+//! Actions on a recording without matching data: three seconds, eight processors, only process events.
 
 use onoff_testkit::assemble::{EtlBuilder, Session};
 use onoff_testkit::assemble::{Payload, Record};
 use onoff_testkit::events::kernel::{Moment, Process, mark, sampled_profile};
 
-use crate::dumper::answer_about;
+use crate::dumper::run_actions;
 
-/// Actions that show work, with each of their reports.
+/// Actions that show activity, with all their reports.
 const ACTIONS: &[&str] = &[
     "cswitch",
     "cswitch -avail",
@@ -55,7 +55,7 @@ fn at(ms: u64) -> u64 {
     Session::windows_10(8).start_ticks + ms * 10_000
 }
 
-/// Processes from begin to end, and `records` between them.
+/// A recording of one process from start to end, with `records` in between.
 fn recording(records: &[Record<'_>]) -> Vec<u8> {
     let mut builder = EtlBuilder::new(Session::windows_10(8));
     let process = Process {
@@ -75,7 +75,7 @@ fn recording(records: &[Record<'_>]) -> Vec<u8> {
     builder.finish()
 }
 
-/// Lines with at least two numbers between commas: titles have none.
+/// Lines with at least two comma-separated numbers, which titles do not have.
 fn rows(text: &str) -> Vec<&str> {
     let is_number = |cell: &str| {
         let cell = cell.trim().trim_end_matches(':');
@@ -86,21 +86,21 @@ fn rows(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn an_action_without_data_has_no_rows() {
+fn actions_without_data_write_no_rows() {
     let recording = recording(&[]);
     for action in ACTIONS {
-        let text = answer_about(&recording, &format!("-a {action}"));
+        let text = run_actions(&recording, &format!("-a {action}"));
         assert_eq!(rows(&text), Vec::<&str>::new(), "-a {action}: {text}");
     }
 }
 
 #[test]
-fn a_processor_without_work_is_free_where_others_were_recorded() {
+fn unused_processor_is_idle_if_others_were_recorded() {
     let switch = |ms: u64, from: u32, to: u32| {
         let payload = Payload::wide().u32(to).u32(from).bytes(&[8, 8, 0, 0, 0, 0, 5, 0]).u32(0).u32(0);
         Record::perfinfo(0x0524, 4, at(ms), payload)
     };
-    let text = answer_about(&recording(&[switch(10, 0, 101), switch(510, 101, 0)]), "-a cswitch");
+    let text = run_actions(&recording(&[switch(10, 0, 101), switch(510, 101, 0)]), "-a cswitch");
     let rows = rows(&text);
     assert_eq!(rows.len(), 3, "{text}");
     let cells: Vec<&str> = rows[0].split(',').map(str::trim).collect();
@@ -108,14 +108,14 @@ fn a_processor_without_work_is_free_where_others_were_recorded() {
 }
 
 #[test]
-fn times_from_samples_are_none_from_context_switches() {
+fn cswitch_ignores_samples() {
     let sample =
         |ms: u64| Record::perfinfo(0x0f2e, 2, at(ms), Payload::wide().bytes(&sampled_profile(0x7ff8_1234_0010, 101)));
     let recording = recording(&[sample(10), sample(11), sample(12), mark(at(13), "three samples")]);
     for action in ["cswitch", "cswitch -process", "cswitch -thread"] {
-        let text = answer_about(&recording, &format!("-a {action}"));
+        let text = run_actions(&recording, &format!("-a {action}"));
         assert_eq!(text.lines().count(), 1, "-a {action}: {text}");
     }
-    let text = answer_about(&recording, "-a profile");
+    let text = run_actions(&recording, "-a profile");
     assert_eq!(rows(&text).len(), 3, "{text}");
 }

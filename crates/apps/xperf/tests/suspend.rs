@@ -1,4 +1,4 @@
-//! A sleep with a service that does not answer, as each format shows it. The lines are written by hand.
+//! A sleep with a service that does not respond, in each format. The trace and the expected lines are hand-written.
 #![allow(clippy::unwrap_used)]
 
 use onoff_evidence::recording::summarize;
@@ -16,7 +16,7 @@ use onoff_xperf::layouts::time_unit::TimeUnit;
 const SECOND: i64 = 1_000_000_000;
 const US: i64 = 1_000;
 
-fn activity(trace: &mut Trace, kind: ActivityKind, name: &str, start_ns: i64, end_ns: i64) {
+fn add_activity(trace: &mut Trace, kind: ActivityKind, name: &str, start_ns: i64, end_ns: i64) {
     let name = trace.strings.intern(name);
     let event = trace.strings.intern("Microsoft-Windows-Kernel-Power/1");
     trace.activities.push(Activity {
@@ -34,7 +34,7 @@ fn activity(trace: &mut Trace, kind: ActivityKind, name: &str, start_ns: i64, en
     });
 }
 
-fn milestone(trace: &mut Trace, time_ns: i64, name: &str, value: i64) {
+fn add_milestone(trace: &mut Trace, time_ns: i64, name: &str, value: i64) {
     let event = trace.strings.intern("Microsoft-Windows-Kernel-Power/39");
     let name = trace.strings.intern(name);
     trace.milestones.push(Milestone {
@@ -48,7 +48,7 @@ fn milestone(trace: &mut Trace, time_ns: i64, name: &str, value: i64) {
     });
 }
 
-fn told(trace: &mut Trace, kind: NotificationKind, name: &str, start_ns: i64, end_ns: i64) {
+fn add_notification(trace: &mut Trace, kind: NotificationKind, name: &str, start_ns: i64, end_ns: i64) {
     let name = trace.strings.intern(name);
     trace.notifications.push(Notification {
         kind,
@@ -70,23 +70,23 @@ fn told(trace: &mut Trace, kind: NotificationKind, name: &str, start_ns: i64, en
 fn slow_service() -> Trace {
     let mut trace = Trace { duration_ns: 100 * SECOND, wanted: TABLES, ..Trace::default() };
     let power = ActivityKind::PowerPhase;
-    activity(&mut trace, ActivityKind::PowerTransition, "7", 2 * SECOND, 39 * SECOND);
+    add_activity(&mut trace, ActivityKind::PowerTransition, "7", 2 * SECOND, 39 * SECOND);
     let apps_end = 2 * SECOND + 1_320_415 * US;
-    activity(&mut trace, power, power_phase::SUSPEND_APPS, 2 * SECOND, apps_end);
-    activity(&mut trace, power, power_phase::SUSPEND_SERVICES, 4 * SECOND, 35 * SECOND);
-    activity(&mut trace, power, power_phase::RESUME_DEVICES, 37 * SECOND, 38 * SECOND);
+    add_activity(&mut trace, power, power_phase::SUSPEND_APPS, 2 * SECOND, apps_end);
+    add_activity(&mut trace, power, power_phase::SUSPEND_SERVICES, 4 * SECOND, 35 * SECOND);
+    add_activity(&mut trace, power, power_phase::RESUME_DEVICES, 37 * SECOND, 38 * SECOND);
     let app = NotificationKind::ApplicationSuspend;
-    told(&mut trace, app, r"C:\a & b\slow.exe", 2 * SECOND, 2 * SECOND + 472_485 * US);
+    add_notification(&mut trace, app, r"C:\a & b\slow.exe", 2 * SECOND, 2 * SECOND + 472_485 * US);
     let service = NotificationKind::ServiceSuspend;
-    told(&mut trace, service, "Slowsvc", 4 * SECOND, 34 * SECOND);
-    milestone(&mut trace, 36 * SECOND, milestone::SLEEP, 4);
-    milestone(&mut trace, 37 * SECOND, milestone::WAKE, 4);
-    milestone(&mut trace, 2 * SECOND, milestone::POWER_BEGIN_UTC, SECOND);
-    milestone(&mut trace, 39 * SECOND, milestone::POWER_END_UTC, 337 * SECOND);
-    milestone(&mut trace, 39 * SECOND, milestone::POWER_SUSPEND_TIME, 33_990_000_000);
-    milestone(&mut trace, 39 * SECOND, milestone::POWER_RESUME_TIME, 2_000_000_000);
-    milestone(&mut trace, 39 * SECOND, milestone::POWER_FIRMWARE_TIME, 310_000_000);
-    milestone(&mut trace, 39 * SECOND, milestone::POWER_DRIVER_WAKE_TIME, 990_000_000);
+    add_notification(&mut trace, service, "Slowsvc", 4 * SECOND, 34 * SECOND);
+    add_milestone(&mut trace, 36 * SECOND, milestone::SLEEP, 4);
+    add_milestone(&mut trace, 37 * SECOND, milestone::WAKE, 4);
+    add_milestone(&mut trace, 2 * SECOND, milestone::POWER_BEGIN_UTC, SECOND);
+    add_milestone(&mut trace, 39 * SECOND, milestone::POWER_END_UTC, 337 * SECOND);
+    add_milestone(&mut trace, 39 * SECOND, milestone::POWER_SUSPEND_TIME, 33_990_000_000);
+    add_milestone(&mut trace, 39 * SECOND, milestone::POWER_RESUME_TIME, 2_000_000_000);
+    add_milestone(&mut trace, 39 * SECOND, milestone::POWER_FIRMWARE_TIME, 310_000_000);
+    add_milestone(&mut trace, 39 * SECOND, milestone::POWER_DRIVER_WAKE_TIME, 990_000_000);
     trace
 }
 
@@ -96,8 +96,8 @@ fn written(write: impl FnOnce(&mut Vec<u8>)) -> String {
     String::from_utf8(out).unwrap()
 }
 
-/// The text without its colors.
-fn plain(text: &str) -> String {
+/// Removes the color codes.
+fn strip_colors(text: &str) -> String {
     text.split('\u{1b}')
         .enumerate()
         .map(|(at, part)| match part.split_once('m') {
@@ -108,13 +108,13 @@ fn plain(text: &str) -> String {
 }
 
 #[test]
-fn the_text_answers_first() {
+fn text_begins_with_the_summary() {
     let trace = slow_service();
     let report = analyze(&trace, &SuspendOptions::default()).unwrap();
     let text = written(|out| {
         report.write(&summarize(&trace), LISTED, &mut TextPaper(out)).unwrap();
     });
-    let text = plain(&text);
+    let text = strip_colors(&text);
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[0], "Sleep: 34.0 s to suspend, 2.31 s to resume.");
     assert_eq!(lines[1], "SuspendServices took 31.0 s: Slowsvc did not respond within 30.0 s.");
@@ -135,7 +135,7 @@ fn the_text_answers_first() {
 }
 
 #[test]
-fn the_document_has_the_papers_names_and_numbers() {
+fn xml_has_the_names_and_numbers_of_the_paper() {
     let report = analyze(&slow_service(), &SuspendOptions::default()).unwrap();
     let xml = written(|out| write_xml(&report, &SuspendXmlOptions::default(), out).unwrap());
     assert_eq!(
@@ -159,7 +159,7 @@ fn the_document_has_the_papers_names_and_numbers() {
 }
 
 #[test]
-fn rows_are_phases_and_their_children() {
+fn csv_rows_are_phases_and_their_children() {
     let report = analyze(&slow_service(), &SuspendOptions::default()).unwrap();
     let csv = written(|out| section::csv::write(&[timed::sleeps(&report)], out).unwrap());
     let lines: Vec<&str> = csv.lines().collect();

@@ -1,14 +1,14 @@
-//! What `make bench` measures of the libraries: one measure a call, the answer as one line of JSON.
+//! The library measurements of `make bench`: one measurement per run, with the result as one line of JSON.
 //!
 //! ```text
-//! onoff-bench headers FILE...   every record header, buffer by buffer, on every thread
-//! onoff-bench ordered FILE...   every record, all processors merged into time order, on one thread
-//! onoff-bench decode FILE...    every event into the tables of the model, on every thread
+//! onoff-bench headers FILE...   read all record headers, buffer by buffer, on all threads
+//! onoff-bench ordered FILE...   read all records, merged into time order, on one thread
+//! onoff-bench decode FILE...    decode all events into the tables of the model, on all threads
 //! ```
 //!
-//! `crates/support/bench/compare.py` runs it, takes its time and its memory from outside, and puts other programs beside it.
+//! `crates/support/bench/compare.py` runs it, measures time and memory from outside, and compares it with other programs.
 
-#![allow(clippy::print_stdout, reason = "the answer is what it is run for")]
+#![allow(clippy::print_stdout, reason = "stdout carries the result")]
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -23,14 +23,14 @@ use rayon::prelude::*;
 
 fn main() -> Result<()> {
     let mut arguments = std::env::args_os().skip(1);
-    let measure = arguments.next().context("which measure: headers, ordered or decode?")?;
+    let measure = arguments.next().context("name a measurement: headers, ordered or decode")?;
     let paths: Vec<PathBuf> = arguments.map(PathBuf::from).collect();
     let began = Instant::now();
     let events = match measure.to_str() {
         Some("headers") => headers(&paths)?,
         Some("ordered") => ordered(&paths)?,
         Some("decode") => decode(&paths)?,
-        _ => bail!("no such measure: {}", measure.display()),
+        _ => bail!("unknown measurement: {}", measure.display()),
     };
     let answer = serde_json::json!({ "events": events, "seconds": began.elapsed().as_secs_f64() });
     println!("{answer}");

@@ -1,4 +1,4 @@
-//! `-a bootprefetch`: what the boot's read-ahead did.
+//! `-a bootprefetch`: the boot's read-ahead (ReadyBoot).
 
 use crate::boot_prefetch;
 use crate::collected::ready_boot::{EVENTS, ReadyBoot};
@@ -6,22 +6,22 @@ use crate::layouts::boot_prefetch as report;
 use onoff_report::text;
 use onoff_transitions::boot::{self, BootOptions};
 
-use crate::action::{Action, Question};
+use crate::action::{Action, Query};
 use crate::command_words::{Words, usage};
 use crate::failure::Failure;
 
 pub const ACTION: Action = Action {
     name: "bootprefetch",
     aliases: &["readyboot"],
-    summary: "what the boot's read-ahead did, by phase and disk (text, s)",
-    help: "  -summary       read ahead, missed and written in each phase [default]
-  -disktime      what the time of each disk went into during the boot
-  -events        the requests that the read-ahead looked at, and its own sums
-  -range T1 T2   only requests in this time, with -events",
+    summary: "boot read-ahead (ReadyBoot), by phase and disk (text, s)",
+    help: "  -summary       prefetched reads, other reads and writes per phase [default]
+  -disktime      time of each disk during the boot, by kind of work
+  -events        the requests that ReadyBoot saw, and its own totals
+  -range T1 T2   with -events: only requests in this range",
     ..Action::of(parse)
 };
 
-fn parse(words: &mut Words) -> Result<Question, Failure> {
+fn parse(words: &mut Words) -> Result<Query, Failure> {
     let (mut summary, mut disk_time, mut events, mut range) = (false, false, false, None);
     while let Some(option) = words.option()? {
         match option.as_str() {
@@ -31,7 +31,7 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
             "range" => range = Some(words.range(&option)?),
             "pattern" | "type" => {
                 return Err(usage(format!(
-                    "-a bootprefetch -{option}: which request was a hit or a miss is not published, so it cannot be asked for"
+                    "-a bootprefetch -{option} is not supported: the flags that mark hits and misses are undocumented"
                 )));
             }
             _ => return Err(words.unknown(ACTION.name, &option)),
@@ -39,22 +39,24 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
     }
     if events {
         if summary || disk_time {
-            return Err(usage("-a bootprefetch: -events stands alone; ask for the others in an action of their own"));
+            return Err(usage(
+                "-a bootprefetch: -events cannot be combined with -summary or -disktime; use a separate -a bootprefetch",
+            ));
         }
-        return Ok(Question::collected(&EVENTS, range, ReadyBoot::default(), ReadyBoot::take, |said, out| {
-            if said.requests.is_empty() && said.sums.is_none() {
+        return Ok(Query::collected(&EVENTS, range, ReadyBoot::default(), ReadyBoot::take, |events, out| {
+            if events.requests.is_empty() && events.sums.is_none() {
                 return Err(usage(
-                    "no request of the read-ahead; this needs Microsoft-Windows-ReadyBoostDriver (keyword 0x20) and \
+                    "no ReadyBoot requests recorded; this needs Microsoft-Windows-ReadyBoostDriver (keyword 0x20) and \
                      Microsoft-Windows-ReadyBoost",
                 ));
             }
-            Ok(report::write_events(&said, out)?)
+            Ok(report::write_events(&events, out)?)
         }));
     }
     if range.is_some() {
-        return Err(usage("-a bootprefetch: -range is about -events"));
+        return Err(usage("-a bootprefetch: -range requires -events"));
     }
-    Ok(Question::tables(boot::TABLES, move |trace, out| {
+    Ok(Query::tables(boot::TABLES, move |trace, out| {
         let boot = boot::analyze(trace, &BootOptions::default())
             .map_err(|answer| Failure::NothingToAnswer(text::boot::no_boot(&answer)))?;
         if trace.disk_ios.is_empty() {

@@ -1,4 +1,4 @@
-//! `-a cpudisk`: processor and disk time by process or thread.
+//! `-a cpudisk`: CPU and disk time by process or thread.
 
 use crate::cpu_disk;
 use crate::layouts::cpudisk;
@@ -8,20 +8,20 @@ use onoff_sources::Pattern;
 use onoff_trace::{TableName, Trace, milestone};
 use onoff_usage::cpu::processors;
 
-use crate::action::{Action, Question};
+use crate::action::{Action, Query};
 use crate::command_words::{Words, usage};
 use crate::failure::{Failure, no_data_if};
 
 pub const ACTION: Action = Action {
     name: "cpudisk",
-    summary: "processor and disk time of each process or thread, by interval (text, µs)",
-    help: "  -thread           threads, not processes
-  -exc_dpcisr       without the time that interrupts and DPCs took
+    summary: "CPU and disk time by process or thread, per interval (text, µs)",
+    help: "  -thread           by thread instead of by process
+  -exc_dpcisr       exclude the time of interrupts and DPCs
   -pids ID…         only these processes
-  -exes NAME…       only processes of these images, * for any text
-  -marks [TEXT…]    intervals between these marks; none without a text
+  -exes NAME…       only processes with these image names; * matches any text
+  -marks [TEXT…]    intervals between these marks; without a text, marks are ignored
   -times T1 T2 …    intervals between these times
-                    without either, intervals between all marks; the whole recording where there is none",
+                    default: intervals between all marks, or the whole recording if it has no marks",
     ..Action::of(parse)
 };
 
@@ -31,12 +31,12 @@ struct Options {
     without_interrupts: bool,
     processes: Vec<Pattern>,
     marks: Vec<Pattern>,
-    /// `-marks` without a list: marks make no intervals.
-    without_marks: bool,
+    /// `-marks` without a text.
+    ignore_marks: bool,
     times: Vec<TimePoint>,
 }
 
-fn parse(words: &mut Words) -> Result<Question, Failure> {
+fn parse(words: &mut Words) -> Result<Query, Failure> {
     let mut options = Options::default();
     while let Some(option) = words.option()? {
         match option.as_str() {
@@ -49,12 +49,13 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
             }
             "marks" => {
                 let texts = words.list(&option, "a mark").unwrap_or_default();
-                options.without_marks |= texts.is_empty();
+                options.ignore_marks |= texts.is_empty();
                 options.marks.extend(texts.iter().map(|text| Pattern::new(text)));
             }
             "times" => {
                 for text in words.list(&option, "a time")? {
-                    let time = TimePoint::parse(&text).ok_or_else(|| usage(format!("-times: '{text}' is no time")))?;
+                    let time =
+                        TimePoint::parse(&text).ok_or_else(|| usage(format!("-times: invalid time '{text}'")))?;
                     options.times.push(time);
                 }
             }
@@ -62,8 +63,8 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
         }
     }
     let wanted = cpu_disk::wanted(options.threads).with(TableName::Milestones);
-    Ok(Question::tables(wanted, move |trace, out| {
-        let nothing = trace.context_switches.is_empty() && trace.samples.is_empty() && trace.disk_ios.is_empty();
+    Ok(Query::tables(wanted, move |trace, out| {
+        let is_empty = trace.context_switches.is_empty() && trace.samples.is_empty() && trace.disk_ios.is_empty();
         let processors = processors(trace);
         let cuts = cuts(trace, &options)?;
         let mut any = false;
@@ -78,23 +79,23 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
             cpudisk::write(&rows, scope.range, processors, options.threads, out)?;
         }
         if !any {
-            return Err(usage("-times: no interval holds any of the recording's time"));
+            return Err(usage("-times: all intervals are outside the recording"));
         }
         no_data_if(
-            nothing,
-            "nobody used processors or disks; this needs the kernel's CSWITCH or PROFILE, and DISK_IO events",
+            is_empty,
+            "no CPU or disk use recorded; this needs the kernel's CSWITCH or PROFILE, and DISK_IO events",
         )
     }))
 }
 
-/// The ends of the intervals asked for.
+/// The boundaries of the requested intervals, ascending.
 fn cuts(trace: &Trace, options: &Options) -> Result<Vec<i64>, Failure> {
     let mut cuts = Vec::new();
     for time in &options.times {
         let time_ns = time.resolve_on(&trace.clock);
-        cuts.push(time_ns.ok_or_else(|| usage("-times: the time is outside what the recording can hold"))?);
+        cuts.push(time_ns.ok_or_else(|| usage("-times: the time is out of range"))?);
     }
-    if options.times.is_empty() && options.without_marks && options.marks.is_empty() {
+    if options.times.is_empty() && options.ignore_marks && options.marks.is_empty() {
         cuts = vec![0, i64::MAX];
     } else if options.times.is_empty() {
         let marks = trace.milestones.iter().filter(|row| {
@@ -105,7 +106,7 @@ fn cuts(trace: &Trace, options: &Options) -> Result<Vec<i64>, Failure> {
         cuts.extend(marks.map(|row| row.time_ns));
         if cuts.len() < 2 {
             if !options.marks.is_empty() {
-                return Err(usage("-marks: the recording has fewer than two such marks"));
+                return Err(usage("-marks: fewer than two marks match"));
             }
             cuts = vec![0, i64::MAX];
         }
@@ -113,7 +114,7 @@ fn cuts(trace: &Trace, options: &Options) -> Result<Vec<i64>, Failure> {
     cuts.sort();
     cuts.dedup();
     if cuts.len() < 2 {
-        return Err(usage("an interval needs two times"));
+        return Err(usage("-times needs at least two different times"));
     }
     Ok(cuts)
 }

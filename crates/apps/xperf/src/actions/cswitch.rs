@@ -1,4 +1,4 @@
-//! `-a cswitch`: processor time from context switches.
+//! `-a cswitch`: CPU time from context switches.
 
 use crate::layouts::cswitch::{self, CswitchOptions};
 use crate::layouts::utilization::{self, Share};
@@ -6,32 +6,33 @@ use onoff_lists::cpu::{CpuGroup, list, tables};
 use onoff_usage::cpu::CpuSource;
 use onoff_usage::cpu::grid::{INTERVALS, grid, steps};
 
-use crate::action::{Action, Question};
+use crate::action::{Action, Query};
 use crate::command_words::{Words, usage};
 use crate::failure::{Failure, no_data_if};
 use crate::ranges::scope_of;
 
 pub const ACTION: Action = Action {
     name: "cswitch",
-    summary: "processor time from context switches: by processor, process or thread (text, µs)",
-    help: "  -avail [n]      how free each processor was, every n seconds (1); the default
-  -util [n]       how busy each processor was, every n seconds (1)
-  -process        time of each process, most first
-  -thread         time of each thread, most first
-  -exc_dpcisr     without the time that interrupts and DPCs took
-  -range T1 T2    only this time",
+    summary: "CPU time from context switches, by processor, process or thread (text, µs)",
+    help: "  -avail [n]      idle share of each processor per n seconds [default report; default n: 1]
+  -util [n]       busy share of each processor per n seconds [default n: 1]
+  -process        time by process, longest first
+  -thread         time by thread, longest first
+  -exc_dpcisr     exclude the time of interrupts and DPCs
+  -range T1 T2    only this range",
     ..Action::of(parse)
 };
 
 #[derive(Clone, Copy)]
 enum Report {
-    /// By processor, every so many ns.
+    /// By processor, with the length of an interval in ns.
     Processors(Share, i64),
-    /// By process, or by thread.
-    Owners { threads: bool },
+    Owners {
+        threads: bool,
+    },
 }
 
-fn parse(words: &mut Words) -> Result<Question, Failure> {
+fn parse(words: &mut Words) -> Result<Query, Failure> {
     let mut range = None;
     let mut without_interrupts = false;
     let mut reports = Vec::new();
@@ -49,9 +50,9 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
     if reports.is_empty() {
         reports.push(Report::Processors(Share::Available, SECOND_NS));
     }
-    Ok(Question::tables(tables(&[CpuGroup::Process]), move |trace, out| {
+    Ok(Query::tables(tables(&[CpuGroup::Process]), move |trace, out| {
         let scope = scope_of(trace, range)?;
-        let nothing = trace.context_switches.is_empty();
+        let is_empty = trace.context_switches.is_empty();
         for report in reports {
             match report {
                 Report::Processors(share, step_ns) => {
@@ -67,28 +68,27 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
                 }
             }
         }
-        no_data_if(nothing, "no context switch; this needs the kernel's CSWITCH events")
+        no_data_if(is_empty, "no context switches recorded; this needs the kernel's CSWITCH events")
     }))
 }
 
-/// One second.
 pub(super) const SECOND_NS: i64 = 1_000_000_000;
 
-/// The interval that may follow an option, in seconds; 1 when it does not. Answers ns.
+/// Takes the optional interval after an option, in seconds (default: 1). Returns ns.
 pub(super) fn interval(words: &mut Words) -> Result<i64, Failure> {
     match words.optional_number::<u32>() {
         None => Ok(SECOND_NS),
-        Some(0) => Err(usage("an interval must be longer than 0 s")),
+        Some(0) => Err(usage("the interval must be at least 1 s")),
         Some(seconds) => Ok(i64::from(seconds) * SECOND_NS),
     }
 }
 
-/// The ends of intervals of `step_ns` in a range; one end, and so no interval, where the range is empty.
+/// The boundaries of intervals of `step_ns` in a range. An empty range gives one boundary, so no interval.
 pub(super) fn cuts(start_ns: i64, end_ns: i64, step_ns: i64) -> Result<Vec<i64>, Failure> {
     if start_ns >= end_ns {
         return Ok(vec![start_ns]);
     }
     steps(start_ns, end_ns, step_ns).ok_or_else(|| {
-        usage(format!("the range has more than {INTERVALS} intervals: ask for a shorter range or longer intervals"))
+        usage(format!("the range has more than {INTERVALS} intervals; use a shorter range or longer intervals"))
     })
 }

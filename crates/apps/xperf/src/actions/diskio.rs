@@ -1,27 +1,27 @@
-//! `-a diskio`: how busy the disks were, and every request to them.
+//! `-a diskio`: disk utilization and disk requests.
 
 use crate::layouts::diskio::{self, DiskIoOptions};
 use onoff_usage::storage::disk;
 
-use crate::action::{Action, Question};
+use crate::action::{Action, Query};
 use crate::command_words::{Words, usage};
 use crate::failure::{Failure, no_data_if};
 use crate::ranges::scope_of;
 
 pub const ACTION: Action = Action {
     name: "diskio",
-    summary: "requests to disks: utilization, sums by file, one by one (text, µs and bytes)",
+    summary: "disk utilization, totals by file, and all requests (text, µs and bytes)",
     help: "\
-  -util [N]               how busy each disk was, in intervals of N s [default: 1 s]
-  -summary                sums by file
-  -counts                 numbers of requests by process and disk
-  -detail                 every request, with the queue it met
-  -overlap                for how long how many requests were outstanding
-  -range T1 T2            only requests that completed in this time",
+  -util [N]               busy share of each disk per N seconds [default: 1]
+  -summary                totals by file
+  -counts                 number of requests by process and disk
+  -detail                 all requests, with the queue depth
+  -overlap                time by number of outstanding requests
+  -range T1 T2            only requests that completed in this range",
     ..Action::of(parse)
 };
 
-fn parse(words: &mut Words) -> Result<Question, Failure> {
+fn parse(words: &mut Words) -> Result<Query, Failure> {
     let mut range = None;
     let mut options = DiskIoOptions::default();
     while let Some(option) = words.option()? {
@@ -29,7 +29,7 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
             "util" => {
                 let seconds: Option<u32> = words.optional_number();
                 if seconds == Some(0) {
-                    return Err(usage("-util: an interval is at least 1 s"));
+                    return Err(usage("-util: the interval must be at least 1 s"));
                 }
                 options.utilization_ns = Some(
                     seconds.map_or(DiskIoOptions::DEFAULT_INTERVAL_NS, |seconds| i64::from(seconds) * 1_000_000_000),
@@ -43,10 +43,10 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
             _ => return Err(words.unknown(ACTION.name, &option)),
         }
     }
-    Ok(Question::tables(disk::TABLES, move |trace, out| {
+    Ok(Query::tables(disk::TABLES, move |trace, out| {
         let scope = scope_of(trace, range)?;
-        let nothing = trace.disk_ios.is_empty();
+        let is_empty = trace.disk_ios.is_empty();
         diskio::write(trace, &scope, &options, out)?;
-        no_data_if(nothing, "no disk request was recorded; this needs the kernel flags DISK_IO and DISK_IO_INIT")
+        no_data_if(is_empty, "no disk requests recorded; this needs the kernel flags DISK_IO and DISK_IO_INIT")
     }))
 }

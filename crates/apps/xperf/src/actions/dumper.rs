@@ -1,4 +1,4 @@
-//! `-a dumper`: every event as a row of text.
+//! `-a dumper`: all events as text, one row per event.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -8,27 +8,27 @@ use onoff_sources::{EventFilter, EventWriter, Pattern};
 use onoff_trace::{DescribedEvent, EventColumns, StreamHeader};
 use onoff_usage::address_names::AddressNames;
 
-use crate::action::{Action, Listener, Question};
+use crate::action::{Action, Listener, Query};
 use crate::command_words::Words;
 use crate::failure::Failure;
 
 pub const ACTION: Action = Action {
     name: "dumper",
-    summary: "every event as a row, after a block that names the columns (text, µs); the default",
-    help: "  -range T1 T2            only events in this time
-  -provider ID…           only events of these providers, by name or GUID, * for any text
-  -stacktimeshifting      accepted: stacks carry the time of their event
-  -exc_dpcisr             accepted: times between context switches include interrupts
-  -add_fieldnames         each field of an event without columns of its own as 'name : value'
+    summary: "all events, one row each, after a header that names the columns (text, µs); the default action",
+    help: "  -range T1 T2            only events in this range
+  -provider ID…           only events of these providers, by name or GUID; * matches any text
+  -stacktimeshifting      ignored: stacks always carry the time of their event
+  -exc_dpcisr             ignored: times between context switches include interrupts
+  -add_fieldnames         write fields as 'name : value' for events without fixed columns
   -add_rawdata, -add_pgodata, -add_inline
-                          accepted, and change nothing",
+                          ignored",
     ..Action::of(parse)
 };
 
-fn parse(words: &mut Words) -> Result<Question, Failure> {
+fn parse(words: &mut Words) -> Result<Query, Failure> {
     let mut range = None;
     let mut filter = EventFilter::default();
-    let mut names = false;
+    let mut with_names = false;
     while let Some(option) = words.option()? {
         match option.as_str() {
             "range" => range = Some(words.range(&option)?),
@@ -36,7 +36,7 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
                 let names = words.list(&option, "a provider")?;
                 filter.providers.extend(names.iter().map(|name| Pattern::new(name)));
             }
-            "add_fieldnames" => names = true,
+            "add_fieldnames" => with_names = true,
             "stacktimeshifting" | "exc_dpcisr" | "add_rawdata" | "add_pgodata" | "add_inline" => {}
             _ => return Err(words.unknown(ACTION.name, &option)),
         }
@@ -45,29 +45,28 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
     let whole_stacks = words.for_machines();
     let listener = Dump {
         rows,
-        names,
+        with_names,
         whole_stacks,
         functions: None,
         header: StreamHeader::default(),
-        begun: false,
+        header_written: false,
         text: Vec::new(),
     };
-    Ok(Question::events(filter, range, listener))
+    Ok(Query::events(filter, range, listener))
 }
 
 struct Dump {
     rows: Rows,
-    names: bool,
+    with_names: bool,
     whole_stacks: bool,
     functions: Option<Arc<AddressNames>>,
     header: StreamHeader,
-    /// Whether the header block is written.
-    begun: bool,
-    /// Room for the rows of an event.
+    header_written: bool,
+    /// Reused buffer for the rows of an event.
     text: Vec<u8>,
 }
 
-/// The rows of events, each by itself.
+/// Formats events independently of each other.
 #[derive(Clone)]
 struct Rows {
     dumper: Dumper,
@@ -76,9 +75,9 @@ struct Rows {
 
 impl EventWriter for Rows {
     fn event(&mut self, event: &DescribedEvent<'_>, text: &mut Vec<u8>) {
-        let is_chosen = self.providers.is_empty()
+        let is_selected = self.providers.is_empty()
             || self.providers.iter().any(|pattern| pattern.matches(event.provider) || pattern.matches(event.guid));
-        if is_chosen {
+        if is_selected {
             self.dumper.append(event, text);
         }
     }
@@ -86,7 +85,7 @@ impl EventWriter for Rows {
 
 impl Dump {
     fn write_header(&mut self, out: &mut dyn Write) -> io::Result<()> {
-        if !std::mem::replace(&mut self.begun, true) {
+        if !std::mem::replace(&mut self.header_written, true) {
             self.rows.dumper.begin(&self.header, out)?;
         }
         Ok(())
@@ -94,7 +93,7 @@ impl Dump {
 }
 
 impl Listener for Dump {
-    fn writes_at_once(&self) -> bool {
+    fn streams_output(&self) -> bool {
         true
     }
 
@@ -104,12 +103,12 @@ impl Listener for Dump {
 
     fn columns(&mut self, columns: &[EventColumns]) {
         self.rows.dumper = Dumper::after_survey(columns.to_vec())
-            .with_names(self.names)
+            .with_names(self.with_names)
             .with_whole_stacks(self.whole_stacks)
             .with_functions(self.functions.clone());
     }
 
-    /// The header block waits for the first row: without one there is no answer.
+    /// The header block is written with the first row.
     fn begin(&mut self, header: &StreamHeader, _out: &mut dyn Write) -> io::Result<()> {
         self.header.clone_from(header);
         Ok(())
@@ -127,7 +126,7 @@ impl Listener for Dump {
         self.functions = Some(Arc::clone(names));
     }
 
-    /// After the survey a row hangs on nothing but its event.
+    /// After the survey, a row depends only on its event.
     fn writer(&self) -> Option<Box<dyn EventWriter>> {
         Some(Box::new(self.rows.clone()))
     }
@@ -150,7 +149,7 @@ impl Listener for Dump {
     }
 
     fn end(&mut self, out: &mut dyn Write) -> Result<(), Failure> {
-        if !self.begun {
+        if !self.header_written {
             self.write_header(out)?;
             return Err(Failure::NoData("no event matches".to_owned()));
         }

@@ -1,25 +1,25 @@
-//! `-a eventmetadata`: what is known of each kind of event.
+//! `-a eventmetadata`: the description of each recorded event type.
 
 use crate::layouts::trace_stats;
 use onoff_trace::{TableName, Tables};
 
-use crate::action::{Action, Question};
+use crate::action::{Action, Query};
 use crate::command_words::Words;
 use crate::failure::Failure;
 
 pub const ACTION: Action = Action {
     name: "eventmetadata",
-    summary: "names, numbers and fields of each kind of event that was recorded (text)",
+    summary: "names, ids and fields of each recorded event type (text)",
     help: "",
-    bears_losses: true,
+    accepts_losses: true,
     ..Action::of(parse)
 };
 
-fn parse(words: &mut Words) -> Result<Question, Failure> {
+fn parse(words: &mut Words) -> Result<Query, Failure> {
     if let Some(option) = words.option()? {
         return Err(words.unknown(ACTION.name, &option));
     }
-    Ok(Question::tables(Tables::of(&[TableName::Inventory]), |trace, out| {
+    Ok(Query::tables(Tables::of(&[TableName::Inventory]), |trace, out| {
         if let Some(inventory) = &trace.inventory {
             trace_stats::write_metadata(inventory, out)?;
         }

@@ -1,4 +1,4 @@
-//! `-a filename`: the files that the recording names.
+//! `-a filename`: file names in the recording.
 
 use std::io::{self, Write};
 
@@ -6,29 +6,29 @@ use crate::layouts::filename::{FileNames, HOOKS, VOLUME_EVENT};
 use onoff_sources::{EventFilter, Pattern};
 use onoff_trace::{DescribedEvent, StreamHeader};
 
-use crate::action::{Action, Listener, Question};
+use crate::action::{Action, Listener, Query};
 use crate::command_words::{Range, Words};
 use crate::failure::{Failure, no_data_if};
 
 pub const ACTION: Action = Action {
     name: "filename",
     aliases: &["filenames"],
-    summary: "the files that the recording names, with the keys that its events know them by (text)",
+    summary: "file names in the recording, with the keys that events use for them (text)",
     help: "\
-  -range T1 T2            only names that were told in this time",
+  -range T1 T2            only names recorded in this range",
     ..Action::of(parse)
 };
 
-fn parse(words: &mut Words) -> Result<Question, Failure> {
-    let range = words.range_alone(ACTION.name)?;
+fn parse(words: &mut Words) -> Result<Query, Failure> {
+    let range = words.range_only(ACTION.name)?;
     let hooks = HOOKS.iter().map(|hook| format!("{hook:#06x}"));
     let filter = EventFilter {
         events: hooks.chain([VOLUME_EVENT.to_owned()]).map(|name| Pattern::new(&name)).collect(),
         ..EventFilter::default()
     };
-    // Volumes are told once, at any time: the range is for names alone.
+    // Each volume is recorded once, at any time, so the range applies only to file names.
     let listener = Names { range, bounds: Ok((i64::MIN, i64::MAX)), names: FileNames::default() };
-    Ok(Question::events(filter, None, listener))
+    Ok(Query::events(filter, None, listener))
 }
 
 struct Names {
@@ -55,8 +55,8 @@ impl Listener for Names {
 
     fn end(&mut self, out: &mut dyn Write) -> Result<(), Failure> {
         std::mem::replace(&mut self.bounds, Ok((0, 0)))?;
-        let nothing = self.names.is_empty();
+        let is_empty = self.names.is_empty();
         self.names.write(out)?;
-        no_data_if(nothing, "no file name was recorded; this needs the kernel flag FILENAME, DISK_IO or HARD_FAULTS")
+        no_data_if(is_empty, "no file names recorded; this needs the kernel flag FILENAME, DISK_IO or HARD_FAULTS")
     }
 }

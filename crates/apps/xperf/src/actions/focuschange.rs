@@ -1,25 +1,28 @@
-//! `-a focuschange`: which process had the keyboard's focus.
+//! `-a focuschange`: which process had the keyboard focus.
 
 use crate::collected::focus::{EVENTS, FocusListener};
 use crate::layouts::provider_reports;
 
-use crate::action::{Action, Question};
+use crate::action::{Action, Query};
 use crate::command_words::Words;
 use crate::failure::{Failure, no_data_if};
 
 pub const ACTION: Action = Action {
     name: "focuschange",
-    summary: "which process had the keyboard's focus, from when to when (text, µs)",
-    help: "  -range T1 T2   only changes in this time",
+    summary: "processes that had the keyboard focus, with start and end (text, µs)",
+    help: "  -range T1 T2   only changes in this range",
     ..Action::of(parse)
 };
 
-fn parse(words: &mut Words) -> Result<Question, Failure> {
-    let range = words.range_alone(ACTION.name)?;
-    Ok(Question::collected(&EVENTS, range, FocusListener::default(), FocusListener::take, |taker, out| {
-        let rows = taker.finish();
-        let nothing = rows.is_empty();
+fn parse(words: &mut Words) -> Result<Query, Failure> {
+    let range = words.range_only(ACTION.name)?;
+    Ok(Query::collected(&EVENTS, range, FocusListener::default(), FocusListener::take, |collector, out| {
+        let rows = collector.finish();
+        let is_empty = rows.is_empty();
         provider_reports::write_focus(&rows, out)?;
-        no_data_if(nothing, "no change of the focus; this needs Microsoft-Windows-Win32k (keywords 0x20000 and 0x2000)")
+        no_data_if(
+            is_empty,
+            "no focus changes recorded; this needs Microsoft-Windows-Win32k (keywords 0x20000 and 0x2000)",
+        )
     }))
 }

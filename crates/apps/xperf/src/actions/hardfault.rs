@@ -1,9 +1,9 @@
-//! `-a hardfault`: pages that had to be read.
+//! `-a hardfault`: hard faults (pages read from disk).
 
 use crate::layouts::hardfault::{self, HardFaultOptions};
 use onoff_usage::storage::hard_faults;
 
-use crate::action::{Action, Question};
+use crate::action::{Action, Query};
 use crate::command_words::Words;
 use crate::failure::{Failure, no_data_if};
 use crate::ranges::scope_of;
@@ -11,15 +11,15 @@ use crate::ranges::scope_of;
 pub const ACTION: Action = Action {
     name: "hardfault",
     aliases: &["hardfaults"],
-    summary: "pages that had to be read, by process and file (text, bytes and µs)",
+    summary: "hard faults by process and file (text, bytes and µs)",
     help: "\
-  -file                   files first, and under each the processes that waited
-  -bytes                  most bytes first instead of most faults
-  -range T1 T2            only faults that ended in this time",
+  -file                   group by file, then by waiting process
+  -bytes                  sort by bytes instead of by number of faults
+  -range T1 T2            only faults that ended in this range",
     ..Action::of(parse)
 };
 
-fn parse(words: &mut Words) -> Result<Question, Failure> {
+fn parse(words: &mut Words) -> Result<Query, Failure> {
     let mut range = None;
     let mut options = HardFaultOptions::default();
     while let Some(option) = words.option()? {
@@ -30,10 +30,10 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
             _ => return Err(words.unknown(ACTION.name, &option)),
         }
     }
-    Ok(Question::tables(hard_faults::TABLES, move |trace, out| {
+    Ok(Query::tables(hard_faults::TABLES, move |trace, out| {
         let scope = scope_of(trace, range)?;
-        let nothing = trace.hard_faults.is_empty();
+        let is_empty = trace.hard_faults.is_empty();
         hardfault::write(trace, &scope, &options, out)?;
-        no_data_if(nothing, "no hard fault was recorded; this needs the kernel flag HARD_FAULTS")
+        no_data_if(is_empty, "no hard faults recorded; this needs the kernel flag HARD_FAULTS")
     }))
 }

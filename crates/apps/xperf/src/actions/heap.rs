@@ -1,25 +1,25 @@
-//! `-a heap`: heap memory of processes.
+//! `-a heap`: heap allocations of processes.
 
 use crate::collected::heap::{EVENTS, HeapListener};
 use crate::layouts::memory;
 
-use crate::action::{Action, Question};
+use crate::action::{Action, Query};
 use crate::command_words::Words;
 use crate::failure::{Failure, no_data_if};
 
 pub const ACTION: Action = Action {
     name: "heap",
-    summary: "heap memory of processes, by heap, and what was not given back (text, KB)",
-    help: "  -range T1 T2   only allocations in this time",
+    summary: "heap allocations of processes, by heap, total and not freed (text, KB)",
+    help: "  -range T1 T2   only allocations in this range",
     ..Action::of(parse)
 };
 
-fn parse(words: &mut Words) -> Result<Question, Failure> {
-    let range = words.range_alone(ACTION.name)?;
-    Ok(Question::collected(&EVENTS, range, HeapListener::default(), HeapListener::take, |taker, out| {
-        let answer = taker.finish();
-        let nothing = answer.heaps.is_empty() && answer.unreadable == 0;
+fn parse(words: &mut Words) -> Result<Query, Failure> {
+    let range = words.range_only(ACTION.name)?;
+    Ok(Query::collected(&EVENTS, range, HeapListener::default(), HeapListener::take, |collector, out| {
+        let answer = collector.finish();
+        let is_empty = answer.heaps.is_empty() && answer.unreadable == 0;
         memory::write_heaps(&answer, out)?;
-        no_data_if(nothing, "no heap allocation; this needs heap events (xperf -start HeapSession -heap)")
+        no_data_if(is_empty, "no heap allocations recorded; this needs heap events (xperf -start HeapSession -heap)")
     }))
 }

@@ -1,25 +1,25 @@
-//! `-a image`: the modules of each process.
+//! `-a image`: modules loaded by each process.
 
 use crate::layouts::image;
 use onoff_trace::{TableName, Tables};
 
-use crate::action::{Action, Question};
+use crate::action::{Action, Query};
 use crate::command_words::Words;
 use crate::failure::Failure;
 use crate::ranges::range_of;
 
 pub const ACTION: Action = Action {
     name: "image",
-    summary: "the modules of each process, by load (text, µs)",
-    help: "  -range T1 T2   only modules that were there in this time",
+    summary: "modules of each process, by load time (text, µs)",
+    help: "  -range T1 T2   only modules loaded at some point in this range",
     ..Action::of(parse)
 };
 
 pub(super) const TABLES: Tables = Tables::of(&[TableName::Images, TableName::Processes]);
 
-fn parse(words: &mut Words) -> Result<Question, Failure> {
-    let range = words.range_alone(ACTION.name)?;
-    Ok(Question::tables(TABLES, move |trace, out| {
+fn parse(words: &mut Words) -> Result<Query, Failure> {
+    let range = words.range_only(ACTION.name)?;
+    Ok(Query::tables(TABLES, move |trace, out| {
         let (from, until) = range_of(trace, range)?;
         image::write(trace, from, until, out)?;
         match trace.images.is_empty() {
@@ -29,4 +29,4 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
     }))
 }
 
-pub(super) const NO_IMAGES: &str = "no module was recorded; this needs the kernel's image events (xperf -on LOADER)";
+pub(super) const NO_IMAGES: &str = "no modules recorded; this needs the kernel's image events (xperf -on LOADER)";

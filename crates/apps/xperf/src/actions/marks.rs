@@ -1,9 +1,9 @@
-//! `-a marks`: the marks that somebody set while recording.
+//! `-a marks`: marks set during the recording.
 
 use crate::layouts::marks;
 use onoff_trace::{Milestone, TableName, Tables, milestone};
 
-use crate::action::{Action, Question};
+use crate::action::{Action, Query};
 use crate::command_words::Words;
 use crate::failure::Failure;
 use crate::ranges::range_of;
@@ -11,13 +11,13 @@ use crate::ranges::range_of;
 pub const ACTION: Action = Action {
     name: "marks",
     aliases: &["mark"],
-    summary: "the marks that somebody set while recording (text, µs)",
-    help: "  -summary       each text once, with how often it was set, first and last
-  -range T1 T2   only marks in this time",
+    summary: "marks set during the recording (text, µs)",
+    help: "  -summary       each text once, with count, first and last time
+  -range T1 T2   only marks in this range",
     ..Action::of(parse)
 };
 
-fn parse(words: &mut Words) -> Result<Question, Failure> {
+fn parse(words: &mut Words) -> Result<Query, Failure> {
     let mut range = None;
     let mut summary = false;
     while let Some(option) = words.option()? {
@@ -27,7 +27,7 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
             _ => return Err(words.unknown(ACTION.name, &option)),
         }
     }
-    Ok(Question::tables(Tables::of(&[TableName::Milestones]), move |trace, out| {
+    Ok(Query::tables(Tables::of(&[TableName::Milestones]), move |trace, out| {
         let (from, until) = range_of(trace, range)?;
         let marks: Vec<Milestone> = trace
             .milestones
@@ -40,7 +40,7 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
             false => marks::write(trace, &marks, out)?,
         }
         if marks.is_empty() {
-            return Err(Failure::NoData("no mark was set; 'xperf -m TEXT' does while recording".to_owned()));
+            return Err(Failure::NoData("no marks recorded; set one with 'xperf -m TEXT' while recording".to_owned()));
         }
         Ok(())
     }))

@@ -1,4 +1,4 @@
-//! The actions, one file each.
+//! All actions, one file each.
 
 pub mod boot;
 pub mod bootprefetch;
@@ -40,10 +40,9 @@ pub mod winsat;
 
 use super::action::Action;
 
-/// What is said where no disk request was recorded.
-const NO_DISK_REQUESTS: &str = "no disk request was recorded; this needs the kernel's disk events (xperf -on DISK_IO)";
+const NO_DISK_REQUESTS: &str = "no disk requests recorded; this needs the kernel's disk events (xperf -on DISK_IO)";
 
-/// Every action, by name.
+/// All actions, sorted by name.
 pub const ACTIONS: &[&Action] = &[
     &boot::ACTION,
     &bootprefetch::ACTION,
@@ -84,7 +83,7 @@ pub const ACTIONS: &[&Action] = &[
     &winsat::ACTION,
 ];
 
-/// The action of this name.
+/// Finds an action by name or alias, in any case.
 pub fn find(name: &str) -> Option<&'static Action> {
     ACTIONS.iter().copied().find(|action| {
         std::iter::once(&action.name).chain(action.aliases).any(|known| known.eq_ignore_ascii_case(name))
@@ -96,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn actions_stand_by_name_and_each_has_a_line_about_it() {
+    fn actions_are_sorted_and_have_summaries() {
         assert!(ACTIONS.is_sorted_by_key(|action| action.name));
         for action in ACTIONS {
             assert!(!action.summary.is_empty(), "{}", action.name);

@@ -1,4 +1,4 @@
-//! `-a pagefault`: page faults of every kind.
+//! `-a pagefault`: all kinds of page faults.
 
 use std::io::{self, Write};
 
@@ -6,21 +6,21 @@ use crate::layouts::pagefault::{HOOKS, PageFaults};
 use onoff_sources::{EventFilter, Pattern};
 use onoff_trace::DescribedEvent;
 
-use crate::action::{Action, Listener, Question};
+use crate::action::{Action, Listener, Query};
 use crate::command_words::Words;
 use crate::failure::{Failure, no_data_if};
 
 pub const ACTION: Action = Action {
     name: "pagefault",
     aliases: &["pagefaults"],
-    summary: "page faults of every kind, by process or one by one (text, µs)",
+    summary: "all kinds of page faults, by process or one by one (text, µs)",
     help: "\
-  -detail                 every fault instead of sums by process
-  -range T1 T2            only faults in this time",
+  -detail                 all faults instead of totals by process
+  -range T1 T2            only faults in this range",
     ..Action::of(parse)
 };
 
-fn parse(words: &mut Words) -> Result<Question, Failure> {
+fn parse(words: &mut Words) -> Result<Query, Failure> {
     let mut range = None;
     let mut detail = false;
     while let Some(option) = words.option()? {
@@ -35,7 +35,7 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
         ..EventFilter::default()
     };
     let listener = Faults { faults: PageFaults::new(detail), detail };
-    Ok(Question::events(filter, range, listener))
+    Ok(Query::events(filter, range, listener))
 }
 
 struct Faults {
@@ -44,7 +44,7 @@ struct Faults {
 }
 
 impl Listener for Faults {
-    fn writes_at_once(&self) -> bool {
+    fn streams_output(&self) -> bool {
         self.detail
     }
 
@@ -53,8 +53,8 @@ impl Listener for Faults {
     }
 
     fn end(&mut self, out: &mut dyn Write) -> Result<(), Failure> {
-        let nothing = self.faults.faults() == 0;
+        let is_empty = self.faults.faults() == 0;
         self.faults.end(out)?;
-        no_data_if(nothing, "no page fault was recorded; this needs the kernel flag MEMORY or ALL_FAULTS")
+        no_data_if(is_empty, "no page faults recorded; this needs the kernel flag MEMORY or ALL_FAULTS")
     }
 }

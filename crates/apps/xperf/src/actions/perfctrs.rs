@@ -1,29 +1,29 @@
-//! `-a perfctrs`: what processes had used of memory and handles.
+//! `-a perfctrs`: memory and handle counters of processes.
 
 use crate::collected::process_counters::{EVENTS, ProcessCounterListener};
 use crate::layouts::provider_reports;
 
-use crate::action::{Action, Question};
+use crate::action::{Action, Query};
 use crate::command_words::Words;
 use crate::failure::{Failure, no_data_if};
 
 pub const ACTION: Action = Action {
     name: "perfctrs",
-    summary: "what each process had used of memory and handles at its end (text, KB)",
-    help: "  -range T1 T2   only processes that ended in this time",
+    summary: "memory and handles of each process at its end (text, KB)",
+    help: "  -range T1 T2   only processes that ended in this range",
     ..Action::of(parse)
 };
 
-fn parse(words: &mut Words) -> Result<Question, Failure> {
-    let range = words.range_alone(ACTION.name)?;
-    let taker = ProcessCounterListener::default();
-    Ok(Question::collected(&EVENTS, range, taker, ProcessCounterListener::take, |taker, out| {
-        let rows = taker.finish();
-        let nothing = rows.is_empty();
+fn parse(words: &mut Words) -> Result<Query, Failure> {
+    let range = words.range_only(ACTION.name)?;
+    let collector = ProcessCounterListener::default();
+    Ok(Query::collected(&EVENTS, range, collector, ProcessCounterListener::take, |collector, out| {
+        let rows = collector.finish();
+        let is_empty = rows.is_empty();
         provider_reports::write_counters(&rows, out)?;
         no_data_if(
-            nothing,
-            "no counters of a process; this needs the kernel's process counters (xperf -on PROC_THREAD+PERF_COUNTER)",
+            is_empty,
+            "no process counters recorded; this needs the kernel's process counters (xperf -on PROC_THREAD+PERF_COUNTER)",
         )
     }))
 }

@@ -8,23 +8,23 @@ use crate::layouts::hardware_counters;
 use onoff_sources::{EventFilter, Pattern};
 use onoff_trace::DescribedEvent;
 
-use crate::action::{Action, Listener, Question};
+use crate::action::{Action, Listener, Query};
 use crate::command_words::Words;
 use crate::failure::{Failure, no_data_if};
 
 pub const ACTION: Action = Action {
     name: "pmc",
-    summary: "hardware counters: where they reached their limit, or what they counted of whom (text, µs)",
-    help: "  -process        what each counted while a process ran, from the values that context switches have
-  -thread         the same by thread
-  -range T1 T2    only this time
-Without -process and -thread: rows of the dump, of interrupts by counters that reached their limit.",
+    summary: "hardware counters: overflow interrupts, or counts by process or thread (text, µs)",
+    help: "  -process        counts by process, from the counter values in context switches
+  -thread         counts by thread
+  -range T1 T2    only this range
+Without -process and -thread: the counter overflow interrupts, as rows of the dump.",
     ..Action::of(parse)
 };
 
 const INTERRUPT: &str = "PmcInterrupt";
 
-fn parse(words: &mut Words) -> Result<Question, Failure> {
+fn parse(words: &mut Words) -> Result<Query, Failure> {
     let (mut range, mut reports) = (None, Vec::new());
     while let Some(option) = words.option()? {
         match option.as_str() {
@@ -36,29 +36,29 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
     }
     if reports.is_empty() {
         let filter = EventFilter { events: vec![Pattern::new(INTERRUPT)], ..EventFilter::default() };
-        return Ok(Question::events(filter, range, Interrupts { dumper: Dumper::new(), begun: false }));
+        return Ok(Query::events(filter, range, Interrupts { dumper: Dumper::new(), header_written: false }));
     }
-    let taker = HardwareCounterListener::default();
-    Ok(Question::collected(&[SWITCH], range, taker, HardwareCounterListener::take, move |taker, out| {
-        let answer = taker.finish();
+    let collector = HardwareCounterListener::default();
+    Ok(Query::collected(&[SWITCH], range, collector, HardwareCounterListener::take, move |collector, out| {
+        let answer = collector.finish();
         for threads in reports {
             hardware_counters::write(&answer, threads, out)?;
         }
         no_data_if(
             answer.threads.is_empty(),
-            "no context switch has values of counters; this needs CSWITCH events and counters of them (xperf -on CSWITCH -Pmc COUNTERS CSWITCH)",
+            "no context switches with counter values recorded; this needs CSWITCH events with counters (xperf -on CSWITCH -Pmc COUNTERS CSWITCH)",
         )
     }))
 }
 
 struct Interrupts {
     dumper: Dumper,
-    begun: bool,
+    header_written: bool,
 }
 
 impl Interrupts {
-    fn begin_rows(&mut self, out: &mut dyn Write) -> io::Result<()> {
-        match std::mem::replace(&mut self.begun, true) {
+    fn write_header(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        match std::mem::replace(&mut self.header_written, true) {
             true => Ok(()),
             false => self.dumper.begin_with(&[INTERRUPT], out),
         }
@@ -66,7 +66,7 @@ impl Interrupts {
 }
 
 impl Listener for Interrupts {
-    fn writes_at_once(&self) -> bool {
+    fn streams_output(&self) -> bool {
         true
     }
 
@@ -74,16 +74,16 @@ impl Listener for Interrupts {
         if event.name != INTERRUPT {
             return Ok(());
         }
-        self.begin_rows(out)?;
+        self.write_header(out)?;
         self.dumper.event(event, out)
     }
 
     fn end(&mut self, out: &mut dyn Write) -> Result<(), Failure> {
-        let nothing = !self.begun;
-        self.begin_rows(out)?;
+        let is_empty = !self.header_written;
+        self.write_header(out)?;
         no_data_if(
-            nothing,
-            "no counter reached its limit; this needs the kernel's PMC_PROFILE events (xperf -PmcProfile COUNTERS)",
+            is_empty,
+            "no counter overflows recorded; this needs the kernel's PMC_PROFILE events (xperf -PmcProfile COUNTERS)",
         )
     }
 }

@@ -1,22 +1,22 @@
-//! `-a pooltag`: pool memory of the kernel, by tag.
+//! `-a pooltag`: kernel pool allocations, by tag.
 
 use crate::layouts::memory;
 
 use super::pool;
-use crate::action::{Action, Question};
+use crate::action::{Action, Query};
 use crate::command_words::Words;
 use crate::failure::Failure;
 
 pub const ACTION: Action = Action {
     name: "pooltag",
-    summary: "pool memory of the kernel, by tag and type, and what was not given back (text, KB)",
+    summary: "kernel pool allocations by tag and type, total and not freed (text, KB)",
     help: "",
     ..Action::of(parse)
 };
 
-fn parse(words: &mut Words) -> Result<Question, Failure> {
+fn parse(words: &mut Words) -> Result<Query, Failure> {
     if let Some(option) = words.option()? {
         return Err(words.unknown(ACTION.name, &option));
     }
-    Ok(pool::question(memory::write_pool_tags))
+    Ok(pool::query(memory::write_pool_tags))
 }

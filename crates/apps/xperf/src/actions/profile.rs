@@ -1,4 +1,4 @@
-//! `-a profile`: what profile samples found.
+//! `-a profile`: CPU time from profile samples.
 
 use crate::layouts::profile::{self, CodeTime};
 use crate::layouts::utilization::{self, Share};
@@ -8,30 +8,30 @@ use onoff_usage::cpu::CpuSource;
 use onoff_usage::cpu::grid::grid;
 
 use super::cswitch::{SECOND_NS, cuts, interval};
-use crate::action::{Action, Question};
+use crate::action::{Action, Query};
 use crate::command_words::Words;
 use crate::failure::{Failure, no_data_if};
 use crate::ranges::scope_of;
 
 pub const ACTION: Action = Action {
     name: "profile",
-    summary: "processor time from profile samples: by processor, or by process and module (text, µs)",
-    help: "  -util [n]       how busy each processor was, every n seconds (1); the default
-  -detail         time of each process in each module; with -symbols before the action, in each function
-  -freq           how often each processor was sampled
-  -range T1 T2    only this time",
+    summary: "CPU time from profile samples, by processor, or by process and module (text, µs)",
+    help: "  -util [n]       busy share of each processor per n seconds [default report; default n: 1]
+  -detail         time by process and module, or by process and function with -symbols before the action
+  -freq           number of samples by processor
+  -range T1 T2    only this range",
     ..Action::of(parse)
 };
 
 #[derive(Clone, Copy)]
 enum Report {
-    /// Every so many ns.
+    /// With the length of an interval in ns.
     Utilization(i64),
     Detail,
     Frequency,
 }
 
-fn parse(words: &mut Words) -> Result<Question, Failure> {
+fn parse(words: &mut Words) -> Result<Query, Failure> {
     let mut range = None;
     let mut reports = Vec::new();
     while let Some(option) = words.option()? {
@@ -47,9 +47,9 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
         reports.push(Report::Utilization(SECOND_NS));
     }
     let wanted = tables(&[CpuGroup::Module]).union(functions::tables(TimeOf::Samples));
-    Ok(Question::of_functions(wanted, move |trace, mut name, out| {
+    Ok(Query::with_functions(wanted, move |trace, mut name, out| {
         let scope = scope_of(trace, range)?;
-        let nothing = trace.samples.is_empty();
+        let is_empty = trace.samples.is_empty();
         for report in reports {
             match report {
                 Report::Utilization(step_ns) => {
@@ -78,6 +78,6 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
                 }
             }
         }
-        no_data_if(nothing, "no profile sample; this needs the kernel's PROFILE events")
+        no_data_if(is_empty, "no profile samples recorded; this needs the kernel's PROFILE events")
     }))
 }

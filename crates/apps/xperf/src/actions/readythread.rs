@@ -1,4 +1,4 @@
-//! `-a readythread`: who made which thread ready.
+//! `-a readythread`: which thread readied which.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -7,22 +7,22 @@ use crate::layouts::dumper::Dumper;
 use onoff_sources::{EventFilter, Pattern};
 use onoff_trace::DescribedEvent;
 
-use crate::action::{Action, Listener, Question};
+use crate::action::{Action, Listener, Query};
 use crate::command_words::Words;
 use crate::failure::{Failure, no_data_if};
 
 pub const ACTION: Action = Action {
     name: "readythread",
-    summary: "who made which thread ready, as rows of the dump (text, µs)",
-    help: "  -stacks         with the call stacks of who did
-  -range T1 T2    only this time",
+    summary: "ready-thread events, as rows of the dump (text, µs)",
+    help: "  -stacks         with the call stacks of the readying threads
+  -range T1 T2    only this range",
     ..Action::of(parse)
 };
 
 const READY: &str = "ReadyThread";
 const STACK: &str = "Stack";
 
-fn parse(words: &mut Words) -> Result<Question, Failure> {
+fn parse(words: &mut Words) -> Result<Query, Failure> {
     let mut range = None;
     let mut names = vec![READY];
     while let Some(option) = words.option()? {
@@ -35,23 +35,23 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
     let filter =
         EventFilter { events: names.iter().map(|name| Pattern::new(name)).collect(), ..EventFilter::default() };
     let dumper = Dumper::new().with_whole_stacks(words.for_machines());
-    let listener = Readies { dumper, names, recent: VecDeque::new(), rows: 0 };
-    Ok(Question::events(filter, range, listener))
+    let listener = ReadyThreads { dumper, names, recent: VecDeque::new(), rows: 0 };
+    Ok(Query::events(filter, range, listener))
 }
 
-/// A stack follows its event; between both there are few others.
-const RECENT: usize = 256;
+/// A stack follows its event within a few other events.
+const MAX_RECENT: usize = 256;
 
-struct Readies {
+struct ReadyThreads {
     dumper: Dumper,
     names: Vec<&'static str>,
-    /// Times of the last threads made ready, to know their stacks.
+    /// Times of the last ready-thread events, to recognize their stacks.
     recent: VecDeque<i64>,
     rows: u64,
 }
 
-impl Listener for Readies {
-    fn writes_at_once(&self) -> bool {
+impl Listener for ReadyThreads {
+    fn streams_output(&self) -> bool {
         true
     }
 
@@ -63,15 +63,15 @@ impl Listener for Readies {
             }
             self.rows += 1;
             if wants_stacks {
-                self.recent.truncate(RECENT - 1);
+                self.recent.truncate(MAX_RECENT - 1);
                 self.recent.push_front(event.time_ns);
             }
             return self.dumper.event(event, out);
         }
-        let is_its_stack = wants_stacks
+        let is_wanted_stack = wants_stacks
             && event.name == STACK
             && event.derived.stack_of_ns.is_some_and(|time_ns| self.recent.contains(&time_ns));
-        if is_its_stack {
+        if is_wanted_stack {
             self.dumper.event(event, out)?;
         }
         Ok(())
@@ -81,6 +81,6 @@ impl Listener for Readies {
         if self.rows == 0 {
             self.dumper.begin_with(&self.names, out)?;
         }
-        no_data_if(self.rows == 0, "no thread was made ready; this needs the kernel's DISPATCHER events")
+        no_data_if(self.rows == 0, "no ready-thread events recorded; this needs the kernel's DISPATCHER events")
     }
 }

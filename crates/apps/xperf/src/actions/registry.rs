@@ -1,29 +1,29 @@
-//! `-a registry`: what was done to the registry.
+//! `-a registry`: registry operations.
 
 use crate::collected::registry::{EVENTS, RegistryListener};
 use crate::layouts::registry;
 
-use crate::action::{Action, Question};
+use crate::action::{Action, Query};
 use crate::command_words::Words;
 use crate::failure::{Failure, no_data_if};
 
 pub const ACTION: Action = Action {
     name: "registry",
-    summary: "what was done to the registry, by operation and key (text, µs)",
-    help: "  -counts [N]    the N keys with most operations [default: all]
-  -tree          keys as a tree, each with what is below it
-  -unknown       only keys whose names the recording never tells
-  -range T1 T2   only operations in this time",
+    summary: "registry operations, by kind and key (text, µs)",
+    help: "  -counts [N]    the N keys with the most operations [default: all]
+  -tree          keys as a tree; counts include subkeys
+  -unknown       only keys whose names were not recorded
+  -range T1 T2   only operations in this range",
     ..Action::of(parse)
 };
 
-fn parse(words: &mut Words) -> Result<Question, Failure> {
-    let (mut most, mut counts, mut tree, mut unknown, mut range) = (usize::MAX, false, false, false, None);
+fn parse(words: &mut Words) -> Result<Query, Failure> {
+    let (mut max_rows, mut counts, mut tree, mut unknown, mut range) = (usize::MAX, false, false, false, None);
     while let Some(option) = words.option()? {
         match option.as_str() {
             "counts" => {
                 counts = true;
-                most = words.optional_number().unwrap_or(most);
+                max_rows = words.optional_number().unwrap_or(max_rows);
             }
             "tree" => tree = true,
             "unknown" => unknown = true,
@@ -31,12 +31,12 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
             _ => return Err(words.unknown(ACTION.name, &option)),
         }
     }
-    let taker = RegistryListener::default();
-    Ok(Question::collected(&EVENTS, range, taker, RegistryListener::take, move |taker, out| {
-        let answer = taker.finish();
-        let nothing = answer.operations.is_empty();
+    let collector = RegistryListener::default();
+    Ok(Query::collected(&EVENTS, range, collector, RegistryListener::take, move |collector, out| {
+        let answer = collector.finish();
+        let is_empty = answer.operations.is_empty();
         if counts || !(tree || unknown) {
-            registry::write_counts(&answer, most, out)?;
+            registry::write_counts(&answer, max_rows, out)?;
         }
         if tree {
             registry::write_tree(&answer, out)?;
@@ -45,8 +45,8 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
             registry::write_unknown(&answer, out)?;
         }
         no_data_if(
-            nothing,
-            "no operation on the registry; this needs the kernel's registry events (xperf -on REGISTRY)",
+            is_empty,
+            "no registry operations recorded; this needs the kernel's registry events (xperf -on REGISTRY)",
         )
     }))
 }

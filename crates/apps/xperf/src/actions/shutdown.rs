@@ -1,36 +1,36 @@
-//! `-a shutdown`: the summary of a shutdown as XML.
+//! `-a shutdown`: summary of a shutdown as XML.
 
 use crate::layouts::shutdown_xml::{self, ShutdownXmlOptions};
 use onoff_report::text;
 use onoff_transitions::shutdown::{self, ShutdownOptions};
 
-use crate::action::{Action, Question};
+use crate::action::{Action, Query};
 use crate::command_words::{Words, usage};
 use crate::failure::Failure;
 
 pub const ACTION: Action = Action {
     name: "shutdown",
-    summary: "the summary of a shutdown: sessions, applications, services (XML, ms)",
-    help: "  -minCPUToShow N     no process below N % of an interval's processor time
-  -maxFilesToShow N   no more than N files and N extensions per interval",
+    summary: "summary of a shutdown: sessions, applications, services (XML, ms)",
+    help: "  -minCPUToShow N     hide processes below N % of an interval's CPU time
+  -maxFilesToShow N   show at most N files and N extensions per interval",
     ..Action::of(parse)
 };
 
-fn parse(words: &mut Words) -> Result<Question, Failure> {
+fn parse(words: &mut Words) -> Result<Query, Failure> {
     let mut document = ShutdownXmlOptions::default();
     while let Some(option) = words.option()? {
         match option.as_str() {
             "mincputoshow" => {
                 document.min_cpu_percent = words.number(&option)?;
                 if !(0.0..=100.0).contains(&document.min_cpu_percent) {
-                    return Err(usage("-minCPUToShow: a percentage is from 0 to 100"));
+                    return Err(usage("-minCPUToShow: write a percentage from 0 to 100"));
                 }
             }
             "maxfilestoshow" => document.max_files = Some(words.number(&option)?),
             _ => return Err(words.unknown(ACTION.name, &option)),
         }
     }
-    Ok(Question::tables(shutdown::TABLES, move |trace, out| {
+    Ok(Query::tables(shutdown::TABLES, move |trace, out| {
         let report = shutdown::analyze(trace, &ShutdownOptions::default())
             .map_err(|answer| Failure::NothingToAnswer(text::shutdown::no_shutdown(&answer)))?;
         Ok(shutdown_xml::write(&report, &document, out)?)

@@ -1,21 +1,21 @@
-//! `-a spinlock`: spin locks, and what waiting for them cost.
+//! `-a spinlock`: spin locks and the time spent waiting for them.
 
 use crate::collected::spin_locks::{EVENTS, SpinLockListener};
 use crate::layouts::spin_locks;
 
-use crate::action::{Action, Question};
+use crate::action::{Action, Query};
 use crate::command_words::Words;
 use crate::failure::{Failure, no_data_if};
 
 pub const ACTION: Action = Action {
     name: "spinlock",
-    summary: "spin locks, and what waiting for them cost (text, cycles)",
-    help: "  -summary       sums by module [default]
-  -counts [N]    the N locks and callers that waited most [default: all]",
+    summary: "spin locks and the time spent waiting for them (text, cycles)",
+    help: "  -summary       totals by module [default]
+  -counts [N]    the N locks and callers with the longest waits [default: all]",
     ..Action::of(parse)
 };
 
-fn parse(words: &mut Words) -> Result<Question, Failure> {
+fn parse(words: &mut Words) -> Result<Query, Failure> {
     let (mut summary, mut counts) = (false, None);
     while let Some(option) = words.option()? {
         match option.as_str() {
@@ -24,16 +24,16 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
             _ => return Err(words.unknown(ACTION.name, &option)),
         }
     }
-    let taker = SpinLockListener::default();
-    Ok(Question::collected(&EVENTS, None, taker, SpinLockListener::take, move |taker, out| {
-        let answer = taker.finish();
-        let nothing = answer.locks.is_empty();
+    let collector = SpinLockListener::default();
+    Ok(Query::collected(&EVENTS, None, collector, SpinLockListener::take, move |collector, out| {
+        let answer = collector.finish();
+        let is_empty = answer.locks.is_empty();
         if summary || counts.is_none() {
             spin_locks::write_summary(&answer, out)?;
         }
-        if let Some(most) = counts {
-            spin_locks::write_counts(&answer, most, out)?;
+        if let Some(max_rows) = counts {
+            spin_locks::write_counts(&answer, max_rows, out)?;
         }
-        no_data_if(nothing, "no spin lock; this needs the kernel's spin-lock events (xperf -on SPINLOCK)")
+        no_data_if(is_empty, "no spin locks recorded; this needs the kernel's spin-lock events (xperf -on SPINLOCK)")
     }))
 }

@@ -1,23 +1,23 @@
-//! `-a suspend`: the power transitions of a recording as XML.
+//! `-a suspend`: power transitions as XML.
 
 use crate::layouts::suspend_xml::{self, MAX_DECIMALS, SuspendXmlOptions};
 use crate::layouts::time_unit::TimeUnit;
 use onoff_transitions::suspend::{self, SuspendOptions};
 
-use crate::action::{Action, Question};
+use crate::action::{Action, Query};
 use crate::command_words::{Words, usage};
 use crate::failure::Failure;
 
 pub const ACTION: Action = Action {
     name: "suspend",
     summary: "sleep, hibernation and resume: totals, applications, services, devices (XML, µs)",
-    help: "  -summary           all transitions of the recording [default]
-  -timeunit U [P]    unit of times: ns, us, ms or s [default: us], with P decimals
-  -min D             no application, service or device that took less: 1234[s|ms|us|ns]",
+    help: "  -summary           all power transitions in the recording [default]
+  -timeunit U [P]    unit of times: ns, us, ms or s, with P decimals [default: us 0]
+  -min D             hide applications, services and devices that took less than 1234[s|ms|us|ns]",
     ..Action::of(parse)
 };
 
-fn parse(words: &mut Words) -> Result<Question, Failure> {
+fn parse(words: &mut Words) -> Result<Query, Failure> {
     let mut document = SuspendXmlOptions::default();
     while let Some(option) = words.option()? {
         match option.as_str() {
@@ -25,17 +25,17 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
             "timeunit" => {
                 let text = words.text(&option, "a unit")?;
                 document.unit = TimeUnit::parse(&text)
-                    .ok_or_else(|| usage(format!("-timeunit: '{text}' is no unit; write ns, us, ms or s")))?;
+                    .ok_or_else(|| usage(format!("-timeunit: invalid unit '{text}'; write ns, us, ms or s")))?;
                 document.decimals = words.optional_number().unwrap_or(0);
                 if document.decimals > MAX_DECIMALS {
-                    return Err(usage(format!("-timeunit: no more than {MAX_DECIMALS} decimals")));
+                    return Err(usage(format!("-timeunit: at most {MAX_DECIMALS} decimals")));
                 }
             }
-            "min" => document.min_ns = words.span(&option)?,
+            "min" => document.min_ns = words.duration(&option)?,
             _ => return Err(words.unknown(ACTION.name, &option)),
         }
     }
-    Ok(Question::tables(suspend::TABLES, move |trace, out| {
+    Ok(Query::tables(suspend::TABLES, move |trace, out| {
         let report = suspend::analyze(trace, &SuspendOptions::default())
             .map_err(|answer| Failure::NothingToAnswer(answer.to_string()))?;
         Ok(suspend_xml::write(&report, &document, out)?)

@@ -1,23 +1,23 @@
-//! `-a sysconfig`: the machine that was recorded.
+//! `-a sysconfig`: configuration of the recorded computer.
 
 use crate::layouts::sysconfig::{self, SECTIONS};
 use onoff_trace::Tables;
 
-use crate::action::{Action, Question};
+use crate::action::{Action, Query};
 use crate::command_words::Words;
 use crate::failure::Failure;
 
 pub const ACTION: Action = Action {
     name: "sysconfig",
-    summary: "the machine that was recorded (text or XML)",
+    summary: "configuration of the recorded computer (text or XML)",
     help: "  -xml   as XML
   -netidentity -cpu -memory -build -etw -power -disk -idechannel -video -nic -irq -services -pnp
-         only these parts [default: all]",
-    bears_losses: true,
+         only these sections [default: all]",
+    accepts_losses: true,
     ..Action::of(parse)
 };
 
-fn parse(words: &mut Words) -> Result<Question, Failure> {
+fn parse(words: &mut Words) -> Result<Query, Failure> {
     let mut sections = Vec::new();
     let mut xml = false;
     while let Some(option) = words.option()? {
@@ -30,7 +30,7 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
     if sections.is_empty() {
         sections.extend(SECTIONS);
     }
-    Ok(Question::tables(Tables::NONE, move |trace, out| {
+    Ok(Query::tables(Tables::NONE, move |trace, out| {
         match xml {
             true => sysconfig::write_xml(trace, &sections, out)?,
             false => sysconfig::write_text(trace, &sections, out)?,

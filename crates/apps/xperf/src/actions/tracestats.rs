@@ -1,27 +1,27 @@
-//! `-a tracestats`: how much was recorded, by whom, and what was lost.
+//! `-a tracestats`: number of events and bytes by provider, and losses.
 
 use crate::layouts::trace_stats::{self, TraceStatsOptions};
 use onoff_trace::{TableName, Tables};
 use onoff_usage::call_stacks;
 
-use crate::action::{Action, Question};
+use crate::action::{Action, Query};
 use crate::command_words::{Words, usage};
 use crate::failure::Failure;
 
 pub const ACTION: Action = Action {
     name: "tracestats",
-    summary: "when and how much was recorded, and what was lost; by provider and event (text)",
+    summary: "start, end, size and losses of the recording, by provider and event (text)",
     help:
-        "  -detail [stack]  events and bytes of each provider and each kind of event; with 'stack', how many call stacks
-                   samples, context switches and threads made ready have
+        "  -detail [stack]  events and bytes by provider and event type; with 'stack', also the number of call stacks of
+                   samples, context switches and ready-thread events
   -timespan [actual]
-                   accepted: start and end are always shown, as recorded
-  -timezone utc    times in UTC instead of the recorded machine's local time",
-    bears_losses: true,
+                   ignored: start and end are always shown as recorded
+  -timezone utc    times in UTC instead of the recorded computer's local time",
+    accepts_losses: true,
     ..Action::of(parse)
 };
 
-fn parse(words: &mut Words) -> Result<Question, Failure> {
+fn parse(words: &mut Words) -> Result<Query, Failure> {
     let mut options = TraceStatsOptions::default();
     while let Some(option) = words.option()? {
         match option.as_str() {
@@ -29,7 +29,7 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
                 options.detail = true;
                 options.stacks = words.skip_text("stack");
             }
-            // Start and end are always there.
+            // Start and end are always shown.
             "timespan" => {
                 words.skip_text("actual");
             }
@@ -37,7 +37,7 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
                 "utc" => options.utc = true,
                 "local" => options.utc = false,
                 other => {
-                    return Err(usage(format!("-timezone: '{other}' is neither utc nor local")));
+                    return Err(usage(format!("-timezone: '{other}' is not utc or local")));
                 }
             },
             _ => return Err(words.unknown(ACTION.name, &option)),
@@ -48,5 +48,5 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
         true => Tables::of(&[TableName::Inventory]),
         false => Tables::NONE,
     };
-    Ok(Question::tables(tables, move |trace, out| Ok(trace_stats::write(trace, options, out)?)))
+    Ok(Query::tables(tables, move |trace, out| Ok(trace_stats::write(trace, options, out)?)))
 }

@@ -1,23 +1,23 @@
-//! `-a winsat`: what the system assessment tool did.
+//! `-a winsat`: work of the system assessment tool.
 
-use super::winlogon::work_of;
-use crate::action::{Action, Question};
+use super::winlogon::provider_work;
+use crate::action::{Action, Query};
 use crate::command_words::Words;
 use crate::failure::Failure;
 
 pub const ACTION: Action = Action {
     name: "winsat",
-    summary: "what the system assessment tool did, and how long it took (text, µs)",
-    help: "  -range T1 T2   only events in this time",
+    summary: "work of the system assessment tool, with durations (text, µs)",
+    help: "  -range T1 T2   only events in this range",
     ..Action::of(parse)
 };
 
-fn parse(words: &mut Words) -> Result<Question, Failure> {
-    work_of(
+fn parse(words: &mut Words) -> Result<Query, Failure> {
+    provider_work(
         words,
         ACTION.name,
         &["winsat"],
         &["*WinSAT*"],
-        "no event of the system assessment tool; this needs a provider of WinSAT",
+        "no events of the system assessment tool recorded; this needs a provider of WinSAT",
     )
 }

@@ -1,31 +1,28 @@
-//! The keyboard's focus: which process had it, from when to when.
+//! Keyboard focus: which process had it, with start and end.
 
 use hashbrown::HashMap;
 use onoff_trace::DescribedEvent;
 
-use super::{MAX_KEYS, ProcessLabel, number};
+use super::{MAX_KEYS, ProcessRef, number};
 
-/// Events of Microsoft-Windows-Win32k about the focus, as a filter takes them.
+/// Focus events of Microsoft-Windows-Win32k, as filter patterns.
 pub const EVENTS: [&str; 3] = [
     "Microsoft-Windows-Win32k/FocusedProcessChange*",
     "Microsoft-Windows-Win32k/FocusChange*",
     "Microsoft-Windows-Win32k/UserActive*",
 ];
 
-/// A stretch in which one process had the focus of its session.
+/// An interval in which one process had the focus of its session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Focus {
-    /// Session.
     pub session: Option<u32>,
-    /// Who had it.
-    pub process: ProcessLabel,
-    /// From when, ns; `None` when it had it before the recording tells.
+    pub process: ProcessRef,
+    /// `None` if the process had the focus before the first focus event.
     pub start_ns: Option<i64>,
-    /// Until when, ns; `None` when it still had it at the end.
+    /// `None` if the process had the focus at the end of the recording.
     pub end_ns: Option<i64>,
 }
 
-/// Takes the events.
 #[derive(Clone, Debug, Default)]
 pub struct FocusListener {
     by_session: HashMap<Option<u32>, Focus>,
@@ -33,7 +30,6 @@ pub struct FocusListener {
 }
 
 impl FocusListener {
-    /// Takes an event.
     pub fn take(&mut self, event: &DescribedEvent<'_>) {
         if !event.name.starts_with("Microsoft-Windows-Win32k/") {
             return;
@@ -45,7 +41,7 @@ impl FocusListener {
                 let (old, new) = (pid_in("OldProcessId"), pid_in("NewProcessId"));
                 self.change(event, session, old, new);
             }
-            // Only threads are named: their sessions and processes are known when their starts are.
+            // The event has only thread ids; the process is known if the thread's start was recorded.
             "FocusChange" => {
                 let process = |field: &str| event.directory.process_of_thread(number(event, field) as u32);
                 let (old, new) = (process("OldThreadId"), process("NewThreadId"));
@@ -53,12 +49,11 @@ impl FocusListener {
                     self.change(event, None, old, new);
                 }
             }
-            // Told from time to time: who has the focus.
+            // Logged periodically with the current owner of the focus.
             "UserActive" => {
                 let owner = pid_in("ProcessIdOwningFocus");
                 if !self.by_session.contains_key(&session) && self.by_session.len() < MAX_KEYS {
-                    let focus =
-                        Focus { session, process: ProcessLabel::at(event, owner), start_ns: None, end_ns: None };
+                    let focus = Focus { session, process: ProcessRef::at(event, owner), start_ns: None, end_ns: None };
                     self.by_session.insert(session, focus);
                 }
             }
@@ -72,7 +67,7 @@ impl FocusListener {
         }
         let after = Focus {
             session,
-            process: ProcessLabel::at(event, new.filter(|pid| *pid != 0)),
+            process: ProcessRef::at(event, new.filter(|pid| *pid != 0)),
             start_ns: Some(event.time_ns),
             end_ns: None,
         };
@@ -81,7 +76,7 @@ impl FocusListener {
             Some(before) => Some(before),
             None => old.filter(|pid| *pid != 0).map(|pid| Focus {
                 session,
-                process: ProcessLabel::at(event, Some(pid)),
+                process: ProcessRef::at(event, Some(pid)),
                 ..Focus::default()
             }),
         };
@@ -90,7 +85,7 @@ impl FocusListener {
         }
     }
 
-    /// Who had the focus, by start. Changes that only name threads count where no change of process was recorded.
+    /// Intervals by start. Changes that name only threads are used only if no process changes were recorded.
     #[must_use]
     pub fn finish(self) -> Vec<Focus> {
         let mut all = self.changes;
@@ -107,23 +102,23 @@ impl FocusListener {
 mod tests {
     use onoff_trace::Directory;
 
-    use super::super::synthetic::{Made, number};
+    use super::super::synthetic::{EventTemplate, number};
     use super::*;
 
     #[test]
-    fn the_focus_goes_from_process_to_process() {
+    fn focus_changes_end_and_start_intervals() {
         let mut directory = Directory::new();
         directory.set_process(10, "explorer.exe");
         directory.set_process(20, "notepad.exe");
         let mut listener = FocusListener::default();
-        let mut tell = |time_ns: i64, name: &'static str, fields: &[(&'static str, u64)]| {
+        let mut send = |time_ns: i64, name: &'static str, fields: &[(&'static str, u64)]| {
             let fields: Vec<_> = fields.iter().map(|&(name, value)| number(name, value)).collect();
-            listener.take(&Made::at(time_ns, &fields).event(name, "", &directory));
+            listener.take(&EventTemplate::at(time_ns, &fields).event(name, "", &directory));
         };
         let change = "Microsoft-Windows-Win32k/FocusedProcessChange";
-        tell(5, change, &[("SessionId", 1), ("OldProcessId", 10), ("NewProcessId", 20)]);
-        tell(6, "Microsoft-Windows-Win32k/FocusChange", &[("OldThreadId", 1), ("NewThreadId", 2)]);
-        tell(9, change, &[("SessionId", 1), ("OldProcessId", 20), ("NewProcessId", 10)]);
+        send(5, change, &[("SessionId", 1), ("OldProcessId", 10), ("NewProcessId", 20)]);
+        send(6, "Microsoft-Windows-Win32k/FocusChange", &[("OldThreadId", 1), ("NewThreadId", 2)]);
+        send(9, change, &[("SessionId", 1), ("OldProcessId", 20), ("NewProcessId", 10)]);
         let rows: Vec<_> =
             listener.finish().into_iter().map(|focus| (focus.process.image, focus.start_ns, focus.end_ns)).collect();
         assert_eq!(

@@ -1,40 +1,36 @@
-//! Heap memory of processes: how much each heap allocated, and what was not given back.
+//! Heap allocations of processes: total and outstanding memory by heap.
 
 use hashbrown::HashMap;
 use onoff_trace::DescribedEvent;
 
-use super::{MAX_KEYS, Memory, ProcessLabel, Tally, hook, number};
+use super::{MAX_KEYS, Memory, ProcessRef, Tally, hook, number};
 
-/// Heaps made and destroyed, allocations, reallocations and frees.
+/// Heap creation and destruction, allocations, reallocations and frees.
 pub const EVENTS: [&str; 5] = ["0x1020", "0x1021", "0x1022", "0x1023", "0x1024"];
 
-/// Memory of one heap.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Heap {
-    /// Whose.
-    pub process: ProcessLabel,
-    /// Handle: the heap's address.
+    pub process: ProcessRef,
+    /// Address of the heap.
     pub handle: u64,
-    /// How much; reallocations count as allocations.
+    /// Reallocations count as allocations.
     pub memory: Memory,
-    /// Frees, reallocations counted.
+    /// Includes reallocations.
     pub frees: u64,
 }
 
-/// Heap memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HeapUse {
-    /// By heap, most outstanding bytes first.
+    /// Most outstanding bytes first.
     pub heaps: Vec<Heap>,
-    /// Allocations beyond the number that is kept.
+    /// Allocations beyond the limit.
     pub left_out: u64,
-    /// Events of another layout than the published one, which says nothing of 64-bit machines; they count nowhere.
+    /// Ignored events that do not have the published layout, which does not cover 64-bit computers.
     pub unreadable: u64,
 }
 
 type Key = (Option<u32>, u64);
 
-/// Takes the events.
 #[derive(Clone, Debug, Default)]
 pub struct HeapListener {
     heaps: Tally<Key, Heap>,
@@ -44,7 +40,6 @@ pub struct HeapListener {
 }
 
 impl HeapListener {
-    /// Takes an event.
     pub fn take(&mut self, event: &DescribedEvent<'_>) {
         if !matches!(hook(event), Some(0x1020..=0x1024)) {
             return;
@@ -66,8 +61,8 @@ impl HeapListener {
             }
             Some(0x1024) => self.free(key, number(event, "FreeAddress")),
             Some(0x1020 | 0x1023) => {
-                if let Some(heap) = self.heaps.of(key) {
-                    heap.process = ProcessLabel::of(event);
+                if let Some(heap) = self.heaps.entry(key) {
+                    heap.process = ProcessRef::of(event);
                     if hook(event) == Some(0x1023) {
                         heap.memory.outstanding = 0;
                         heap.memory.outstanding_bytes = 0;
@@ -79,44 +74,43 @@ impl HeapListener {
     }
 
     fn allocate(&mut self, event: &DescribedEvent<'_>, key: Key, address: u64, bytes: u64) {
-        let Some(heap) = self.heaps.of(key) else { return };
+        let Some(heap) = self.heaps.entry(key) else { return };
         if heap.process.image.is_empty() {
-            heap.process = ProcessLabel::of(event);
+            heap.process = ProcessRef::of(event);
         }
         heap.memory.allocate(bytes);
         if self.live.len() >= MAX_KEYS {
             self.left_out += 1;
             return;
         }
-        heap.memory.hold(bytes);
+        heap.memory.add_outstanding(bytes);
         if let Some((before, bytes)) = self.live.insert((key.0, address), (key, bytes)) {
-            // Its free was not recorded: what it held is gone.
-            self.give_back(before, bytes);
+            // The free of the previous allocation at this address was not recorded.
+            self.release(before, bytes);
         }
     }
 
     fn free(&mut self, key: Key, address: u64) {
-        if let Some(heap) = self.heaps.of(key) {
+        if let Some(heap) = self.heaps.entry(key) {
             heap.frees += 1;
         }
         if let Some((key, bytes)) = self.live.remove(&(key.0, address)) {
-            self.give_back(key, bytes);
+            self.release(key, bytes);
         }
     }
 
-    fn give_back(&mut self, key: Key, bytes: u64) {
-        if let Some(heap) = self.heaps.of(key) {
-            heap.memory.give_back(bytes);
+    fn release(&mut self, key: Key, bytes: u64) {
+        if let Some(heap) = self.heaps.entry(key) {
+            heap.memory.release(bytes);
         }
     }
 
-    /// Heap memory by heap.
     #[must_use]
     pub fn finish(self) -> HeapUse {
         let heaps = self.heaps.sums.into_iter();
         let mut heaps: Vec<Heap> = heaps.map(|((_, handle), heap)| Heap { handle, ..heap }).collect();
         heaps.sort_by(|a, b| {
-            (a.memory.most_first(), &a.process, a.handle).cmp(&(b.memory.most_first(), &b.process, b.handle))
+            (a.memory.sort_key(), &a.process, a.handle).cmp(&(b.memory.sort_key(), &b.process, b.handle))
         });
         HeapUse { heaps, left_out: self.left_out + self.heaps.left_out, unreadable: self.unreadable }
     }
@@ -126,24 +120,24 @@ impl HeapListener {
 mod tests {
     use onoff_trace::Directory;
 
-    use super::super::synthetic::{Made, number};
+    use super::super::synthetic::{EventTemplate, number};
     use super::*;
 
     #[test]
-    fn a_reallocation_frees_the_old_and_a_destroyed_heap_holds_nothing() {
+    fn reallocation_frees_and_destruction_clears() {
         let mut directory = Directory::new();
         directory.set_process(4, "a.exe");
         let mut listener = HeapListener::default();
-        let mut tell = |hook: u16, fields: &[(&'static str, u64)]| {
+        let mut send = |hook: u16, fields: &[(&'static str, u64)]| {
             let fields: Vec<_> = fields.iter().map(|&(name, value)| number(name, value)).collect();
-            listener.take(&Made::at(0, &fields).kernel(hook, "Heap", &directory));
+            listener.take(&EventTemplate::at(0, &fields).kernel(hook, "Heap", &directory));
         };
-        tell(0x1021, &[("HeapHandle", 1), ("AllocSize", 10), ("AllocAddress", 0x10)]);
-        tell(0x1021, &[("HeapHandle", 1), ("AllocSize", 20), ("AllocAddress", 0x20)]);
-        tell(0x1022, &[("HeapHandle", 1), ("NewAllocAddress", 0x30), ("OldAllocAddress", 0x10), ("NewAllocSize", 15)]);
-        tell(0x1024, &[("HeapHandle", 1), ("FreeAddress", 0x20)]);
-        tell(0x1021, &[("HeapHandle", 2), ("AllocSize", 7), ("AllocAddress", 0x40)]);
-        tell(0x1023, &[("HeapHandle", 2)]);
+        send(0x1021, &[("HeapHandle", 1), ("AllocSize", 10), ("AllocAddress", 0x10)]);
+        send(0x1021, &[("HeapHandle", 1), ("AllocSize", 20), ("AllocAddress", 0x20)]);
+        send(0x1022, &[("HeapHandle", 1), ("NewAllocAddress", 0x30), ("OldAllocAddress", 0x10), ("NewAllocSize", 15)]);
+        send(0x1024, &[("HeapHandle", 1), ("FreeAddress", 0x20)]);
+        send(0x1021, &[("HeapHandle", 2), ("AllocSize", 7), ("AllocAddress", 0x40)]);
+        send(0x1023, &[("HeapHandle", 2)]);
         let answer = listener.finish();
         let rows: Vec<_> = answer
             .heaps

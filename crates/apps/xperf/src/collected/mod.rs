@@ -1,7 +1,7 @@
-//! Analyses that are told the events one by one: for kinds of event that are in no table of the model.
+//! Analyses of event types that the model has no table for.
 //!
-//! Each is a struct that takes [`DescribedEvent`]s in the order of time with `take`, passes over those that it
-//! does not know, and gives its result with `finish`. How much each keeps is bounded; what is beyond is counted.
+//! Each is a struct that receives [`DescribedEvent`]s in time order through `take`, ignores unrelated ones, and returns
+//! its result from `finish`. Memory is bounded: entries beyond the limit are counted but not stored.
 
 pub mod driver_calls;
 pub mod focus;
@@ -23,10 +23,10 @@ use std::hash::Hash;
 use hashbrown::HashMap;
 use onoff_trace::{DescribedEvent, EventOrigin};
 
-/// Most different things that are distinguished.
+/// Maximum number of entries that an analysis stores.
 const MAX_KEYS: usize = 1 << 20;
 
-/// Sums by key, of no more than [`MAX_KEYS`] keys.
+/// Sums by key, for at most [`MAX_KEYS`] keys.
 #[derive(Clone, Debug)]
 struct Tally<K, V> {
     sums: HashMap<K, V>,
@@ -40,8 +40,8 @@ impl<K, V> Default for Tally<K, V> {
 }
 
 impl<K: Eq + Hash, V: Default> Tally<K, V> {
-    /// The sum of `key`, to add to; a new one is counted as left out when there are too many.
-    fn of(&mut self, key: K) -> Option<&mut V> {
+    /// The sum of `key`. `None`, counted in `left_out`, if the key is new and the limit is reached.
+    fn entry(&mut self, key: K) -> Option<&mut V> {
         if self.sums.len() >= MAX_KEYS && !self.sums.contains_key(&key) {
             self.left_out += 1;
             return None;
@@ -50,31 +50,26 @@ impl<K: Eq + Hash, V: Default> Tally<K, V> {
     }
 }
 
-/// Sum, largest, and number of lengths of time.
+/// Count, sum and maximum of durations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Lengths {
-    /// How many.
+pub struct DurationStats {
     pub count: u64,
-    /// Their sum, ns.
     pub total_ns: i64,
-    /// The longest, ns.
-    pub longest_ns: i64,
+    pub max_ns: i64,
 }
 
-impl Lengths {
+impl DurationStats {
     fn add(&mut self, ns: i64) {
         self.count += 1;
         self.total_ns = self.total_ns.saturating_add(ns);
-        self.longest_ns = self.longest_ns.max(ns);
+        self.max_ns = self.max_ns.max(ns);
     }
 }
 
-/// Memory that was allocated, and what of it was not given back.
+/// Allocated memory, total and outstanding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
-    /// Allocations.
     pub allocations: u64,
-    /// Bytes allocated.
     pub bytes: u64,
     /// Allocations not freed by the end.
     pub outstanding: u64,
@@ -88,33 +83,32 @@ impl Memory {
         self.bytes = self.bytes.saturating_add(bytes);
     }
 
-    fn hold(&mut self, bytes: u64) {
+    fn add_outstanding(&mut self, bytes: u64) {
         self.outstanding += 1;
         self.outstanding_bytes = self.outstanding_bytes.saturating_add(bytes);
     }
 
-    fn give_back(&mut self, bytes: u64) {
+    fn release(&mut self, bytes: u64) {
         self.outstanding = self.outstanding.saturating_sub(1);
         self.outstanding_bytes = self.outstanding_bytes.saturating_sub(bytes);
     }
 
-    /// By what most memory is outstanding, then by what most was allocated, first.
-    fn most_first(&self) -> Reverse<(u64, u64)> {
+    /// Sorts by outstanding bytes, then by allocated bytes, largest first.
+    fn sort_key(&self) -> Reverse<(u64, u64)> {
         Reverse((self.outstanding_bytes, self.bytes))
     }
 }
 
-/// A process as an event named it.
+/// A process as known when an event was recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ProcessLabel {
-    /// Image name; empty when not known.
+pub struct ProcessRef {
+    /// Empty if unknown.
     pub image: String,
-    /// Process id.
     pub pid: Option<u32>,
 }
 
-impl ProcessLabel {
-    /// The process of that id as it is known by `event`.
+impl ProcessRef {
+    /// The process that has `pid` at the time of `event`.
     fn at(event: &DescribedEvent<'_>, pid: Option<u32>) -> Self {
         let image = pid.and_then(|pid| event.directory.process(pid));
         Self { image: image.unwrap_or_default().to_owned(), pid }
@@ -125,7 +119,6 @@ impl ProcessLabel {
     }
 }
 
-/// The hook of a kernel event.
 fn hook(event: &DescribedEvent<'_>) -> Option<u16> {
     match event.origin {
         EventOrigin::Kernel { hook } => Some(hook),
@@ -133,12 +126,12 @@ fn hook(event: &DescribedEvent<'_>) -> Option<u16> {
     }
 }
 
-/// The number in a field, 0 where there is none.
+/// The value of a numeric field; 0 if missing.
 fn number(event: &DescribedEvent<'_>, field: &str) -> u64 {
     event.number(field).unwrap_or(0)
 }
 
-/// The text in a field, empty where there is none.
+/// The value of a text field; empty if missing.
 fn text<'e>(event: &'e DescribedEvent<'_>, field: &str) -> &'e str {
     event.field(field).and_then(|value| value.as_text()).unwrap_or_default()
 }

@@ -1,46 +1,41 @@
-//! Pool memory of the kernel: who allocated how much, and what was not given back.
+//! Kernel pool allocations: total and outstanding memory by tag.
 
 use hashbrown::HashMap;
 use onoff_trace::DescribedEvent;
 
 use super::{MAX_KEYS, Memory, Tally, hook, number};
 
-/// Allocations and frees, of the system and of sessions.
+/// Allocations and frees in system and session pool.
 pub const EVENTS: [&str; 4] = ["0x0e20", "0x0e21", "0x0e22", "0x0e23"];
 
-/// Memory of one tag.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PoolTag {
-    /// The tag's four characters.
+    /// Four characters.
     pub tag: String,
-    /// Pool type as recorded: even numbers are nonpaged, odd ones paged.
+    /// `POOL_TYPE` as recorded: even is nonpaged, odd is paged.
     pub pool_type: u32,
-    /// How much.
     pub memory: Memory,
 }
 
-/// Pool memory by tag.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PoolUse {
-    /// By tag, most outstanding bytes first.
+    /// Most outstanding bytes first.
     pub tags: Vec<PoolTag>,
-    /// Frees of what was allocated before the recording, or is not known.
-    pub other_frees: u64,
-    /// Allocations beyond the number that is kept.
+    /// Frees without a recorded allocation.
+    pub unmatched_frees: u64,
+    /// Allocations beyond the limit.
     pub left_out: u64,
 }
 
-/// Takes the events.
 #[derive(Clone, Debug, Default)]
 pub struct PoolListener {
     tags: Tally<(u32, u32), Memory>,
     live: HashMap<u64, ((u32, u32), u64)>,
-    other_frees: u64,
+    unmatched_frees: u64,
     left_out: u64,
 }
 
 impl PoolListener {
-    /// Takes an event.
     pub fn take(&mut self, event: &DescribedEvent<'_>) {
         let entry = number(event, "Entry");
         match hook(event) {
@@ -50,29 +45,28 @@ impl PoolListener {
                 if self.live.len() >= MAX_KEYS {
                     self.left_out += 1;
                 } else {
-                    // Its free was not recorded: what it held is gone.
+                    // The free of a previous allocation at this address may not have been recorded.
                     self.free(entry);
                     self.live.insert(entry, (key, bytes));
-                    if let Some(memory) = self.tags.of(key) {
+                    if let Some(memory) = self.tags.entry(key) {
                         memory.allocate(bytes);
-                        memory.hold(bytes);
+                        memory.add_outstanding(bytes);
                     }
                 }
             }
-            Some(0x0e22 | 0x0e23) if !self.free(entry) => self.other_frees += 1,
+            Some(0x0e22 | 0x0e23) if !self.free(entry) => self.unmatched_frees += 1,
             _ => {}
         }
     }
 
     fn free(&mut self, entry: u64) -> bool {
         let Some((key, bytes)) = self.live.remove(&entry) else { return false };
-        if let Some(memory) = self.tags.of(key) {
-            memory.give_back(bytes);
+        if let Some(memory) = self.tags.entry(key) {
+            memory.release(bytes);
         }
         true
     }
 
-    /// Pool memory by tag.
     #[must_use]
     pub fn finish(self) -> PoolUse {
         let mut tags: Vec<PoolTag> = self
@@ -86,9 +80,9 @@ impl PoolListener {
             })
             .collect();
         tags.sort_by(|a, b| {
-            (a.memory.most_first(), &a.tag, a.pool_type).cmp(&(b.memory.most_first(), &b.tag, b.pool_type))
+            (a.memory.sort_key(), &a.tag, a.pool_type).cmp(&(b.memory.sort_key(), &b.tag, b.pool_type))
         });
-        PoolUse { tags, other_frees: self.other_frees, left_out: self.left_out + self.tags.left_out }
+        PoolUse { tags, unmatched_frees: self.unmatched_frees, left_out: self.left_out + self.tags.left_out }
     }
 }
 
@@ -96,27 +90,27 @@ impl PoolListener {
 mod tests {
     use onoff_trace::Directory;
 
-    use super::super::synthetic::{Made, number};
+    use super::super::synthetic::{EventTemplate, number};
     use super::*;
 
     #[test]
-    fn what_is_freed_is_no_longer_outstanding() {
+    fn freed_memory_is_not_outstanding() {
         let directory = Directory::new();
         let mut listener = PoolListener::default();
-        let mut tell = |hook: u16, tag: &[u8; 4], bytes: u64, entry: u64| {
+        let mut send = |hook: u16, tag: &[u8; 4], bytes: u64, entry: u64| {
             let fields = [
                 number("Type", 1),
                 number("Tag", u32::from_le_bytes(*tag).into()),
                 number("NumberOfBytes", bytes),
                 number("Entry", entry),
             ];
-            listener.take(&Made::at(0, &fields).kernel(hook, "Pool", &directory));
+            listener.take(&EventTemplate::at(0, &fields).kernel(hook, "Pool", &directory));
         };
-        tell(0x0e20, b"File", 100, 1);
-        tell(0x0e20, b"File", 50, 2);
-        tell(0x0e21, b"Gdi ", 4096, 3);
-        tell(0x0e22, b"File", 100, 1);
-        tell(0x0e22, b"None", 8, 9);
+        send(0x0e20, b"File", 100, 1);
+        send(0x0e20, b"File", 50, 2);
+        send(0x0e21, b"Gdi ", 4096, 3);
+        send(0x0e22, b"File", 100, 1);
+        send(0x0e22, b"None", 8, 9);
         let answer = listener.finish();
         let rows: Vec<_> = answer
             .tags
@@ -126,6 +120,6 @@ mod tests {
             })
             .collect();
         assert_eq!(rows, [("Gdi ", 1, 4096, 1, 4096), ("File", 2, 150, 1, 50)]);
-        assert_eq!(answer.other_frees, 1);
+        assert_eq!(answer.unmatched_frees, 1);
     }
 }

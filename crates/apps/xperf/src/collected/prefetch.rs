@@ -1,43 +1,39 @@
-//! Application prefetch: what the prefetcher read ahead for which program, and how long that took.
+//! Application prefetch: pages that the prefetcher read for each program, and durations.
 
 use hashbrown::HashMap;
 use onoff_trace::DescribedEvent;
 
 use super::{MAX_KEYS, number, text};
 
-/// Events of Microsoft-Windows-Kernel-Prefetch, as a filter takes them.
+/// Events of Microsoft-Windows-Kernel-Prefetch, as filter patterns.
 pub const EVENTS: [&str; 1] = ["Microsoft-Windows-Kernel-Prefetch/*"];
 
-/// One piece of reading ahead.
+/// One prefetch operation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Prefetch {
-    /// Scenario: the program's name, or `NTOSBOOT` for the boot.
+    /// Program name, or `NTOSBOOT` for the boot.
     pub scenario: String,
-    /// Hash of its path and command line.
+    /// Hash of path and command line.
     pub hash: u32,
-    /// Kind of scenario, as recorded.
+    /// Scenario type as recorded.
     pub kind: u32,
     /// `PrefetchSections` (pages of files) or `PrefetchMetadata` (of file systems).
     pub task: String,
-    /// Begin, ns; `None` when it was under way before the recording.
+    /// `None` if it started before the recording.
     pub start_ns: Option<i64>,
-    /// End, ns; `None` when it did not end in the recording.
+    /// `None` if it did not end in the recording.
     pub end_ns: Option<i64>,
-    /// Pages read.
     pub pages: Option<u64>,
-    /// Lists of reads.
     pub read_lists: Option<u64>,
 }
 
 impl Prefetch {
-    /// Length, ns.
     #[must_use]
     pub fn duration_ns(&self) -> Option<i64> {
         Some(self.end_ns?.saturating_sub(self.start_ns?).max(0))
     }
 }
 
-/// Takes the events.
 #[derive(Clone, Debug, Default)]
 pub struct PrefetchListener {
     open: HashMap<(u32, Box<str>, Option<u32>), usize>,
@@ -45,7 +41,6 @@ pub struct PrefetchListener {
 }
 
 impl PrefetchListener {
-    /// Takes an event.
     pub fn take(&mut self, event: &DescribedEvent<'_>) {
         let is_work = matches!(event.task, "PrefetchSections" | "PrefetchMetadata");
         if event.provider != "Microsoft-Windows-Kernel-Prefetch" || !is_work || self.rows.len() >= MAX_KEYS {
@@ -78,7 +73,7 @@ impl PrefetchListener {
         }
     }
 
-    /// What was read ahead, as it began.
+    /// Prefetch operations in the order of their first event.
     #[must_use]
     pub fn finish(self) -> Vec<Prefetch> {
         self.rows
@@ -89,14 +84,14 @@ impl PrefetchListener {
 mod tests {
     use onoff_trace::Directory;
 
-    use super::super::synthetic::{Made, number, text};
+    use super::super::synthetic::{EventTemplate, number, text};
     use super::*;
 
     #[test]
-    fn ends_find_their_scenario() {
+    fn matches_ends_by_scenario() {
         let directory = Directory::new();
         let mut listener = PrefetchListener::default();
-        let mut tell = |time_ns: i64, opcode: u8, hash: u64, name: &'static str| {
+        let mut send = |time_ns: i64, opcode: u8, hash: u64, name: &'static str| {
             let fields = [
                 text("ScenarioName", name),
                 number("ScenarioHashId", hash),
@@ -104,15 +99,15 @@ mod tests {
                 number("NumPagesPrefetched", 40),
                 number("NumReadLists", 2),
             ];
-            let made = Made::at(time_ns, &fields);
-            let mut event = made.event("Microsoft-Windows-Kernel-Prefetch/PrefetchSections", "", &directory);
+            let template = EventTemplate::at(time_ns, &fields);
+            let mut event = template.event("Microsoft-Windows-Kernel-Prefetch/PrefetchSections", "", &directory);
             event.opcode = opcode;
             listener.take(&event);
         };
-        tell(1, 1, 7, "A.EXE\0");
-        tell(2, 1, 8, "B.EXE");
-        tell(5, 2, 7, "A.EXE");
-        tell(6, 2, 9, "C.EXE");
+        send(1, 1, 7, "A.EXE\0");
+        send(2, 1, 8, "B.EXE");
+        send(5, 2, 7, "A.EXE");
+        send(6, 2, 9, "C.EXE");
         let rows: Vec<_> =
             listener.finish().into_iter().map(|row| (row.duration_ns(), row.pages, row.scenario)).collect();
         assert_eq!(

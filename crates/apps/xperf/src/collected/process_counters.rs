@@ -1,49 +1,42 @@
-//! What each process had used of memory and handles when it ended, or when the recording did.
+//! Memory and handle counters of each process at its end, or at the end of the recording.
 
 use onoff_trace::DescribedEvent;
 
-use super::{MAX_KEYS, ProcessLabel, hook, number};
+use super::{MAX_KEYS, ProcessRef, hook, number};
 
-/// Counters at a process's end, and of all processes at the recording's.
+/// Counters at the end of a process, and the rundown of all processes at the end of the recording.
 pub const EVENTS: [&str; 2] = ["0x0320", "0x0321"];
 
-/// The counters of a process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProcessCounters {
-    /// When, ns.
     pub time_ns: i64,
-    /// Which process.
-    pub process: ProcessLabel,
-    /// Whether it lived on.
-    pub lives: bool,
-    /// Page faults.
+    pub process: ProcessRef,
+    /// True if it was still running at the end of the recording.
+    pub is_running: bool,
     pub page_faults: u64,
-    /// Handles.
     pub handles: u64,
-    /// Working set, bytes: last and largest.
+    /// Bytes: last and peak.
     pub working_set: (u64, u64),
-    /// Virtual memory, bytes: last and largest.
+    /// Bytes: last and peak.
     pub virtual_size: (u64, u64),
-    /// Page-file space, bytes: last and largest.
+    /// Bytes: last and peak.
     pub pagefile: (u64, u64),
-    /// Paged pool charged, bytes: last and largest.
+    /// Quota in bytes: last and peak.
     pub paged_pool: (u64, u64),
-    /// Nonpaged pool charged, bytes: last and largest.
+    /// Quota in bytes: last and peak.
     pub nonpaged_pool: (u64, u64),
-    /// Pages of its own, as recorded.
+    /// As recorded.
     pub private_pages: u64,
 }
 
-/// Takes the events.
 #[derive(Clone, Debug, Default)]
 pub struct ProcessCounterListener {
     rows: Vec<ProcessCounters>,
 }
 
 impl ProcessCounterListener {
-    /// Takes an event.
     pub fn take(&mut self, event: &DescribedEvent<'_>) {
-        let lives = match hook(event) {
+        let is_running = match hook(event) {
             Some(0x0320) => false,
             Some(0x0321) => true,
             _ => return,
@@ -52,11 +45,11 @@ impl ProcessCounterListener {
             return;
         }
         let pid = event.number("ProcessId").and_then(|pid| u32::try_from(pid).ok());
-        let both = |last: &str, most: &str| (number(event, last), number(event, most));
+        let both = |last: &str, peak: &str| (number(event, last), number(event, peak));
         self.rows.push(ProcessCounters {
             time_ns: event.time_ns,
-            process: ProcessLabel::at(event, pid),
-            lives,
+            process: ProcessRef::at(event, pid),
+            is_running,
             page_faults: number(event, "PageFaultCount"),
             handles: number(event, "HandleCount"),
             working_set: both("WorkingSetSize", "PeakWorkingSetSize"),
@@ -68,7 +61,6 @@ impl ProcessCounterListener {
         });
     }
 
-    /// The counters, by time.
     #[must_use]
     pub fn finish(self) -> Vec<ProcessCounters> {
         self.rows

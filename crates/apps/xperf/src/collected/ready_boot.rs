@@ -1,45 +1,42 @@
-//! ReadyBoot: the reads of a boot that its read-ahead looked at.
+//! ReadyBoot: the requests that the boot read-ahead saw, and its totals.
 
 use onoff_image::prefetch::ReadyBootSums;
 use onoff_trace::DescribedEvent;
 
 use super::{MAX_KEYS, number};
 
-/// Events of the read-ahead, as a filter takes them: each request, and the sums at its end.
+/// Filter patterns for ReadyBoot's requests and its final totals.
 pub const EVENTS: [&str; 3] = [
     "Microsoft-Windows-ReadyBoostDriver/ReadyBootIO*",
     "Microsoft-Windows-ReadyBoost/ReadyBoot*",
     "Microsoft-Windows-ReadyBoost/1015",
 ];
 
-/// A request that the read-ahead looked at.
+/// A request that ReadyBoot saw.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadyBootRequest {
-    /// When it was over, ns.
+    /// Completion time.
     pub time_ns: i64,
-    /// First byte on the volume.
+    /// Offset on the volume.
     pub offset: u64,
-    /// Bytes.
     pub bytes: u64,
-    /// Flags as recorded; what each bit means is not published.
+    /// As recorded; the bits are undocumented.
     pub flags: u64,
-    /// Path of the file; empty when not known.
+    /// File path; empty if unknown.
     pub file: String,
 }
 
-/// What the read-ahead said.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadyBoot {
-    /// Requests, by time.
+    /// By time.
     pub requests: Vec<ReadyBootRequest>,
-    /// Its sums; `None` when they were not recorded.
+    /// `None` if not recorded.
     pub sums: Option<ReadyBootSums>,
-    /// Requests beyond the number that is kept.
+    /// Requests beyond the limit.
     pub left_out: u64,
 }
 
 impl ReadyBoot {
-    /// Takes an event.
     pub fn take(&mut self, event: &DescribedEvent<'_>) {
         match (event.provider, event.id) {
             ("Microsoft-Windows-ReadyBoostDriver", 12) => {
@@ -57,7 +54,7 @@ impl ReadyBoot {
                 });
             }
             ("Microsoft-Windows-ReadyBoost", 1015) => {
-                // Version 0 counts in KB.
+                // Version 0 has KB instead of bytes.
                 let bytes = |name: &str, kilobytes: &str| {
                     event.number(name).unwrap_or_else(|| number(event, kilobytes).saturating_mul(1024))
                 };
@@ -84,25 +81,25 @@ impl ReadyBoot {
 mod tests {
     use onoff_trace::Directory;
 
-    use super::super::synthetic::{Made, number};
+    use super::super::synthetic::{EventTemplate, number};
     use super::*;
 
     #[test]
-    fn sums_of_every_version_are_bytes() {
+    fn converts_kilobytes_of_version_0() {
         let directory = Directory::new();
-        let mut said = ReadyBoot::default();
+        let mut ready_boot = ReadyBoot::default();
         let fields = [number("RB_IoReadKB", 2), number("RB_CacheHitCount", 3)];
-        let made = Made::at(1, &fields);
-        let mut event = made.event("Microsoft-Windows-ReadyBoost/ReadyBoot", "", &directory);
+        let template = EventTemplate::at(1, &fields);
+        let mut event = template.event("Microsoft-Windows-ReadyBoost/ReadyBoot", "", &directory);
         event.id = 1015;
-        said.take(&event);
-        let sums = said.sums.unwrap();
+        ready_boot.take(&event);
+        let sums = ready_boot.sums.unwrap();
         assert_eq!((sums.read_bytes, sums.hits), (2048, 3));
         let fields = [number("ByteLength", 4096), number("Flags", 5)];
-        let made = Made::at(2, &fields);
-        let mut event = made.event("Microsoft-Windows-ReadyBoostDriver/ReadyBootIO", "", &directory);
+        let template = EventTemplate::at(2, &fields);
+        let mut event = template.event("Microsoft-Windows-ReadyBoostDriver/ReadyBootIO", "", &directory);
         event.id = 12;
-        said.take(&event);
-        assert_eq!((said.requests.len(), said.requests[0].bytes), (1, 4096));
+        ready_boot.take(&event);
+        assert_eq!((ready_boot.requests.len(), ready_boot.requests[0].bytes), (1, 4096));
     }
 }

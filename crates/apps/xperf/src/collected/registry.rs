@@ -1,22 +1,22 @@
-//! Registry keys: what was done to which, how often, and how long it took.
+//! Registry operations by kind and key, with counts and durations.
 //!
-//! An operation names its key by a handle and a name relative to it. What a handle stands for is told when its key is opened
-//! for the first time, and for keys that were open all along at the recording's begin or end.
+//! An operation identifies its key by a handle (the address of a key control block) and a relative name. The path of a
+//! handle is recorded when the block is created, and for existing blocks in the rundown at the start or end.
 
 use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
 use onoff_trace::DescribedEvent;
 
-use super::{Lengths, MAX_KEYS, Tally, hook, number, text};
+use super::{DurationStats, MAX_KEYS, Tally, hook, number, text};
 
-/// Events of registry operations: hooks, as a filter takes them.
+/// Hooks of registry events, as filter patterns.
 pub const EVENTS: [&str; 20] = [
     "0x090a", "0x090b", "0x090c", "0x090d", "0x090e", "0x090f", "0x0910", "0x0911", "0x0912", "0x0913", "0x0914",
     "0x0915", "0x0916", "0x0917", "0x0918", "0x0919", "0x091a", "0x091b", "0x091c", "0x091d",
 ];
 
-/// Kinds of operation, by the low byte of their hooks.
+/// Operations by the low byte of their hook.
 const OPERATIONS: [(u16, &str); 16] = [
     (0x0a, "Create"),
     (0x0b, "Open"),
@@ -36,67 +36,60 @@ const OPERATIONS: [(u16, &str); 16] = [
     (0x1d, "QuerySecurity"),
 ];
 
-/// What was done to one key, or in one way.
+/// Operations on one key, or of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RegistryWork {
-    /// Operations and how long they took.
-    pub lengths: Lengths,
-    /// Operations that failed.
+    pub durations: DurationStats,
     pub failed: u64,
 }
 
 impl RegistryWork {
     fn add(&mut self, ns: i64, failed: bool) {
-        self.lengths.add(ns);
+        self.durations.add(ns);
         self.failed += u64::from(failed);
     }
 
     fn merge(&mut self, other: Self) {
-        self.lengths.count += other.lengths.count;
-        self.lengths.total_ns = self.lengths.total_ns.saturating_add(other.lengths.total_ns);
-        self.lengths.longest_ns = self.lengths.longest_ns.max(other.lengths.longest_ns);
+        self.durations.count += other.durations.count;
+        self.durations.total_ns = self.durations.total_ns.saturating_add(other.durations.total_ns);
+        self.durations.max_ns = self.durations.max_ns.max(other.durations.max_ns);
         self.failed += other.failed;
     }
 }
 
-/// A key with what was done to it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RegistryKey {
-    /// Path; for a handle that was never explained, `{0x…}` and the relative name.
+    /// For a handle without a recorded path: `{0x…}` and the relative name.
     pub path: String,
-    /// Whether the path is whole.
-    pub known: bool,
-    /// What was done.
+    /// True if the path is complete.
+    pub is_resolved: bool,
     pub work: RegistryWork,
 }
 
-/// What was done to the registry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RegistryUse {
-    /// By kind of operation, in the order of their numbers.
+    /// By kind, in the order of [`OPERATIONS`].
     pub operations: Vec<(&'static str, RegistryWork)>,
-    /// By key, most operations first.
+    /// Most operations first.
     pub keys: Vec<RegistryKey>,
-    /// Operations on keys beyond the number that is kept.
+    /// Operations on keys beyond the limit.
     pub left_out: u64,
 }
 
-/// Takes the events.
 #[derive(Clone, Debug, Default)]
 pub struct RegistryListener {
     names: HashMap<u64, Box<str>>,
     operations: BTreeMap<u16, RegistryWork>,
-    known: Tally<Box<str>, RegistryWork>,
-    unknown: Tally<(u64, Box<str>), RegistryWork>,
+    resolved: Tally<Box<str>, RegistryWork>,
+    unresolved: Tally<(u64, Box<str>), RegistryWork>,
 }
 
 impl RegistryListener {
-    /// Takes an event.
     pub fn take(&mut self, event: &DescribedEvent<'_>) {
         let Some(operation) = hook(event).filter(|hook| hook >> 8 == 0x09).map(|hook| hook & 0xff) else { return };
         let handle = number(event, "KeyHandle");
         let name = text(event, "KeyName");
-        // A key's block is made, goes away, or is listed at the begin or end: the name is the whole path.
+        // Creation, deletion and rundown of a key control block: the name is the full path.
         if (0x16..=0x19).contains(&operation) {
             if self.names.len() < MAX_KEYS && !name.is_empty() {
                 self.names.insert(handle, name.into());
@@ -106,46 +99,47 @@ impl RegistryListener {
         if !OPERATIONS.iter().any(|&(number, _)| number == operation) {
             return;
         }
-        let took = event.derived.elapsed_ns.unwrap_or(0);
-        // The two upper bits of an NT status are set when it is an error.
+        let elapsed_ns = event.derived.elapsed_ns.unwrap_or(0);
+        // An NTSTATUS is an error if its two upper bits are set.
         let failed = number(event, "Status") >> 30 & 3 == 3;
-        self.operations.entry(operation).or_default().add(took, failed);
+        self.operations.entry(operation).or_default().add(elapsed_ns, failed);
         let work = match (handle, self.names.get(&handle)) {
-            (0, _) => self.known.of(name.into()),
-            (_, Some(base)) => self.known.of(join(base, name).into()),
-            (_, None) => self.unknown.of((handle, name.into())),
+            (0, _) => self.resolved.entry(name.into()),
+            (_, Some(base)) => self.resolved.entry(join(base, name).into()),
+            (_, None) => self.unresolved.entry((handle, name.into())),
         };
         if let Some(work) = work {
-            work.add(took, failed);
+            work.add(elapsed_ns, failed);
         }
     }
 
-    /// What was done.
     #[must_use]
     pub fn finish(mut self) -> RegistryUse {
         let mut keys = Vec::new();
-        for ((handle, name), work) in self.unknown.sums {
+        for ((handle, name), work) in self.unresolved.sums {
             match self.names.get(&handle) {
                 Some(base) => {
                     let path: Box<str> = join(base, &name).into();
-                    self.known.sums.entry(path).or_default().merge(work);
+                    self.resolved.sums.entry(path).or_default().merge(work);
                 }
-                None => keys.push(RegistryKey { path: join(&format!("{{{handle:#x}}}"), &name), known: false, work }),
+                None => {
+                    keys.push(RegistryKey { path: join(&format!("{{{handle:#x}}}"), &name), is_resolved: false, work })
+                }
             }
         }
-        keys.extend(self.known.sums.into_iter().map(|(path, work)| RegistryKey {
+        keys.extend(self.resolved.sums.into_iter().map(|(path, work)| RegistryKey {
             path: path.into(),
-            known: true,
+            is_resolved: true,
             work,
         }));
-        keys.sort_by(|a, b| (b.work.lengths.count, &a.path).cmp(&(a.work.lengths.count, &b.path)));
+        keys.sort_by(|a, b| (b.work.durations.count, &a.path).cmp(&(a.work.durations.count, &b.path)));
         RegistryUse {
             operations: OPERATIONS
                 .iter()
                 .filter_map(|(number, name)| Some((*name, *self.operations.get(number)?)))
                 .collect(),
             keys,
-            left_out: self.known.left_out + self.unknown.left_out,
+            left_out: self.resolved.left_out + self.unresolved.left_out,
         }
     }
 }
@@ -161,36 +155,36 @@ fn join(base: &str, name: &str) -> String {
 mod tests {
     use onoff_trace::Directory;
 
-    use super::super::synthetic::{Made, number, text};
+    use super::super::synthetic::{EventTemplate, number, text};
     use super::*;
 
     #[test]
-    fn a_handle_is_explained_before_its_use_or_at_the_end() {
+    fn resolves_handles_from_earlier_or_later_events() {
         let directory = Directory::new();
         let mut listener = RegistryListener::default();
-        let mut tell = |hook: u16, handle: u64, name: &'static str, status: u64, took: i64| {
+        let mut send = |hook: u16, handle: u64, name: &'static str, status: u64, took: i64| {
             let fields = [number("KeyHandle", handle), text("KeyName", name), number("Status", status)];
-            let mut made = Made::at(0, &fields);
-            made.elapsed_ns = Some(took);
-            listener.take(&made.kernel(hook, "Registry", &directory));
+            let mut template = EventTemplate::at(0, &fields);
+            template.elapsed_ns = Some(took);
+            listener.take(&template.kernel(hook, "Registry", &directory));
         };
-        tell(0x0918, 0x10, r"\REGISTRY\MACHINE\SYSTEM", 0, 0);
-        tell(0x090b, 0x10, "Setup", 0, 5_000);
-        tell(0x090b, 0x10, "Setup", 0xc000_0034, 7_000);
-        tell(0x0910, 0x20, "Path", 0, 1_000);
-        tell(0x0910, 0x30, "", 0, 2_000);
-        tell(0x091b, 0, r"\REGISTRY\USER", 0, 0);
-        // The block of 0x10 goes to another key.
-        tell(0x0916, 0x10, r"\REGISTRY\MACHINE\SOFTWARE", 0, 0);
-        tell(0x090b, 0x10, "Setup", 0, 1_000);
-        tell(0x0919, 0x20, r"\REGISTRY\USER\Environment", 0, 0);
+        send(0x0918, 0x10, r"\REGISTRY\MACHINE\SYSTEM", 0, 0);
+        send(0x090b, 0x10, "Setup", 0, 5_000);
+        send(0x090b, 0x10, "Setup", 0xc000_0034, 7_000);
+        send(0x0910, 0x20, "Path", 0, 1_000);
+        send(0x0910, 0x30, "", 0, 2_000);
+        send(0x091b, 0, r"\REGISTRY\USER", 0, 0);
+        // Another key reuses the block at 0x10.
+        send(0x0916, 0x10, r"\REGISTRY\MACHINE\SOFTWARE", 0, 0);
+        send(0x090b, 0x10, "Setup", 0, 1_000);
+        send(0x0919, 0x20, r"\REGISTRY\USER\Environment", 0, 0);
         let answer = listener.finish();
         let paths: Vec<(&str, u64, u64, i64)> = answer
             .keys
             .iter()
             .map(|key| {
-                let RegistryWork { lengths, failed } = key.work;
-                (key.path.as_str(), lengths.count, failed, lengths.total_ns)
+                let RegistryWork { durations, failed } = key.work;
+                (key.path.as_str(), durations.count, failed, durations.total_ns)
             })
             .collect();
         assert_eq!(
@@ -203,9 +197,9 @@ mod tests {
                 ("{0x30}", 1, 0, 2_000),
             ]
         );
-        assert_eq!(answer.keys.iter().filter(|key| !key.known).count(), 1);
+        assert_eq!(answer.keys.iter().filter(|key| !key.is_resolved).count(), 1);
         let names: Vec<(&str, u64)> =
-            answer.operations.iter().map(|(name, work)| (*name, work.lengths.count)).collect();
+            answer.operations.iter().map(|(name, work)| (*name, work.durations.count)).collect();
         assert_eq!(names, [("Open", 3), ("QueryValue", 2), ("Close", 1)]);
         assert_eq!(answer.left_out, 0);
     }

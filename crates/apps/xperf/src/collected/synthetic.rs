@@ -1,26 +1,23 @@
-//! Events for the tests of this room.
+//! Synthetic events for the tests of this module.
 
 use std::borrow::Cow;
 
 use onoff_trace::{Derived, DescribedEvent, Directory, EventOrigin, Field, FieldValue};
 
-/// A field.
 pub(super) fn field(name: &'static str, value: FieldValue<'static>) -> Field<'static> {
     Field { name: Cow::Borrowed(name), value }
 }
 
-/// A field with a number.
 pub(super) fn number(name: &'static str, value: u64) -> Field<'static> {
     field(name, FieldValue::Unsigned(value))
 }
 
-/// A field with a text.
 pub(super) fn text(name: &'static str, value: &'static str) -> Field<'static> {
     field(name, FieldValue::Text(Cow::Borrowed(value)))
 }
 
-/// What differs between events.
-pub(super) struct Made<'a> {
+/// The parts of an event that tests vary.
+pub(super) struct EventTemplate<'a> {
     pub(super) time_ns: i64,
     pub(super) pid: u32,
     pub(super) tid: u32,
@@ -28,7 +25,7 @@ pub(super) struct Made<'a> {
     pub(super) elapsed_ns: Option<i64>,
 }
 
-impl<'a> Made<'a> {
+impl<'a> EventTemplate<'a> {
     pub(super) fn at(time_ns: i64, fields: &'a [Field<'a>]) -> Self {
         Self { time_ns, pid: 4, tid: 8, fields, elapsed_ns: None }
     }

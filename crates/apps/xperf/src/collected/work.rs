@@ -1,30 +1,27 @@
-//! Work that a provider reports with a begin and an end, and points in time between: for providers that have no table of
-//! the model.
+//! Work that providers report with start and stop events, and single events, for providers without a model table.
 
 use hashbrown::HashMap;
 use onoff_trace::{DescribedEvent, FieldValue};
 
-use super::{MAX_KEYS, ProcessLabel};
+use super::{MAX_KEYS, ProcessRef};
 
-/// A piece of work, or a point in time.
+/// A unit of work, or a single event.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReportedWork {
-    /// Begin, ns; `None` when it was under way before the recording.
+    /// `None` if it started before the recording.
     pub start_ns: Option<i64>,
-    /// End, ns; `None` when it did not end in the recording; the begin for a point in time.
+    /// `None` if it did not end in the recording; equal to the start for a single event.
     pub end_ns: Option<i64>,
-    /// What: the task, or the event's name where it belongs to no task.
+    /// The task, or the event name if there is no task.
     pub name: String,
-    /// Who reported it.
-    pub process: ProcessLabel,
-    /// On which thread.
+    pub process: ProcessRef,
     pub tid: Option<u32>,
-    /// Its begin's fields, as `name=value`.
+    /// Fields of the start event, as `name=value`.
     pub detail: Vec<String>,
 }
 
 impl ReportedWork {
-    /// Length, ns; 0 for a point in time.
+    /// 0 for a single event.
     #[must_use]
     pub fn duration_ns(&self) -> Option<i64> {
         Some(self.end_ns?.saturating_sub(self.start_ns?).max(0))
@@ -33,33 +30,32 @@ impl ReportedWork {
 
 type Thread = (Option<u32>, Option<u32>);
 
-/// Takes the events of providers whose name or GUID contains one of its texts.
+/// Collects the events of providers whose name or GUID matches.
 #[derive(Clone, Debug, Default)]
 pub struct WorkListener {
     providers: &'static [&'static str],
-    /// By task and thread: places of what has begun, the last one last.
+    /// Row indexes of open work by task and thread, most recent last.
     open: HashMap<(Box<str>, Thread), Vec<usize>>,
     rows: Vec<ReportedWork>,
     left_out: u64,
 }
 
 impl WorkListener {
-    /// A listener to providers whose name, in lower case, or GUID contains one of `providers`.
+    /// Listens to providers whose lower-case name contains, or whose GUID equals, one of `providers`.
     #[must_use]
     pub fn new(providers: &'static [&'static str]) -> Self {
         Self { providers, ..Self::default() }
     }
 
-    /// Takes an event.
     pub fn take(&mut self, event: &DescribedEvent<'_>) {
         let name = event.provider.to_lowercase();
-        let is_ours = |text: &&&str| name.contains(**text) || event.guid == **text;
-        if self.providers.iter().any(|text| is_ours(&text)) {
-            self.put(event);
+        let matches = |text: &&&str| name.contains(**text) || event.guid == **text;
+        if self.providers.iter().any(|text| matches(&text)) {
+            self.add(event);
         }
     }
 
-    fn put(&mut self, event: &DescribedEvent<'_>) {
+    fn add(&mut self, event: &DescribedEvent<'_>) {
         const START: u8 = 1;
         const STOP: u8 = 2;
         if self.rows.len() >= MAX_KEYS {
@@ -88,25 +84,25 @@ impl WorkListener {
             start_ns,
             end_ns,
             name: task.to_owned(),
-            process: ProcessLabel::of(event),
+            process: ProcessRef::of(event),
             tid: event.tid,
             detail: event
                 .fields
                 .iter()
-                .filter_map(|field| Some(format!("{}={}", field.name, plain(&field.value)?)))
+                .filter_map(|field| Some(format!("{}={}", field.name, scalar_text(&field.value)?)))
                 .collect(),
         });
     }
 
-    /// The work, by start as recorded, and how many events are beyond the number that is kept.
+    /// Returns the work in the order of the first event, and the number of events beyond the limit.
     #[must_use]
     pub fn finish(self) -> (Vec<ReportedWork>, u64) {
         (self.rows, self.left_out)
     }
 }
 
-/// A field's value as a text; `None` for one that has parts.
-fn plain(value: &FieldValue<'_>) -> Option<String> {
+/// The text of a scalar field; `None` for lists and structures.
+fn scalar_text(value: &FieldValue<'_>) -> Option<String> {
     Some(match value {
         FieldValue::Null => String::new(),
         FieldValue::Boolean(flag) => flag.to_string(),
@@ -123,30 +119,30 @@ fn plain(value: &FieldValue<'_>) -> Option<String> {
 mod tests {
     use onoff_trace::Directory;
 
-    use super::super::synthetic::{Made, text};
+    use super::super::synthetic::{EventTemplate, text};
     use super::*;
 
     #[test]
-    fn ends_go_to_the_last_begin_of_their_task_and_thread() {
+    fn stop_closes_latest_start_of_task_and_thread() {
         let directory = Directory::new();
         let mut listener = WorkListener::new(&["winlogon"]);
-        let mut tell = |time_ns: i64, tid: u32, opcode: u8, task: &'static str, name: &'static str| {
+        let mut send = |time_ns: i64, tid: u32, opcode: u8, task: &'static str, name: &'static str| {
             let fields = [text("SubscriberName", name)];
-            let mut made = Made::at(time_ns, &fields);
-            made.tid = tid;
+            let mut template = EventTemplate::at(time_ns, &fields);
+            template.tid = tid;
             let path = format!("Microsoft-Windows-Winlogon/{task}");
-            let mut event = made.event(&path, "", &directory);
+            let mut event = template.event(&path, "", &directory);
             event.opcode = opcode;
             listener.take(&event);
         };
-        tell(1, 1, 2, "UserBoot", "");
-        tell(2, 1, 1, "NotifySubscriber", "A");
-        tell(3, 2, 1, "NotifySubscriber", "B");
-        tell(4, 1, 1, "NotifySubscriber", "C");
-        tell(6, 1, 2, "NotifySubscriber", "C");
-        tell(7, 1, 2, "NotifySubscriber", "A");
-        tell(8, 1, 0, "Logoff", "");
-        let mut other = Made::at(9, &[]).event("Other/Task", "", &directory);
+        send(1, 1, 2, "UserBoot", "");
+        send(2, 1, 1, "NotifySubscriber", "A");
+        send(3, 2, 1, "NotifySubscriber", "B");
+        send(4, 1, 1, "NotifySubscriber", "C");
+        send(6, 1, 2, "NotifySubscriber", "C");
+        send(7, 1, 2, "NotifySubscriber", "A");
+        send(8, 1, 0, "Logoff", "");
+        let mut other = EventTemplate::at(9, &[]).event("Other/Task", "", &directory);
         other.opcode = 1;
         listener.take(&other);
         let (rows, left_out) = listener.finish();

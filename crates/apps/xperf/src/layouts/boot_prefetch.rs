@@ -1,4 +1,4 @@
-//! `xperf -a bootprefetch`: what the boot's read-ahead did.
+//! `xperf -a bootprefetch`: the boot's read-ahead (ReadyBoot).
 
 use onoff_transitions::PhaseName;
 use std::io::{self, Write};
@@ -10,10 +10,7 @@ use onoff_usage::disk::DiskWork;
 use super::microseconds;
 use onoff_report::text::printable::printable;
 
-/// Writes the table of phases. What only the read-ahead's own events would tell has a dash.
-///
-/// # Errors
-/// What `out` answers.
+/// Writes the table of phases, with a dash in columns that only ReadyBoot's own events could fill.
 pub fn write_summary(answer: &BootPrefetch, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "ReadyBoot Summary Table")?;
     writeln!(
@@ -55,10 +52,7 @@ fn title(phase: PhaseName) -> &'static str {
     }
 }
 
-/// Writes what the time of each disk went into during the boot.
-///
-/// # Errors
-/// What `out` answers.
+/// Writes the time of each disk during the boot, by kind of work.
 pub fn write_disk_time(answer: &BootPrefetch, out: &mut dyn Write) -> io::Result<()> {
     for disk in &answer.disks {
         let kind = if disk.is_system { "System" } else { "NonSystem" };
@@ -85,10 +79,7 @@ pub fn write_disk_time(answer: &BootPrefetch, out: &mut dyn Write) -> io::Result
     Ok(())
 }
 
-/// Writes the requests that the read-ahead looked at, and its own sums.
-///
-/// # Errors
-/// What `out` answers.
+/// Writes the requests that ReadyBoot saw, and its totals.
 pub fn write_events(answer: &ReadyBoot, out: &mut dyn Write) -> io::Result<()> {
     if let Some(sums) = &answer.sums {
         writeln!(out, "Reads: {} ({} bytes)", sums.reads, sums.read_bytes)?;

@@ -1,4 +1,4 @@
-//! `xperf -a boot`: the summary of a boot as XML, in ms.
+//! `xperf -a boot`: summary of a boot as XML, in ms.
 
 use onoff_transitions::{Phase, PhaseName};
 use std::io::{self, Write};
@@ -12,21 +12,17 @@ use onoff_usage::units::Unit;
 use super::interval_xml::{attribute, container, write_cpu, write_disk};
 use super::{milliseconds, rounded, whole_milliseconds};
 
-/// What to leave out.
+/// Thresholds below which entries are omitted.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct BootXmlOptions {
-    /// Processes below this share of an interval's processor time, in percent of all processors.
+    /// Minimum share of an interval's CPU time for a process, in percent of all processors.
     pub min_cpu_percent: f64,
-    /// Files and extensions beyond so many per interval, each; `None` for none.
+    /// Maximum number of files, and of extensions, per interval; `None` for no limit.
     pub max_files: Option<usize>,
-    /// Driver and device operations that took less, ns.
+    /// Minimum duration of driver and device operations, ns.
     pub min_device_ns: i64,
 }
 
-/// Writes the document.
-///
-/// # Errors
-/// What `out` answers.
 pub fn write(report: &BootReport, options: &BootXmlOptions, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "<results timeFormat=\"msec\">")?;
     writeln!(out, "<boot type=\"boot\">")?;
@@ -76,7 +72,7 @@ fn write_process(process: &ProcessLife, out: &mut dyn Write) -> io::Result<()> {
 fn write_timing(report: &BootReport, options: &BootXmlOptions, out: &mut dyn Write) -> io::Result<()> {
     let desktop = milliseconds(report.details.main_path_boot.end_ns);
     let required = rounded(report.settling.as_ref().map_or(0, |it| it.metric.required_idle_ns), 1_000_000);
-    // Readers add these up, so they add up here, however each would round by itself.
+    // Consumers add these up, so the rounded values must add up as well.
     let (disturbance, settled) = match report.settled() {
         Some(settling) if desktop >= 0 => {
             let disturbance = rounded(settling.busy_ns, 1_000_000);
@@ -146,9 +142,9 @@ fn write_services(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "</services>")
 }
 
-/// A service, in documents of boots and shutdowns.
+/// Writes a service in the XML of boots and shutdowns.
 pub(super) fn write_service(service: &Unit, out: &mut dyn Write) -> io::Result<()> {
-    // Without a checkpoint of its own the service was working from its start on.
+    // A service without a checkpoint counts as initializing from its start.
     let checkpoint = service.checkpoint_ns.unwrap_or(service.start_ns);
     writeln!(
         out,
@@ -179,7 +175,7 @@ fn write_pnp(report: &BootReport, options: &BootXmlOptions, out: &mut dyn Write)
             milliseconds(phase.span.end_ns),
             milliseconds(phase.span.duration_ns),
         )?;
-        // The report has them longest first, as xperf does.
+        // The report is sorted longest first, like xperf's output.
         for device in report
             .details
             .devices

@@ -1,4 +1,4 @@
-//! `xperf -a cpudisk`: processor and disk time of each process or thread, interval by interval, in µs and bytes.
+//! `xperf -a cpudisk`: CPU and disk time by process or thread, per interval, in µs and bytes.
 
 use std::io::{self, Write};
 
@@ -9,10 +9,7 @@ use super::microseconds;
 use super::process_name::ProcessName;
 use onoff_report::text::quantity::share;
 
-/// Writes the rows of one interval; percentages are of the interval's length times `processors`.
-///
-/// # Errors
-/// What `out` answers.
+/// Writes the rows of one interval. Percentages are relative to the length of the interval times `processors`.
 pub fn write(
     rows: &[CpuDiskRow],
     range: Interval,

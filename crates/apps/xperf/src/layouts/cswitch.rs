@@ -1,4 +1,4 @@
-//! `xperf -a cswitch -process` and `-thread`: processor time from context switches, in µs.
+//! `xperf -a cswitch -process` and `-thread`: CPU time from context switches, in µs.
 
 use std::io::{self, Write};
 
@@ -8,20 +8,16 @@ use onoff_usage::cpu::CpuSource;
 use super::microseconds;
 use super::process_name::ProcessName;
 
-/// What of a thread's time to show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CswitchOptions {
-    /// Threads, not processes.
+    /// Rows by thread instead of by process.
     pub threads: bool,
-    /// Leave out what interrupts and DPCs took: `-exc_dpcisr`.
+    /// `-exc_dpcisr`: exclude the time of interrupts and DPCs.
     pub without_interrupts: bool,
 }
 
-/// Writes one row per process or thread, most time first; the idle time is the process `Idle`. Times that are not from context
-/// switches have no rows.
-///
-/// # Errors
-/// What `out` answers.
+/// Writes one row per process or thread, longest first. Idle time is the process `Idle`. Times that do not come from
+/// context switches are omitted.
 pub fn write(list: &CpuList, options: CswitchOptions, out: &mut dyn Write) -> io::Result<()> {
     let idle =
         CpuRow { image: "Idle".to_owned(), pid: Some(0), tid: Some(0), cpu_ns: list.cpu.idle_ns, ..CpuRow::default() };

@@ -1,6 +1,6 @@
-//! `xperf -a diskidlehistogram`: how long at a time each disk had nothing to do.
+//! `xperf -a diskidlehistogram`: histogram of the idle periods of each disk.
 //!
-//! Nothing public shows xperf's lines: these are ours.
+//! No public source shows xperf's layout; this layout is onoff's.
 
 use std::io::{self, Write};
 
@@ -10,14 +10,13 @@ use onoff_usage::storage::idle_gaps::{DiskGaps, gaps};
 
 use super::whole_microseconds;
 
-/// How idle times are counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiskIdleOptions {
-    /// Upper ends of the buckets, ns, ascending; what is longer has a bucket of its own.
+    /// Upper bounds of the buckets, ns, ascending. Longer periods go to an additional last bucket.
     pub buckets_ns: Vec<i64>,
-    /// How long a disk must be idle before it stops turning, ns; `None` leaves that out.
+    /// Idle time after which the disk spins down, ns; `None` omits the spin-down report.
     pub spindown_ns: Option<i64>,
-    /// Requests to files whose path contains one of these, compared without case, do not count.
+    /// Ignores requests to files whose path contains one of these, in any case.
     pub ignored: Vec<String>,
 }
 
@@ -32,10 +31,7 @@ impl Default for DiskIdleOptions {
     }
 }
 
-/// Writes the histogram of each disk in `scope`.
-///
-/// # Errors
-/// What `out` answers.
+/// Writes one histogram per disk for `scope`.
 pub fn write(trace: &Trace, scope: &Scope, options: &DiskIdleOptions, out: &mut dyn Write) -> io::Result<()> {
     let ignored: Vec<String> = options.ignored.iter().map(|part| part.to_lowercase()).collect();
     let is_ignored = |path: &str| {
@@ -111,7 +107,7 @@ mod tests {
     use onoff_trace::{DiskIo, DiskOperation, IoPriority};
 
     #[test]
-    fn gaps_are_counted_and_close_to_the_idle_time() {
+    fn gaps_add_up_to_idle_time() {
         let mut trace = Trace::default();
         let file = trace.strings.intern(r"C:\Pagefile.sys");
         for (issue, complete) in [(20, 30), (35, 40)] {

@@ -1,4 +1,4 @@
-//! `xperf -a diskio`: how busy the disks were, and every request to them.
+//! `xperf -a diskio`: disk utilization and disk requests.
 
 use std::io::{self, Write};
 
@@ -13,18 +13,18 @@ use onoff_usage::storage::{Key, NO_FILE_READ};
 use super::{process_cell, whole_microseconds};
 use onoff_report::text::printable::printable;
 
-/// Which reports to write, in this order; without any, [`DiskIoOptions::DEFAULT_INTERVAL_NS`] of utilization.
+/// The reports to write, in this order. The default is utilization per [`DiskIoOptions::DEFAULT_INTERVAL_NS`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DiskIoOptions {
-    /// How busy each disk was, in intervals of this length, ns.
+    /// Utilization by disk, per interval of this length in ns.
     pub utilization_ns: Option<i64>,
-    /// Sums by file.
+    /// Totals by file.
     pub summary: bool,
-    /// Numbers of requests by process and disk.
+    /// Number of requests by process and disk.
     pub counts: bool,
-    /// Every request.
+    /// All requests.
     pub detail: bool,
-    /// For how long how many requests were outstanding.
+    /// Time by number of outstanding requests.
     pub overlap: bool,
 }
 
@@ -33,7 +33,7 @@ impl DiskIoOptions {
     pub const DEFAULT_INTERVAL_NS: i64 = 1_000_000_000;
 }
 
-/// The legend of the columns about other requests.
+/// Legend of the columns about concurrent requests.
 const LEGEND: &str = "\
 QD/I - Number of outstanding IOs at IO start time.
 QD/C - Number of outstanding IOs at IO Completion time.
@@ -42,10 +42,7 @@ IBCA - Number of IOs that initialized before start time and completed after end 
 IACB - Number of IOs that initialized after start time and completed before end time.
 ";
 
-/// Writes the reports about the requests in `scope`.
-///
-/// # Errors
-/// What `out` answers.
+/// Writes the reports for the requests in `scope`.
 pub fn write(trace: &Trace, scope: &Scope, options: &DiskIoOptions, out: &mut dyn Write) -> io::Result<()> {
     let DiskIoOptions { summary, counts, detail, overlap, .. } = *options;
     let utilization_ns = match options.utilization_ns {
@@ -76,7 +73,7 @@ pub fn write(trace: &Trace, scope: &Scope, options: &DiskIoOptions, out: &mut dy
     Ok(())
 }
 
-/// An empty line before every report but the first.
+/// Writes an empty line before every report except the first.
 #[derive(Debug, Default)]
 struct Separator {
     wrote: bool,
@@ -187,7 +184,7 @@ fn write_request(request: &Request<'_>, out: &mut dyn Write) -> io::Result<()> {
         whole_microseconds(io.service_ns),
         io.size,
         io.offset,
-        recorded(io.priority),
+        priority_number(io.priority),
         neighbors.at_issue,
         neighbors.at_completion,
         neighbors.before_and_completed,
@@ -215,8 +212,8 @@ fn write_overlap(trace: &Trace, range: Interval, out: &mut dyn Write) -> io::Res
     Ok(())
 }
 
-/// The number that the request's flags hold: 0 not set, otherwise one more than the priority hint.
-const fn recorded(priority: IoPriority) -> u8 {
+/// The priority as encoded in the request's flags: 0 if not set, otherwise the priority hint plus one.
+const fn priority_number(priority: IoPriority) -> u8 {
     match priority {
         IoPriority::Unknown => 0,
         IoPriority::VeryLow => 1,
@@ -227,7 +224,7 @@ const fn recorded(priority: IoPriority) -> u8 {
     }
 }
 
-/// A path as xperf shows it: the read-ahead has a name of its own, and only what has no name stands in quotes.
+/// A path as xperf shows it: read-ahead has a special name, and only a missing name is quoted.
 fn file_name(path: &str) -> std::borrow::Cow<'_, str> {
     match path {
         "" => "\"Unknown\"".into(),
@@ -243,8 +240,8 @@ mod tests {
 
     const MICROSECOND: i64 = 1_000;
 
-    /// Three writes of the recorder's own log one after another, as in a posted report, and a flush without a file.
-    fn posted() -> Trace {
+    /// Three consecutive writes of the recorder's log, as in a published report, and a flush without a file.
+    fn published_trace() -> Trace {
         let mut trace = Trace::default();
         let image = trace.strings.intern("System");
         trace.processes.push(Process { image, ..Process::unknown(4) });
@@ -275,8 +272,8 @@ mod tests {
         trace
     }
 
-    fn written(options: DiskIoOptions) -> String {
-        let trace = posted();
+    fn report(options: DiskIoOptions) -> String {
+        let trace = published_trace();
         let scope = Scope::between(&trace, 368_000_000 * MICROSECOND, 370_000_000 * MICROSECOND);
         let mut out = Vec::new();
         write(&trace, &scope.unwrap(), &options, &mut out).unwrap();
@@ -284,10 +281,10 @@ mod tests {
     }
 
     #[test]
-    fn the_rows_of_a_posted_detail_report() {
+    fn matches_published_detail_report() {
         let detail = DiskIoOptions { detail: true, ..DiskIoOptions::default() };
-        let text = written(detail);
-        let posted = [
+        let text = report(detail);
+        let published = [
             r"   IO Type, Start Time,   End Time,    IO Time,  Disk SrvT,    IO Size,  Byte Offset,  Pri, QD/I, QD/C, IBCB, IBCA, IACB,     Process Name ( PID), Disk, Filename",
             r" DiskWrite,  368013044,  368013253,        209,        209, 0x00010000, 0x00b9523000,    3,    0,    0,    0,    0,    0,           System (   4),    0, C:\kernel.etl",
             r" DiskWrite,  368013304,  368013686,        382,        382, 0x00010000, 0x00b9533000,    3,    0,    0,    0,    0,    0,           System (   4),    0, C:\kernel.etl",
@@ -296,15 +293,15 @@ mod tests {
         .join("\n");
         let (legend, rows) = text.split_once("\n\n").unwrap();
         assert_eq!(legend.lines().count(), 5);
-        assert!(rows.starts_with(&posted), "{rows}");
+        assert!(rows.starts_with(&published), "{rows}");
         assert!(rows.ends_with(",    0, \"Unknown\"\n"), "{rows}");
     }
 
     #[test]
-    fn the_layout_of_a_posted_summary_report() {
+    fn matches_published_summary_report() {
         let summary = DiskIoOptions { summary: true, ..DiskIoOptions::default() };
         assert_eq!(
-            written(summary),
+            report(summary),
             "\
 Count,     Size,     SrvT,  R-Count,   R-Size,   R-SrvT,  W-Count,   W-Size,   W-SrvT,   IOTime, Filename
    1,        0,    95410,        0,        0,        0,        0,        0,        0,    95410, \"Unknown\"
@@ -314,7 +311,7 @@ Count,     Size,     SrvT,  R-Count,   R-Size,   R-SrvT,  W-Count,   W-Size,   W
     }
 
     #[test]
-    fn the_other_reports_and_their_order() {
+    fn writes_all_reports_in_order() {
         let all = DiskIoOptions {
             utilization_ns: Some(1_000_000_000),
             summary: true,
@@ -322,7 +319,7 @@ Count,     Size,     SrvT,  R-Count,   R-Size,   R-SrvT,  W-Count,   W-Size,   W
             detail: true,
             overlap: true,
         };
-        let text = written(all);
+        let text = report(all);
         let reports: Vec<&str> = text.split("\n\n").collect();
         assert_eq!(reports.len(), 6, "{text}");
         assert_eq!(
@@ -339,6 +336,6 @@ Count,     Size,     SrvT,  R-Count,   R-Size,   R-SrvT,  W-Count,   W-Size,   W
              0,           0,    1903822,   95.19,        4\n   \
              0,           1,      96178,    4.81,        0\n"
         );
-        assert_eq!(written(DiskIoOptions::default()).lines().next(), Some(" StartTime,   EndTime, Disk 0"));
+        assert_eq!(report(DiskIoOptions::default()).lines().next(), Some(" StartTime,   EndTime, Disk 0"));
     }
 }

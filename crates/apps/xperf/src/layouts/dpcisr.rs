@@ -1,4 +1,4 @@
-//! `xperf -a dpcisr`: what deferred procedure calls and interrupts took of each processor, and how long they were.
+//! `xperf -a dpcisr`: share of each processor used by DPCs and interrupts, and their durations.
 
 use std::io::{self, Write};
 
@@ -11,17 +11,11 @@ use onoff_report::text::quantity::share;
 const RULE: &str = "--------------------------";
 
 /// Writes the title of a section: `DPC Info`, `Interrupt Info`.
-///
-/// # Errors
-/// What `out` answers.
 pub fn write_title(title: &str, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "\n{RULE}\n{title}\n\n{RULE}")
 }
 
-/// Writes what each module took of each processor in a span, of which alone `found` was asked about.
-///
-/// # Errors
-/// What `out` answers.
+/// Writes the share of each processor by module. `found` must cover exactly `span_ns` (start and end).
 pub fn write_usage(found: &InterruptModules, span_ns: [i64; 2], out: &mut dyn Write) -> io::Result<()> {
     let width = found.processors as usize;
     let [start_ns, end_ns] = span_ns;
@@ -40,11 +34,8 @@ pub fn write_usage(found: &InterruptModules, span_ns: [i64; 2], out: &mut dyn Wr
     writeln!(out)
 }
 
-/// Writes what all of them took of each processor between consecutive `cuts`, which `found` was asked about and which are
-/// `seconds` from each other.
-///
-/// # Errors
-/// What `out` answers.
+/// Writes the total share of each processor between consecutive `cuts`, which are `seconds` apart. `found` must be
+/// split at the same `cuts`.
 pub fn write_intervals(found: &InterruptModules, cuts: &[i64], seconds: i64, out: &mut dyn Write) -> io::Result<()> {
     let (start_ns, end_ns) = (cuts.first().copied().unwrap_or(0), cuts.last().copied().unwrap_or(0));
     let width = found.processors as usize;
@@ -61,7 +52,7 @@ pub fn write_intervals(found: &InterruptModules, cuts: &[i64], seconds: i64, out
     writeln!(out, "{}", titles.collect::<Vec<_>>().join(" "))?;
     write!(out, "{:23}", "Start (ms) End (ms)")?;
     writeln!(out, "{}", vec![format!(",{:>10}{:>7}", "(usec)", "%"); width].join(" "))?;
-    for (interval, taken) in taken(found, cuts).iter().enumerate().filter(|_| found.recorded) {
+    for (interval, taken) in total_ns(found, cuts).iter().enumerate().filter(|_| found.recorded) {
         let (start_ns, end_ns) = (cuts[interval], cuts[interval + 1]);
         write!(out, "{:>10}-{:<10}:", milliseconds(start_ns), milliseconds(end_ns))?;
         for &ns in taken {
@@ -72,11 +63,8 @@ pub fn write_intervals(found: &InterruptModules, cuts: &[i64], seconds: i64, out
     writeln!(out)
 }
 
-/// Writes how many of the intervals between `cuts`, each of `step_ns`, had which share of each processor in DPCs, in service
-/// routines and in both.
-///
-/// # Errors
-/// What `out` answers.
+/// Writes the distribution of the shares of DPCs, service routines and both over the intervals between `cuts`, each
+/// `step_ns` long.
 pub fn write_distribution(
     dpcs: &InterruptModules,
     interrupts: &InterruptModules,
@@ -85,9 +73,10 @@ pub fn write_distribution(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let width = dpcs.processors as usize;
-    // By processor, then DPCs, service routines, both: how many intervals are in each step.
+    // By processor, then DPCs, service routines, both: number of intervals per bucket.
     let mut counts = vec![[[0_u64; SHARES.len()]; 3]; width];
-    for (interval, (of_dpcs, of_interrupts)) in taken(dpcs, cuts).iter().zip(taken(interrupts, cuts)).enumerate() {
+    for (interval, (of_dpcs, of_interrupts)) in total_ns(dpcs, cuts).iter().zip(total_ns(interrupts, cuts)).enumerate()
+    {
         let span_ns = cuts[interval + 1].saturating_sub(cuts[interval]);
         for ((of_processor, &dpc), interrupt) in counts.iter_mut().zip(of_dpcs).zip(of_interrupts) {
             for (steps, ns) in of_processor.iter_mut().zip([dpc, interrupt, dpc.saturating_add(interrupt)]) {
@@ -122,13 +111,13 @@ pub fn write_distribution(
     writeln!(out)
 }
 
-/// Upper ends of the steps of the distribution, %. The first two are as posted.
+/// Upper bounds of the distribution's buckets, %. The first two match published output.
 const SHARES: [u32; 12] = [1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100];
 
 const NS_PER_MS: i64 = 1_000_000;
 
 /// Time in all modules, ns, by interval between `cuts` and processor.
-fn taken(found: &InterruptModules, cuts: &[i64]) -> Vec<Vec<i64>> {
+fn total_ns(found: &InterruptModules, cuts: &[i64]) -> Vec<Vec<i64>> {
     let mut taken = vec![vec![0_i64; found.processors as usize]; cuts.len().saturating_sub(1)];
     for module in &found.modules {
         for (&(interval, processor), &ns) in &module.taken_ns {
@@ -141,10 +130,8 @@ fn taken(found: &InterruptModules, cuts: &[i64]) -> Vec<Vec<i64>> {
     taken
 }
 
-/// Writes how long all of them were, then those of each module; nothing when none was recorded. `bounds_ns` are what `found` was asked about.
-///
-/// # Errors
-/// What `out` answers.
+/// Writes histograms of the durations, for all modules and for each module. Writes nothing if nothing was recorded.
+/// `bounds_ns` must be the bounds that `found` was counted with.
 pub fn write_histograms(found: &InterruptModules, bounds_ns: &[i64], out: &mut dyn Write) -> io::Result<()> {
     if !found.recorded {
         return Ok(());
@@ -166,7 +153,7 @@ pub fn write_histograms(found: &InterruptModules, bounds_ns: &[i64], out: &mut d
     writeln!(out, "All Module = {of_modules},  Total = {total},   {equal}\n")
 }
 
-/// The steps up to the last one in use; the one beyond all bounds has no upper end.
+/// Writes the buckets up to the last non-empty one. The bucket beyond all bounds has no upper bound.
 fn write_histogram(counts: &[u64], bounds_ns: &[i64], out: &mut dyn Write) -> io::Result<()> {
     let total: u64 = counts.iter().sum();
     let used = counts.iter().rposition(|&count| count > 0).unwrap_or(0);
@@ -222,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn the_posted_lines() {
+    fn matches_published_lines() {
         let bounds = [US, 2 * US, 4 * US, 8 * US];
         let text = text_of(|out| {
             write_title("DPC Info", out)?;
@@ -249,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_have_all_modules_together() {
+    fn intervals_sum_all_modules() {
         let cuts = [0, 1_000_000 * US, 1_500_000 * US];
         let text = text_of(|out| write_intervals(&found(), &cuts, 1, out));
         let rows = "\
@@ -266,7 +253,7 @@ Start (ms) End (ms)    ,    (usec)      % ,    (usec)      %
     }
 
     #[test]
-    fn a_distribution_counts_every_interval_once_for_each_processor_and_kind() {
+    fn distribution_counts_every_interval_once_per_processor_and_kind() {
         let cuts = [0, 2_000_000 * US, 4_000_000 * US];
         let none = InterruptModules { processors: 2, ..InterruptModules::default() };
         let text = text_of(|out| write_distribution(&found(), &none, &cuts, 2_000_000 * US, out));
@@ -284,7 +271,7 @@ Total:          ,        2,        2,        2,        2,        2,        2
     }
 
     #[test]
-    fn what_is_longer_than_all_bounds_has_no_upper_end() {
+    fn last_bucket_has_no_upper_bound() {
         let mut out = Vec::new();
         write_histogram(&[0, 2], &[2_048 * US], &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();

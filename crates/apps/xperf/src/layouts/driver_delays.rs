@@ -1,4 +1,4 @@
-//! `xperf -a drvdelay`: how long drivers kept requests.
+//! `xperf -a drvdelay`: time that drivers spent on requests.
 
 use std::io::{self, Write};
 
@@ -8,10 +8,7 @@ use super::microseconds;
 use super::process_name::ProcessName;
 use onoff_report::text::printable::printable;
 
-/// Writes the sums by driver, then the calls that were kept.
-///
-/// # Errors
-/// What `out` answers.
+/// Writes the totals by driver, then the calls.
 pub fn write(answer: &DriverCalls, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "     Calls,  Time (us),   Max (us), Driver")?;
     for (driver, lengths) in &answer.drivers {
@@ -20,7 +17,7 @@ pub fn write(answer: &DriverCalls, out: &mut dyn Write) -> io::Result<()> {
             "{:>10}, {:>10}, {:>10}, {}",
             lengths.count,
             microseconds(Some(lengths.total_ns)),
-            microseconds(Some(lengths.longest_ns)),
+            microseconds(Some(lengths.max_ns)),
             name(driver)
         )?;
     }

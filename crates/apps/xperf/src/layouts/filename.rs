@@ -1,6 +1,6 @@
-//! `xperf -a filename`: the files that a recording names, with the keys that its events know them by.
+//! `xperf -a filename`: file names in the recording, with the keys that events use for them.
 //!
-//! Nothing public shows xperf's lines: these are ours.
+//! No public source shows xperf's layout; this layout is onoff's.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -10,16 +10,16 @@ use onoff_usage::storage::DrivePaths;
 
 use onoff_report::text::printable::printable;
 
-/// The hooks of the events to be told about: a name, and files that came, went and were there at the end.
+/// Hooks of the needed events: file name, creation, deletion and rundown.
 pub const HOOKS: [u16; 4] = [0x0400, 0x0420, 0x0423, 0x0424];
 
 /// The event that maps volumes to drives.
 pub const VOLUME_EVENT: &str = "VolumeMapping";
 
-/// Most volumes that are mapped to drives.
+/// Maximum number of volumes to keep.
 const MAX_VOLUMES: usize = 1 << 10;
 
-/// Names of files, told one by one.
+/// Collects file names from events.
 #[derive(Clone, Debug, Default)]
 pub struct FileNames {
     names: BTreeSet<(Box<str>, u64)>,
@@ -27,7 +27,7 @@ pub struct FileNames {
 }
 
 impl FileNames {
-    /// Takes an event; others than names of files and volumes are passed over.
+    /// Adds a file name or volume event; ignores others.
     pub fn event(&mut self, event: &DescribedEvent<'_>) {
         self.volume(event);
         if let (EventOrigin::Kernel { hook }, Some(name)) = (event.origin, text(event, "FileName"))
@@ -38,7 +38,7 @@ impl FileNames {
         }
     }
 
-    /// Takes an event; others than names of volumes are passed over.
+    /// Adds a volume event; ignores others.
     pub fn volume(&mut self, event: &DescribedEvent<'_>) {
         if event.name == VOLUME_EVENT
             && self.volumes.len() < MAX_VOLUMES
@@ -48,16 +48,12 @@ impl FileNames {
         }
     }
 
-    /// Whether no file was named.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
 
-    /// Writes the names, each once with each of its keys, by name.
-    ///
-    /// # Errors
-    /// What `out` answers.
+    /// Writes each pair of name and key once, by name.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let volumes = self.volumes.iter();
         let paths = DrivePaths::from_volumes(volumes.map(|(device, drive)| (device.as_str(), drive.as_str())));

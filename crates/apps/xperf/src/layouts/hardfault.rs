@@ -1,7 +1,7 @@
-//! `xperf -a hardfault`: pages that had to be read, by process and file or by file and process.
+//! `xperf -a hardfault`: hard faults by process and file, or by file and process.
 //!
-//! Nothing public shows xperf's lines; scripts that read them look for a name that ends in `.exe` or `.dll` and the
-//! number behind it, and find them here.
+//! No public source shows xperf's layout. Known scripts look for a name that ends in `.exe` or `.dll` and the number
+//! after it; this layout has both.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -14,19 +14,15 @@ use onoff_usage::storage::hard_faults::{self, HardFaultAmounts, HardFaultGroup};
 use super::whole_microseconds;
 use onoff_report::text::printable::printable;
 
-/// How the faults are arranged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HardFaultOptions {
-    /// Files first, and under each the processes that waited for it.
+    /// Group by file, then by waiting process.
     pub by_file: bool,
-    /// Most bytes first instead of most faults.
+    /// Sort by bytes instead of by number of faults.
     pub by_bytes: bool,
 }
 
 /// Writes the hard faults in `scope`.
-///
-/// # Errors
-/// What `out` answers.
 pub fn write(trace: &Trace, scope: &Scope, options: &HardFaultOptions, out: &mut dyn Write) -> io::Result<()> {
     let (major, minor) = if options.by_file { (Key::Path, Key::Process) } else { (Key::Process, Key::Path) };
     let mut parts: BTreeMap<Name, Vec<HardFaultGroup>> = BTreeMap::new();
@@ -34,12 +30,12 @@ pub fn write(trace: &Trace, scope: &Scope, options: &HardFaultOptions, out: &mut
         parts.entry(Name::of(&group, major)).or_default().push(group);
     }
     let mut wholes = hard_faults::analyze(trace, scope, &[major]).groups;
-    arrange(&mut wholes, options);
+    sort(&mut wholes, options);
     let mut lines = Vec::new();
     for whole in &wholes {
         let name = Name::of(whole, major);
         let mut parts = parts.remove(&name).unwrap_or_default();
-        arrange(&mut parts, options);
+        sort(&mut parts, options);
         lines.push(Line(name.0, name.1, whole.amounts));
         lines.extend(parts.iter().map(|part| {
             let Name(name, pid) = Name::of(part, minor);
@@ -49,15 +45,15 @@ pub fn write(trace: &Trace, scope: &Scope, options: &HardFaultOptions, out: &mut
     write_lines(&lines, out)
 }
 
-fn arrange(groups: &mut [HardFaultGroup], options: &HardFaultOptions) {
-    // The order so far, by time waited, settles what is equal.
+fn sort(groups: &mut [HardFaultGroup], options: &HardFaultOptions) {
+    // The sort is stable: ties keep the order by wait time.
     groups.sort_by_key(|group| {
         let HardFaultAmounts { faults, bytes, .. } = group.amounts;
         std::cmp::Reverse(if options.by_bytes { bytes } else { faults })
     });
 }
 
-/// The name of a process or a file, and the process's id.
+/// Name of a process or file, and the process id.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Name(String, Option<u32>);
 
@@ -74,15 +70,15 @@ impl Name {
     }
 }
 
-/// A line: the name with its indent, the process's id, the amounts.
+/// An output line: indented name, process id, amounts.
 struct Line(String, Option<u32>, HardFaultAmounts);
 
-/// Widest name that the columns behind it make room for.
-const MAX_ROOM: usize = 120;
+/// Maximum width of the name column.
+const MAX_NAME_WIDTH: usize = 120;
 
 fn write_lines(lines: &[Line], out: &mut dyn Write) -> io::Result<()> {
     let longest = lines.iter().map(|Line(name, ..)| name.chars().count());
-    let width = longest.max().unwrap_or_default().min(MAX_ROOM);
+    let width = longest.max().unwrap_or_default().min(MAX_NAME_WIDTH);
     writeln!(out, "{:<width$} {:>8} {:>12} {:>12}  PID", "Name", "Count", "Bytes", "IOTime")?;
     for Line(name, pid, amounts) in lines {
         write!(
@@ -132,7 +128,7 @@ mod tests {
         trace
     }
 
-    /// The first two words of each line, as scripts take them, with the depth of the line.
+    /// The first two words of each line, as scripts read them, and whether the line is indented.
     fn words(options: HardFaultOptions) -> Vec<(bool, String, u64)> {
         let trace = trace();
         let mut out = Vec::new();
@@ -150,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn processes_first_by_count() {
+    fn groups_by_process_and_sorts_by_count() {
         let line = |inner, name: &str, count| (inner, name.to_owned(), count);
         assert_eq!(
             words(HardFaultOptions::default()),
@@ -165,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn files_first_by_bytes() {
+    fn groups_by_file_and_sorts_by_bytes() {
         let options = HardFaultOptions { by_file: true, by_bytes: true };
         let line = |inner, name: &str, count| (inner, name.to_owned(), count);
         assert_eq!(

@@ -1,4 +1,4 @@
-//! `xperf -a pmc -process` and `-thread`: what hardware counters counted while somebody ran.
+//! `xperf -a pmc -process` and `-thread`: hardware counters by process or thread.
 
 use std::io::{self, Write};
 
@@ -6,12 +6,9 @@ use onoff_report::text::printable::printable;
 
 use super::microseconds;
 use super::process_name::ProcessName;
-use crate::collected::hardware_counters::{Counted, HardwareCounters};
+use crate::collected::hardware_counters::{HardwareCounters, ThreadCounts};
 
-/// Writes one row per process or thread, longest first, and how many runs are in none.
-///
-/// # Errors
-/// What `out` answers.
+/// Writes one row per process or thread, longest running first, and the number of skipped runs.
 pub fn write(answer: &HardwareCounters, threads: bool, out: &mut dyn Write) -> io::Result<()> {
     let thread = if threads { ",        TID" } else { "" };
     write!(out, "{:>12}, {:>10},    Process Name ( PID){thread}", "Usec", "Runs")?;
@@ -32,15 +29,15 @@ pub fn write(answer: &HardwareCounters, threads: bool, out: &mut dyn Write) -> i
     }
     writeln!(out)?;
     rows.iter().try_for_each(|row| write_row(row, threads, out))?;
-    match answer.not_counted {
+    match answer.skipped_runs {
         0 => Ok(()),
-        not_counted => {
-            writeln!(out, "Runs in no row, as a counter ran backwards or a switch is missing: {not_counted}")
+        skipped_runs => {
+            writeln!(out, "Runs in no row, as a counter ran backwards or a switch is missing: {skipped_runs}")
         }
     }
 }
 
-fn write_row(row: &Counted, threads: bool, out: &mut dyn Write) -> io::Result<()> {
+fn write_row(row: &ThreadCounts, threads: bool, out: &mut dyn Write) -> io::Result<()> {
     let name = ProcessName(Some(&row.process.image), row.process.pid);
     write!(out, "{:>12}, {:>10}, {name}", microseconds(Some(row.ran_ns)), row.runs)?;
     if threads {

@@ -1,4 +1,4 @@
-//! `xperf -a image`: the modules of each process; and `-a symcache`: what identifies each module's symbols.
+//! `xperf -a image`: modules of each process. `xperf -a symcache`: identities of modules and their symbols.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -10,10 +10,7 @@ use super::microseconds;
 use super::process_name::ProcessName;
 use onoff_report::text::printable::printable;
 
-/// Writes the modules that were loaded at any time from `from_ns` up to `until_ns`, by load.
-///
-/// # Errors
-/// What `out` answers.
+/// Writes the modules that were loaded at some point in `from_ns..until_ns`, by load time.
 pub fn write(trace: &Trace, from_ns: i64, until_ns: i64, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
@@ -34,13 +31,13 @@ pub fn write(trace: &Trace, from_ns: i64, until_ns: i64, out: &mut dyn Write) ->
 fn write_image(trace: &Trace, names: &ProcessImages<'_>, image: &Image, out: &mut dyn Write) -> io::Result<()> {
     let digits = (trace.system.pointer_bits / 4).max(8) as usize + 2;
     let at_ns = image.load_ns.unwrap_or(0);
-    // A process's own image may be loaded the moment before the process is known.
+    // The main image of a process may be loaded just before the process start is recorded.
     let name = names.at(image.pid, at_ns).or_else(|| names.at(image.pid, image.unload_ns.unwrap_or(trace.duration_ns)));
     writeln!(
         out,
         "{:>10}, {:>10}, {}, {:#0digits$x}, {:#0digits$x}, {:#010x}, {:>13}, \"{}\"",
-        edge(image.load_ns, "MIN"),
-        edge(image.unload_ns, "MAX"),
+        time_or(image.load_ns, "MIN"),
+        time_or(image.unload_ns, "MAX"),
         ProcessName(name, Some(image.pid)),
         image.base,
         image.base.saturating_add(image.size),
@@ -50,24 +47,21 @@ fn write_image(trace: &Trace, names: &ProcessImages<'_>, image: &Image, out: &mu
     )
 }
 
-/// A time in µs, or what xperf writes for one beyond the recording's edge.
-fn edge(time_ns: Option<i64>, beyond: &str) -> String {
+/// A time in µs, or `beyond` (`MIN`, `MAX`) for a time outside the recording.
+fn time_or(time_ns: Option<i64>, beyond: &str) -> String {
     time_ns.map_or_else(|| beyond.to_owned(), |ns| microseconds(Some(ns)).to_string())
 }
 
-/// Which columns the list of symbols has.
+/// The columns of the list of symbols.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SymbolColumns {
-    /// What identifies the image: time stamp, size and name.
+    /// Identity of the image: time stamp, size and name.
     pub image_id: bool,
-    /// What identifies its symbols: the record of its debug directory.
+    /// Identity of its symbols: the record of its debug directory.
     pub debug_id: bool,
 }
 
-/// Writes what identifies each module, each once, by name.
-///
-/// # Errors
-/// What `out` answers.
+/// Writes the identity of each module once, by name.
 pub fn write_symbols(trace: &Trace, columns: SymbolColumns, out: &mut dyn Write) -> io::Result<()> {
     let title = match (columns.image_id, columns.debug_id) {
         (true, false) => "TimeDateStamp,  ImageSize, OrigFileName",
@@ -85,7 +79,7 @@ pub fn write_symbols(trace: &Trace, columns: SymbolColumns, out: &mut dyn Write)
             (name.to_owned(), image.time_stamp, image.size, symbols)
         })
         .collect();
-    // What identifies symbols is told of no module that has none.
+    // With only this column, modules without symbols are omitted.
     let is_shown = |symbols: &str| !symbols.is_empty() || !columns.debug_id;
     for (name, time_stamp, size, symbols) in modules.into_iter().filter(|(.., symbols)| is_shown(symbols)) {
         let name = printable(&name);
@@ -98,8 +92,8 @@ pub fn write_symbols(trace: &Trace, columns: SymbolColumns, out: &mut dyn Write)
     Ok(())
 }
 
-/// `[RSDS] PdbSig: {…}; Age: n; Pdb: path` from a symbol store's identity: 32 hex digits of the GUID, then the age.
-/// Empty when the recording does not say.
+/// `[RSDS] PdbSig: {…}; Age: n; Pdb: path` from a symbol store id: 32 hex digits of the GUID, then the age. Empty if
+/// not recorded.
 fn codeview(id: &str, name: &str) -> String {
     let parsed = id.split_at_checked(32).and_then(|(guid, age)| {
         let age = u32::from_str_radix(age, 16).ok()?;
@@ -116,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_symbol_store_s_identity_becomes_the_posted_record() {
+    fn formats_symbol_store_id_as_published() {
         assert_eq!(
             codeview("7B2A902887CD448D85001A18CDCF61662F1", r"u:\buildbot\client.pdb"),
             r"[RSDS] PdbSig: {7b2a9028-87cd-448d-8500-1a18cdcf6166}; Age: 753; Pdb: u:\buildbot\client.pdb"

@@ -1,4 +1,4 @@
-//! What the XML documents of transitions have in common: processors and disks in an interval, names.
+//! Shared parts of the XML of transitions: CPU and disk use in an interval, and names.
 
 use std::io::{self, Write};
 
@@ -9,10 +9,10 @@ use super::milliseconds;
 use onoff_report::text::printable::printable;
 use onoff_report::text::quantity::share;
 
-/// Name under which xperf shows reads that belong to no file: those of the boot read-ahead.
+/// The name that xperf shows for reads without a file, which are the boot read-ahead's.
 const READ_AHEAD_FILE: &str = "Unknown (0x0)";
 
-/// A text as the value of an attribute. Control characters are no XML, whatever escape they would get.
+/// Escapes a text as an attribute value. Control characters are not valid XML even when escaped.
 pub(super) fn attribute(text: &str) -> String {
     quick_xml::escape::escape(printable(text)).into_owned()
 }
@@ -75,7 +75,7 @@ pub(super) fn write_disk(disk: &DiskUsage, max_files: Option<usize>, out: &mut d
     writeln!(out, "</diskIO>")
 }
 
-/// Totals are of reads and writes: flushes move no bytes.
+/// Totals cover reads and writes; flushes transfer no bytes.
 fn disk_attributes(operations: &DiskOperations) -> String {
     let DiskOperations { read, write, flush } = operations;
     let total = DiskWork {
@@ -101,7 +101,7 @@ fn disk_attributes(operations: &DiskOperations) -> String {
     )
 }
 
-/// `DcomLaunch svchost (536)` for a shared host and its group, `image.exe (536)` for a host of its own.
+/// `DcomLaunch svchost (536)` for a shared host process with its group, `image.exe (536)` for other processes.
 pub(super) fn container(command_line: &str, image: &str, pid: Option<u32>) -> String {
     let pid = pid.map_or_else(|| "-1".to_owned(), |pid| pid.to_string());
     let mut words = command_line.split_ascii_whitespace();
@@ -118,14 +118,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sums_of_nonsense_stay_at_the_largest_number() {
+    fn sums_saturate() {
         let most = DiskWork { operations: u64::MAX, bytes: u64::MAX, service_ns: i64::MAX };
         let attributes = disk_attributes(&DiskOperations { read: most, write: most, flush: most });
         assert!(attributes.contains(&format!("totalBytes=\"{}\"", u64::MAX)));
     }
 
     #[test]
-    fn names_are_well_formed_whatever_they_hold() {
+    fn names_are_well_formed_xml() {
         assert_eq!(attribute("a<b>&\"c\u{1b}"), "a&lt;b&gt;&amp;&quot;c\\u{1b}");
     }
 }

@@ -1,4 +1,4 @@
-//! `xperf -a marks`: the marks that somebody set while recording.
+//! `xperf -a marks`: marks set during the recording.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -8,10 +8,7 @@ use onoff_trace::{Milestone, Trace};
 use super::microseconds;
 use onoff_report::text::printable::printable;
 
-/// Writes each mark and how long after the one before it was set.
-///
-/// # Errors
-/// What `out` answers.
+/// Writes each mark with the time since the previous mark.
 pub fn write(trace: &Trace, marks: &[Milestone], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, " TimeStamp,      Delta, Text")?;
     let mut before = None;
@@ -29,10 +26,7 @@ pub fn write(trace: &Trace, marks: &[Milestone], out: &mut dyn Write) -> io::Res
     Ok(())
 }
 
-/// Writes each text of marks once, by its first: how often it was set, first and last.
-///
-/// # Errors
-/// What `out` answers.
+/// Writes each text once with count, first and last time, by first time.
 pub fn write_summary(trace: &Trace, marks: &[Milestone], out: &mut dyn Write) -> io::Result<()> {
     let mut rows: Vec<(u64, i64, i64, &str)> = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();

@@ -1,4 +1,4 @@
-//! `xperf -a pool`, `-a pooltag` and `-a heap`: memory that was allocated, and what of it was not given back.
+//! `xperf -a pool`, `-a pooltag` and `-a heap`: allocated memory, total and outstanding.
 
 use std::io::{self, Write};
 
@@ -9,10 +9,7 @@ use crate::collected::pool::{PoolTag, PoolUse};
 use super::process_name::ProcessName;
 use onoff_report::text::printable::printable;
 
-/// Writes pool memory as `-a pool` does: by image, which takes call stacks and is not known here, and tag.
-///
-/// # Errors
-/// What `out` answers.
+/// Writes `-a pool`: by image and tag. The image is always `Unknown`, because it would need call stacks.
 pub fn write_pool(answer: &PoolUse, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "Image, Tag, Alloc #, Alloc KB, Out Alloc#, Out Alloc KB")?;
     for row in &answer.tags {
@@ -29,16 +26,13 @@ pub fn write_pool(answer: &PoolUse, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes pool memory by tag and type.
-///
-/// # Errors
-/// What `out` answers.
+/// Writes pool allocations by tag and type.
 pub fn write_pool_tags(answer: &PoolUse, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, " Tag,     Type,    Alloc #,   Alloc KB,  Out Alloc #, Out Alloc KB")?;
     for row in &answer.tags {
         let PoolTag { tag, pool_type, memory } = row;
         let Memory { allocations, bytes, outstanding, outstanding_bytes } = memory;
-        // The lowest bit of a POOL_TYPE tells paged from nonpaged.
+        // The lowest bit of a POOL_TYPE is set for paged pool.
         let kind = if pool_type & 1 == 0 { "NonPaged" } else { "Paged" };
         writeln!(
             out,
@@ -52,14 +46,11 @@ pub fn write_pool_tags(answer: &PoolUse, out: &mut dyn Write) -> io::Result<()> 
 }
 
 fn write_rest(answer: &PoolUse, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "\nFrees of what was not seen to be allocated: {}", answer.other_frees)?;
+    writeln!(out, "\nFrees of what was not seen to be allocated: {}", answer.unmatched_frees)?;
     write_left_out(answer.left_out, out)
 }
 
-/// Writes heap memory by process and heap.
-///
-/// # Errors
-/// What `out` answers.
+/// Writes heap allocations by process and heap.
 pub fn write_heaps(answer: &HeapUse, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
@@ -91,7 +82,7 @@ fn write_left_out(left_out: u64, out: &mut dyn Write) -> io::Result<()> {
     }
 }
 
-/// KB of 1024 bytes, begun ones counted.
+/// KB of 1024 bytes, rounded up.
 fn kilobytes(bytes: u64) -> u64 {
     bytes.div_ceil(1024)
 }

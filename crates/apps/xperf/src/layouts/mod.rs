@@ -1,7 +1,7 @@
-//! The formats of xperf, so that scripts that read xperf's output keep working.
+//! xperf's output formats, so that scripts that parse xperf's output keep working.
 //!
-//! Element, attribute and column names, their order, units and conventions are those of outputs that their owners posted
-//! in public. Where nothing public shows a name, ours is listed in the book under "xperf's formats".
+//! Names of elements, attributes and columns, their order, units and conventions follow output of xperf that was
+//! published on the web. Names that no published output shows are onoff's, listed in the book under "xperf's formats".
 
 pub mod boot_prefetch;
 pub mod boot_xml;
@@ -36,35 +36,35 @@ pub mod time_unit;
 pub mod trace_stats;
 pub mod utilization;
 
-/// Rounds to the nearest unit, as xperf mostly does: a posted duration of 754 ms between 93 and 846 cannot be cut off, nor
-/// can one of 19 between 47039 and 47057 in a posted table of services.
+/// Rounds to the nearest unit, as xperf does in most places: published durations of 754 ms between 93 and 846, and of
+/// 19 ms between 47039 and 47057, rule out truncation.
 fn rounded(ns: i64, unit_ns: i64) -> i64 {
     let half = unit_ns / 2;
     if ns >= 0 { ns.saturating_add(half) / unit_ns } else { ns.saturating_sub(half) / unit_ns }
 }
 
-/// Milliseconds; -1 for what is not known or did not happen in the recording.
+/// Rounded milliseconds; -1 if unknown or outside the recording.
 fn milliseconds(ns: Option<i64>) -> i64 {
     ns.map_or(-1, |ns| rounded(ns, 1_000_000))
 }
 
-/// Milliseconds cut off, as xperf has them in its boot document's services: the posted row that goes from 9247 by 9295 to
-/// 9313 in 47 and 17 cannot be rounded. -1 for what is not known or did not happen in the recording.
+/// Truncated milliseconds, as xperf writes them for services in the boot XML: a published row from 9247 through 9295 to
+/// 9313 with durations 47 and 17 rules out rounding. -1 if unknown or outside the recording.
 fn whole_milliseconds(ns: Option<i64>) -> i64 {
     ns.map_or(-1, |ns| ns / 1_000_000)
 }
 
-/// Microseconds; -1 for what is not known or did not happen in the recording.
+/// Rounded microseconds; -1 if unknown or outside the recording.
 fn microseconds(ns: Option<i64>) -> i64 {
     ns.map_or(-1, |ns| rounded(ns, 1_000))
 }
 
-/// Microseconds cut off, as xperf has points in time and lengths in its rows of text.
+/// Truncated microseconds, as xperf writes times and durations in text.
 fn whole_microseconds(ns: i64) -> i64 {
     ns.div_euclid(1_000)
 }
 
-/// `name.exe (PID)` as xperf shows it: the name to the right of 16 characters, the id to the right of four.
+/// `name.exe (PID)` as xperf shows it: the name right-aligned to 16 characters, the id to four.
 fn process_cell(image: &str, pid: Option<u32>) -> String {
     let image = if image.is_empty() { "Unknown".into() } else { onoff_report::text::printable::printable(image) };
     let pid = pid.map_or(-1, i64::from);
@@ -76,13 +76,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rounding_and_cutting_give_the_posted_rows() {
-        // BootStart of a posted summary: 93 to 846 in 754.
+    fn rounding_and_truncation_match_published_rows() {
+        // BootStart in a published summary: from 93 to 846, duration 754.
         let (start, end) = (92_600_000, 846_300_000);
         assert_eq!(milliseconds(Some(start)), 93);
         assert_eq!(milliseconds(Some(end)), 846);
         assert_eq!(milliseconds(Some(end - start)), 754);
-        // RpcEptMapper in the Windows Embedded Standard 7 paper: 9247 by 9295 to 9313 in 47, 17 and 65.
+        // RpcEptMapper in the Windows Embedded Standard 7 paper: 9247, 9295 and 9313 with durations 47, 17 and 65.
         let (start, checkpoint, end) = (9_247_900_000, 9_295_200_000, 9_313_100_000);
         let cut = |ns| whole_milliseconds(Some(ns));
         assert_eq!((cut(start), cut(checkpoint), cut(end)), (9247, 9295, 9313));

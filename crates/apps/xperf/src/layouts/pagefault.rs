@@ -1,6 +1,6 @@
-//! `xperf -a pagefault`: page faults of every kind, by process, or one by one.
+//! `xperf -a pagefault`: all kinds of page faults, by process or one by one.
 //!
-//! Nothing public shows xperf's lines: these are ours.
+//! No public source shows xperf's layout; this layout is onoff's.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -9,7 +9,7 @@ use onoff_trace::{DescribedEvent, EventOrigin};
 
 use super::{process_cell, whole_microseconds};
 
-/// The kinds of page faults by the hook of their event, with their column's title.
+/// Kinds of page faults by hook, with their column titles.
 const KINDS: [(u16, &str); 6] = [
     (0x020a, "Transition"),
     (0x020b, "DemandZero"),
@@ -19,35 +19,32 @@ const KINDS: [(u16, &str); 6] = [
     (0x020f, "AccessViolation"),
 ];
 
-/// The hooks of the events to be told about.
+/// Hooks of the needed events.
 pub const HOOKS: [u16; KINDS.len()] = [0x020a, 0x020b, 0x020c, 0x020d, 0x020e, 0x020f];
 
-/// Page faults, told one by one.
+/// Collects or writes page faults.
 #[derive(Clone, Debug, Default)]
 pub struct PageFaults {
     detail: bool,
-    /// Faults of each kind by process: image file name, empty when not known, and id.
+    /// Number of faults of each kind by process: image file name (empty if unknown) and id.
     by_process: BTreeMap<(Option<u32>, Box<str>), [u64; KINDS.len()]>,
     faults: u64,
 }
 
 impl PageFaults {
-    /// Nothing told yet. With `detail` each fault is a row, else they are summed by process.
+    /// With `detail`, each fault is written as a row; otherwise faults are summed by process.
     #[must_use]
     pub fn new(detail: bool) -> Self {
         Self { detail, ..Self::default() }
     }
 
-    /// Page faults told so far.
+    /// Number of faults so far.
     #[must_use]
     pub fn faults(&self) -> u64 {
         self.faults
     }
 
-    /// Takes an event; others than page faults are passed over.
-    ///
-    /// # Errors
-    /// What `out` answers.
+    /// Adds or writes a page fault; ignores other events.
     pub fn event(&mut self, event: &DescribedEvent<'_>, out: &mut dyn Write) -> io::Result<()> {
         let EventOrigin::Kernel { hook } = event.origin else { return Ok(()) };
         let Some(kind) = KINDS.iter().position(|&(known, _)| known == hook) else { return Ok(()) };
@@ -83,10 +80,7 @@ impl PageFaults {
         )
     }
 
-    /// Writes the sums, most faults first. Rows of faults are written as they are told.
-    ///
-    /// # Errors
-    /// What `out` answers.
+    /// Writes the sums, most faults first; nothing with `detail`.
     pub fn end(&self, out: &mut dyn Write) -> io::Result<()> {
         if self.detail {
             return Ok(());
@@ -115,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_has_its_hook() {
+    fn hooks_match_kinds() {
         for (kind, hook) in KINDS.iter().zip(HOOKS) {
             assert_eq!(kind.0, hook);
         }

@@ -8,9 +8,6 @@ use super::microseconds;
 use onoff_report::text::printable::printable;
 
 /// Writes device and driver operations and their sums.
-///
-/// # Errors
-/// What `out` answers.
 pub fn write(operations: &[Device], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "EventType, StartTS, PendTS, EndTS, InstancePath")?;
     let mut devices: Vec<&Device> = operations.iter().collect();

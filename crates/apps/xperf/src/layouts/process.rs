@@ -1,4 +1,4 @@
-//! `xperf -a process`: the lives of processes, and of their threads and modules, in µs.
+//! `xperf -a process`: processes with their threads and modules, times in µs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -10,25 +10,20 @@ use super::microseconds;
 use super::process_name::ProcessName;
 use onoff_report::text::printable::printable;
 
-/// What to show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProcessOptions {
-    /// Threads under their process.
+    /// List threads under their process.
     pub threads: bool,
-    /// Modules under their process.
+    /// List modules under their process.
     pub images: bool,
-    /// Processes under their creator.
+    /// List processes under their parent.
     pub tree: bool,
-    /// The user's security identifier.
+    /// Show the user's security identifier.
     pub with_sid: bool,
-    /// The command line.
     pub with_command_line: bool,
 }
 
-/// Writes the processes of `trace` that lived in `range`.
-///
-/// # Errors
-/// What `out` answers.
+/// Writes the processes that were alive in `range`.
 pub fn write(trace: &Trace, range: Interval, options: &ProcessOptions, out: &mut dyn Write) -> io::Result<()> {
     let sid = if options.with_sid { ", UserSid" } else { "" };
     let command_line = if options.with_command_line { ", Command Line" } else { "" };
@@ -46,7 +41,7 @@ pub fn write(trace: &Trace, range: Interval, options: &ProcessOptions, out: &mut
         images: BTreeMap::new(),
         shown: BTreeSet::new(),
     };
-    writer.sort_in();
+    writer.collect_children();
     writer.write(out)
 }
 
@@ -54,16 +49,16 @@ struct Writer<'a> {
     trace: &'a Trace,
     range: Interval,
     options: &'a ProcessOptions,
-    /// Rows of processes by their creator's row.
+    /// Row indexes of processes by their parent's.
     children: BTreeMap<usize, Vec<usize>>,
-    /// Rows of threads and modules by their process's row.
+    /// Row indexes of threads and modules by their process's.
     threads: BTreeMap<usize, Vec<usize>>,
     images: BTreeMap<usize, Vec<usize>>,
     shown: BTreeSet<usize>,
 }
 
 impl Writer<'_> {
-    fn sort_in(&mut self) {
+    fn collect_children(&mut self) {
         let lives = onoff_usage::processes::Images::of(self.trace);
         if self.options.tree {
             for (row, process) in self.trace.processes.iter().enumerate() {
@@ -100,17 +95,17 @@ impl Writer<'_> {
         for row in roots {
             self.write_branch(row, out)?;
         }
-        // Creators that a damaged recording has in a circle are nobody's branch.
+        // In a damaged recording, parents may form a cycle that no root reaches.
         for row in rows {
             self.write_branch(row, out)?;
         }
         Ok(())
     }
 
-    /// A process and, in a tree, those it created; without recursion, because a recording decides how deep it is.
+    /// Writes a process and, in a tree, its descendants. Iterative, because the recording determines the depth.
     fn write_branch(&mut self, root: usize, out: &mut dyn Write) -> io::Result<()> {
-        let mut waiting = vec![(root, 0_usize)];
-        while let Some((row, depth)) = waiting.pop() {
+        let mut pending = vec![(root, 0_usize)];
+        while let Some((row, depth)) = pending.pop() {
             if !self.shown.insert(row) {
                 continue;
             }
@@ -119,7 +114,7 @@ impl Writer<'_> {
                 self.write_process(row, &process, depth, out)?;
             }
             if let Some(children) = self.children.get(&row) {
-                waiting.extend(children.iter().rev().map(|&child| (child, depth + 1)));
+                pending.extend(children.iter().rev().map(|&child| (child, depth + 1)));
             }
         }
         Ok(())
@@ -144,7 +139,7 @@ impl Writer<'_> {
             write!(out, ", {}", printable(self.trace.text(process.user)))?;
         }
         if self.options.with_command_line {
-            // An empty field would be no field to whom splits the row.
+            // Scripts that split the row would skip an empty field.
             let command_line = match self.trace.text(process.command_line) {
                 "" => "\"\"",
                 text => text,
@@ -186,7 +181,7 @@ impl Writer<'_> {
     }
 }
 
-/// `MIN` for what existed before the recording.
+/// `MIN` if before the recording.
 fn start(ns: Option<i64>) -> String {
     match ns {
         Some(_) => format!("{:>11}", microseconds(ns)),
@@ -194,7 +189,7 @@ fn start(ns: Option<i64>) -> String {
     }
 }
 
-/// `MAX` for what outlived the recording.
+/// `MAX` if after the recording.
 fn end(ns: Option<i64>) -> String {
     match ns {
         Some(_) => format!("{:>10}", microseconds(ns)),

@@ -1,11 +1,10 @@
-//! Processes as xperf shows them.
+//! Formats processes like xperf.
 
 use std::fmt;
 
 use onoff_report::text::printable::printable;
 
-/// `name.exe (PID)`: the name to the right of 16 characters, the id to the right of four; `Unknown (  -1)` for a process
-/// that is not known.
+/// `name.exe (PID)`: the name right-aligned to 16 characters, the id to four; `Unknown (  -1)` for an unknown process.
 #[derive(Clone, Copy, Debug)]
 pub struct ProcessName<'a>(
     /// Image name.
@@ -30,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_and_ids_stand_in_their_places() {
+    fn aligns_names_and_ids() {
         let text = |name, pid| ProcessName(name, pid).to_string();
         assert_eq!(text(Some("System"), Some(4)), "          System (   4)");
         assert_eq!(text(Some(""), Some(12345)), "         Unknown (12345)");

@@ -1,4 +1,4 @@
-//! `xperf -a profile -detail` and `-freq`: what profile samples found.
+//! `xperf -a profile -detail` and `-freq`: CPU time from profile samples.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -13,28 +13,25 @@ use super::process_name::ProcessName;
 use onoff_report::text::printable::printable;
 use onoff_report::text::quantity::share;
 
-/// A module or a function that is not known.
+/// Name of an unknown module or function.
 const UNKNOWN: &str = "\"Unknown\"";
 
-/// The time of a process in a module or a function.
+/// CPU time of a process in a module or function.
 #[derive(Clone, Debug, Default)]
 pub struct CodeTime {
     image: String,
     pid: Option<u32>,
-    /// `module!function`, or the module; empty when no known module holds the address. What is not known of both is
-    /// `"Unknown"`.
+    /// `module!function` or the module, with `"Unknown"` for an unknown part; empty if no known module has the address.
     code: String,
     ns: i64,
 }
 
 impl CodeTime {
-    /// Of a module.
     #[must_use]
     pub fn of_module(row: &CpuRow) -> Self {
         Self { image: row.image.clone(), pid: row.pid, code: row.module.clone(), ns: row.cpu_ns }
     }
 
-    /// Of a function.
     #[must_use]
     pub fn of_function(row: &FunctionRow) -> Self {
         let known = |name: &str| if name.is_empty() { UNKNOWN.to_owned() } else { name.to_owned() };
@@ -43,17 +40,14 @@ impl CodeTime {
     }
 }
 
-/// Writes the time in each module or function of each process: processes with most first, then their code. The idle time is
-/// the process `Idle`; shares are of the time of all processors, `cpu`.
-///
-/// # Errors
-/// What `out` answers.
+/// Writes the time of each process, most first, by module or function. Idle time is the process `Idle`; percentages are
+/// relative to the time of all processors, `cpu`.
 pub fn write_detail(cpu: &CpuTotals, rows: Vec<CodeTime>, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "   Process Name ( PID),     Weight,    Usage %,          Module Name!Function Name")?;
     if cpu.source != CpuSource::Samples {
         return Ok(());
     }
-    // By process; each has the time of all its code.
+    // Total time by process.
     let mut processes: Vec<(i64, Vec<CodeTime>)> = Vec::new();
     if cpu.idle_ns > 0 {
         let idle = CodeTime { image: "Idle".to_owned(), pid: Some(0), ns: cpu.idle_ns, ..CodeTime::default() };
@@ -84,10 +78,7 @@ pub fn write_detail(cpu: &CpuTotals, rows: Vec<CodeTime>, out: &mut dyn Write) -
     Ok(())
 }
 
-/// Writes how often each processor was sampled. `list` tells processors apart.
-///
-/// # Errors
-/// What `out` answers.
+/// Writes the number of samples by processor. `list` must be grouped by processor.
 pub fn write_frequency(list: &CpuList, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "Cpu,    Samples,     Weight, Interval")?;
     if list.cpu.source != CpuSource::Samples {

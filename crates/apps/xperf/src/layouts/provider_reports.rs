@@ -1,4 +1,4 @@
-//! `xperf -a winlogon`, `-a winsat`, `-a focuschange`, `-a prefetch` and `-a perfctrs`: what single providers tell.
+//! `xperf -a winlogon`, `-a winsat`, `-a focuschange`, `-a prefetch` and `-a perfctrs`: reports from single providers.
 
 use std::io::{self, Write};
 
@@ -12,10 +12,7 @@ use super::process_name::ProcessName;
 use super::time_unit::TimeUnit;
 use onoff_report::text::printable::printable;
 
-/// Writes work and points in time, by start.
-///
-/// # Errors
-/// What `out` answers.
+/// Writes work and single events, by start.
 pub fn write_work(rows: &[ReportedWork], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, " StartTime,    EndTime,   Duration,     Process Name ( PID),   ThreadID, Task, Details")?;
     for row in rows {
@@ -34,10 +31,7 @@ pub fn write_work(rows: &[ReportedWork], out: &mut dyn Write) -> io::Result<()> 
     Ok(())
 }
 
-/// Writes who had the keyboard's focus, by start.
-///
-/// # Errors
-/// What `out` answers.
+/// Writes the owners of the keyboard focus, by start.
 pub fn write_focus(rows: &[Focus], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, " StartTime,    EndTime,   Duration, SessionID,     Process Name ( PID)")?;
     for row in rows {
@@ -55,10 +49,7 @@ pub fn write_focus(rows: &[Focus], out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes what was read ahead for programs, as it began; times have the unit and so many decimals.
-///
-/// # Errors
-/// What `out` answers.
+/// Writes prefetch operations by start, with times in `unit` with `decimals` decimals.
 pub fn write_prefetch(rows: &[Prefetch], unit: TimeUnit, decimals: usize, out: &mut dyn Write) -> io::Result<()> {
     let name = unit.name;
     let text = |ns: Option<i64>| match ns {
@@ -88,10 +79,7 @@ pub fn write_prefetch(rows: &[Prefetch], unit: TimeUnit, decimals: usize, out: &
     Ok(())
 }
 
-/// Writes the counters of processes, by time. Sizes are KB of 1024 bytes; the larger of two is the peak.
-///
-/// # Errors
-/// What `out` answers.
+/// Writes the counters of processes, by time. Sizes are in KB of 1024 bytes, last and peak.
 pub fn write_counters(rows: &[ProcessCounters], out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
@@ -107,7 +95,7 @@ pub fn write_counters(rows: &[ProcessCounters], out: &mut dyn Write) -> io::Resu
              {:>11}, {:>16}, {:>12}",
             microseconds(Some(row.time_ns)),
             ProcessName(Some(&row.process.image), row.process.pid),
-            if row.lives { "Yes" } else { "No" },
+            if row.is_running { "Yes" } else { "No" },
             row.page_faults,
             row.handles,
             kilobytes(row.working_set.0),

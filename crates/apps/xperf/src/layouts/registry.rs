@@ -1,4 +1,4 @@
-//! `xperf -a registry`: what was done to the registry, by operation and key.
+//! `xperf -a registry`: registry operations by kind and key.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -8,26 +8,20 @@ use crate::collected::registry::{RegistryKey, RegistryUse, RegistryWork};
 use super::microseconds;
 use onoff_report::text::printable::printable;
 
-/// Writes the operations, and the keys, `most` at most, most operations first.
-///
-/// # Errors
-/// What `out` answers.
-pub fn write_counts(answer: &RegistryUse, most: usize, out: &mut dyn Write) -> io::Result<()> {
+/// Writes the totals by kind, and up to `max_rows` keys, most operations first.
+pub fn write_counts(answer: &RegistryUse, max_rows: usize, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "     Count,     Failed,  Time (us), Operation")?;
     for (name, work) in &answer.operations {
         write_row(work, name, out)?;
     }
     writeln!(out)?;
-    write_keys(answer.keys.iter().take(most), out)?;
+    write_keys(answer.keys.iter().take(max_rows), out)?;
     write_left_out(answer, out)
 }
 
-/// Writes the keys of handles that the recording never explains.
-///
-/// # Errors
-/// What `out` answers.
+/// Writes the keys whose handles could not be resolved.
 pub fn write_unknown(answer: &RegistryUse, out: &mut dyn Write) -> io::Result<()> {
-    write_keys(answer.keys.iter().filter(|key| !key.known), out)?;
+    write_keys(answer.keys.iter().filter(|key| !key.is_resolved), out)?;
     write_left_out(answer, out)
 }
 
@@ -43,9 +37,9 @@ fn write_row(work: &RegistryWork, name: &str, out: &mut dyn Write) -> io::Result
     writeln!(
         out,
         "{:>10}, {:>10}, {:>10}, {}",
-        work.lengths.count,
+        work.durations.count,
         work.failed,
-        microseconds(Some(work.lengths.total_ns)),
+        microseconds(Some(work.durations.total_ns)),
         printable(name)
     )
 }
@@ -57,25 +51,22 @@ fn write_left_out(answer: &RegistryUse, out: &mut dyn Write) -> io::Result<()> {
     }
 }
 
-/// Deepest level of the tree that is indented by itself.
+/// Maximum indentation level of the tree.
 const MAX_DEPTH: usize = 64;
 
-/// Writes the keys as a tree. A key's counts include those below it.
-///
-/// # Errors
-/// What `out` answers.
+/// Writes the keys as a tree. Counts include subkeys.
 pub fn write_tree(answer: &RegistryUse, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "     Count,     Failed,  Time (us), Key")?;
-    // In the order of paths a key comes right before those below it.
+    // Sorted by path, a key directly precedes its subkeys.
     let mut sums: BTreeMap<Vec<&str>, (u64, u64, i64)> = BTreeMap::new();
-    for key in answer.keys.iter().filter(|key| key.known) {
+    for key in answer.keys.iter().filter(|key| key.is_resolved) {
         let mut path = Vec::new();
         for step in key.path.split('\\').filter(|step| !step.is_empty()).take(MAX_DEPTH) {
             path.push(step);
             let sum = sums.entry(path.clone()).or_default();
-            sum.0 += key.work.lengths.count;
+            sum.0 += key.work.durations.count;
             sum.1 += key.work.failed;
-            sum.2 = sum.2.saturating_add(key.work.lengths.total_ns);
+            sum.2 = sum.2.saturating_add(key.work.durations.total_ns);
         }
     }
     for (path, (count, failed, total_ns)) in sums {
@@ -94,16 +85,16 @@ pub fn write_tree(answer: &RegistryUse, out: &mut dyn Write) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use crate::collected::Lengths;
+    use crate::collected::DurationStats;
 
     use super::*;
 
     #[test]
-    fn a_key_of_the_tree_includes_those_below_it() {
+    fn tree_counts_include_subkeys() {
         let key = |path: &str, count: u64| RegistryKey {
             path: path.to_owned(),
-            known: true,
-            work: RegistryWork { lengths: Lengths { count, total_ns: 1_000, longest_ns: 1_000 }, failed: 0 },
+            is_resolved: true,
+            work: RegistryWork { durations: DurationStats { count, total_ns: 1_000, max_ns: 1_000 }, failed: 0 },
         };
         let answer = RegistryUse {
             keys: vec![key(r"\REGISTRY\MACHINE\A\B", 3), key(r"\REGISTRY\MACHINE\A", 1), key(r"\REGISTRY\USER", 2)],

@@ -1,4 +1,4 @@
-//! `xperf -a services`: the automatic-start window, then one row per service transition, in ms.
+//! `xperf -a services`: the auto-start window, then one row per service transition, in ms.
 
 use std::io::{self, Write};
 
@@ -9,21 +9,18 @@ use onoff_usage::units::Unit;
 use super::milliseconds;
 use onoff_report::text::printable::printable;
 
-/// Lengths above which a part of a service's transition is listed once more after the rows, ns; `None` for never.
+/// Thresholds in ns above which a step of a service is also listed after the rows; `None` for never.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PointsOfInterest {
-    /// Making the container.
+    /// Creating the container.
     pub container_ns: Option<i64>,
     /// Loading the service's image.
     pub image_load_ns: Option<i64>,
-    /// The service's own initialization.
+    /// Initialization of the service.
     pub initialization_ns: Option<i64>,
 }
 
-/// Writes services that started or stopped; `window` is that of the automatic start.
-///
-/// # Errors
-/// What `out` answers.
+/// Writes service starts and stops. `window` is the auto-start window.
 pub fn write(window: &Span, services: &[Unit], points: &PointsOfInterest, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "AutoStart, StartTime, EndTime, Duration")?;
     if !(services.is_empty() && window.start_ns.is_none() && window.end_ns.is_none()) {
@@ -78,7 +75,7 @@ fn write_service(service: &Unit, out: &mut dyn Write) -> io::Result<()> {
         ServiceChange::Start => "Start",
         ServiceChange::Stop => "Stop",
     };
-    // A step that was not recorded took no time of its own: it ends where the step before did.
+    // A step that was not recorded gets no time: it ends where the previous step did.
     let container_done = service.checkpoint_ns.unwrap_or(service.start_ns);
     let load_done = service.load_done_ns.unwrap_or(container_done);
     writeln!(

@@ -1,7 +1,7 @@
-//! `xperf -a shutdown`: the summary of a shutdown as XML, in ms.
+//! `xperf -a shutdown`: summary of a shutdown as XML, in ms.
 //!
-//! Times are cut to whole milliseconds, not rounded: the paper's session from 448 to 7091 took 6642, and the posted one from
-//! 197 to 745 took 547, which no rounding of both ends and the length allows for both.
+//! Times are truncated to whole milliseconds. In Microsoft's paper a session from 448 to 7091 took 6642, and in
+//! published output one from 197 to 745 took 547; rounding cannot produce both.
 
 use onoff_transitions::Phase;
 use std::io::{self, Write};
@@ -13,19 +13,15 @@ use super::boot_xml::write_service;
 use super::interval_xml::{attribute, write_cpu, write_disk};
 use super::whole_milliseconds;
 
-/// What to leave out.
+/// Thresholds below which entries are omitted.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ShutdownXmlOptions {
-    /// Processes below this share of an interval's processor time, in percent of all processors.
+    /// Minimum share of an interval's CPU time for a process, in percent of all processors.
     pub min_cpu_percent: f64,
-    /// Files and extensions beyond so many per interval, each; `None` for none.
+    /// Maximum number of files, and of extensions, per interval; `None` for no limit.
     pub max_files: Option<usize>,
 }
 
-/// Writes the document.
-///
-/// # Errors
-/// What `out` answers.
 pub fn write(report: &ShutdownReport, options: &ShutdownXmlOptions, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "<results timeFormat=\"msec\">")?;
     writeln!(out, "<shutdown>")?;
@@ -43,7 +39,7 @@ pub fn write(report: &ShutdownReport, options: &ShutdownXmlOptions, out: &mut dy
     writeln!(out, "</results>")
 }
 
-/// Users' sessions before the system's, as in the posted document.
+/// User sessions come before the system session, as in published output.
 fn write_sessions(report: &ShutdownReport, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "<perSessionInfo>")?;
     let mut sessions: Vec<&SessionEnd> = report.details.sessions.iter().collect();
@@ -89,7 +85,7 @@ fn write_application(application: &ApplicationEnd, out: &mut dyn Write) -> io::R
     )
 }
 
-/// The phases and what lies between them, by time.
+/// Writes the phases and the gaps between them, by time.
 fn write_intervals(report: &ShutdownReport, options: &ShutdownXmlOptions, out: &mut dyn Write) -> io::Result<()> {
     enum Interval<'a> {
         Phase(&'a Phase),
@@ -127,14 +123,14 @@ fn write_intervals(report: &ShutdownReport, options: &ShutdownXmlOptions, out: &
 }
 
 fn write_services(report: &ShutdownReport, out: &mut dyn Write) -> io::Result<()> {
-    let told = || report.units.iter().filter(|service| service.notification != ServiceNotification::Earlier);
+    let notified = || report.units.iter().filter(|service| service.notification != ServiceNotification::Earlier);
     writeln!(out, "<unresponsiveServices>")?;
-    for service in told().filter(|service| service.time_out.is_some()) {
+    for service in notified().filter(|service| service.time_out.is_some()) {
         write_service(service, out)?;
     }
     writeln!(out, "</unresponsiveServices>")?;
     writeln!(out, "<services>")?;
-    for service in told() {
+    for service in notified() {
         write_service(service, out)?;
     }
     writeln!(out, "</services>")

@@ -1,4 +1,4 @@
-//! `xperf -a spinlock`: spin locks, and what waiting for them cost.
+//! `xperf -a spinlock`: spin locks and the time spent waiting for them.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -9,15 +9,12 @@ use onoff_report::text::printable::printable;
 
 const TITLES: &str = "     Taken,  Contended,      Spins,    Wait (cycles),     Held (ticks)";
 
-/// Writes the sums by module.
-///
-/// # Errors
-/// What `out` answers.
+/// Writes the totals by module.
 pub fn write_summary(answer: &SpinLockUse, out: &mut dyn Write) -> io::Result<()> {
     let mut modules: BTreeMap<&str, SpinLock> = BTreeMap::new();
     for lock in &answer.locks {
         let sum = modules.entry(&lock.module).or_default();
-        sum.taken += lock.taken;
+        sum.acquisitions += lock.acquisitions;
         sum.contended += lock.contended;
         sum.spins = sum.spins.saturating_add(lock.spins);
         sum.wait_cycles = sum.wait_cycles.saturating_add(lock.wait_cycles);
@@ -33,13 +30,10 @@ pub fn write_summary(answer: &SpinLockUse, out: &mut dyn Write) -> io::Result<()
     write_left_out(answer, out)
 }
 
-/// Writes locks with the code that took them, `most` at most.
-///
-/// # Errors
-/// What `out` answers.
-pub fn write_counts(answer: &SpinLockUse, most: usize, out: &mut dyn Write) -> io::Result<()> {
+/// Writes up to `max_rows` locks with their callers.
+pub fn write_counts(answer: &SpinLockUse, max_rows: usize, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{TITLES},               Lock, Image!Function")?;
-    for lock in answer.locks.iter().take(most) {
+    for lock in answer.locks.iter().take(max_rows) {
         write_sums(lock, out)?;
         writeln!(out, ", {:#018x}, {}!{:#x}", lock.lock, name(&lock.module), lock.caller)?;
     }
@@ -50,7 +44,7 @@ fn write_sums(lock: &SpinLock, out: &mut dyn Write) -> io::Result<()> {
     write!(
         out,
         "{:>10}, {:>10}, {:>10}, {:>16}, {:>16}",
-        lock.taken, lock.contended, lock.spins, lock.wait_cycles, lock.held_ticks
+        lock.acquisitions, lock.contended, lock.spins, lock.wait_cycles, lock.held_ticks
     )
 }
 

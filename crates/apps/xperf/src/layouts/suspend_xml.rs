@@ -1,7 +1,7 @@
-//! `xperf -a suspend`: the power transitions of a recording as XML, in a unit of choice.
+//! `xperf -a suspend`: power transitions as XML, in a selectable unit.
 //!
-//! No such document is known in public. Elements and attributes are those that the Microsoft paper "Windows On/Off
-//! Transition Performance Analysis" names; what it leaves open is listed in the book under "xperf's formats".
+//! No output of this action has been published. Elements and attributes are the ones named in the Microsoft paper
+//! "Windows On/Off Transition Performance Analysis"; what it leaves open is listed in the book under "xperf's formats".
 
 use onoff_transitions::{Phase, PhaseName};
 use std::io::{self, Write};
@@ -12,22 +12,20 @@ use onoff_transitions::suspend::{PowerDevice, PowerNotification, PowerTransition
 use super::interval_xml::attribute;
 pub use super::time_unit::TimeUnit;
 
-/// Decimals at most: nanoseconds in seconds.
+/// Enough for nanoseconds in seconds.
 pub const MAX_DECIMALS: usize = 9;
 
-/// How to write the document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SuspendXmlOptions {
-    /// Unit of times and lengths.
     pub unit: TimeUnit,
-    /// Decimals, no more than [`MAX_DECIMALS`].
+    /// At most [`MAX_DECIMALS`].
     pub decimals: usize,
-    /// Applications, services and devices that took less are left out, ns.
+    /// Minimum duration of applications, services and devices.
     pub min_ns: i64,
 }
 
 impl SuspendXmlOptions {
-    /// A time or length; -1 for what is not known.
+    /// A time or duration; -1 if unknown.
     fn text(&self, ns: Option<i64>) -> String {
         let Some(ns) = ns else { return "-1".to_owned() };
         let decimals = self.decimals.min(MAX_DECIMALS) as u32;
@@ -47,7 +45,7 @@ impl SuspendXmlOptions {
     }
 }
 
-/// The nodes of a scenario, in order: phase, its name in the document, and what its children are called.
+/// The elements of a scenario, in order: phase, element name, and the name of its child elements.
 const NODES: [(PhaseName, &str, &str); 12] = [
     (PhaseName::QueryApps, "queryapps", "application"),
     (PhaseName::QueryServices, "queryservices", "service"),
@@ -63,10 +61,6 @@ const NODES: [(PhaseName, &str, &str); 12] = [
     (PhaseName::ResumeApps, "resumeapps", "application"),
 ];
 
-/// Writes the document.
-///
-/// # Errors
-/// What `out` answers.
 pub fn write(report: &SuspendReport, options: &SuspendXmlOptions, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "<results timeFormat=\"{}\">", options.unit.name_in_xml)?;
     for transition in &report.transitions {
@@ -106,7 +100,7 @@ fn write_scenario(transition: &PowerTransition, options: &SuspendXmlOptions, out
     writeln!(out, "</scenario>")
 }
 
-/// The kernel's own count, which the paper's attributes have, else what the events measure.
+/// The kernel's own measurement, which the paper's attributes show; otherwise the one from events.
 fn total(kernel_ns: Option<i64>, measured_ns: Option<i64>) -> Option<i64> {
     kernel_ns.or(measured_ns)
 }
@@ -157,13 +151,13 @@ fn write_phase(
         }
         writeln!(out, ">")?;
         for row in rows {
-            write_told(row, child, options, out)?;
+            write_notification(row, child, options, out)?;
         }
     }
     writeln!(out, "</{element}>")
 }
 
-fn write_told(
+fn write_notification(
     row: &PowerNotification,
     element: &str,
     options: &SuspendXmlOptions,
@@ -200,7 +194,7 @@ fn write_device(row: &PowerDevice, options: &SuspendXmlOptions, out: &mut dyn Wr
         options.text(Some(row.start_ns)),
         options.text(row.duration_ns),
     )?;
-    // A request for the device's own state passes its drivers too: what they held is part of this one.
+    // The device power IRP is part of the system power IRP that triggered it, so its drivers are listed too.
     let parts: Vec<_> = row
         .details
         .drivers
@@ -229,7 +223,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_rounded_to_the_unit_and_its_decimals() {
+    fn rounds_times_to_unit_and_decimals() {
         let text = |unit: &str, decimals, ns| {
             let unit = TimeUnit::parse(unit).unwrap();
             let options = SuspendXmlOptions { unit, decimals, min_ns: 0 };

@@ -1,4 +1,4 @@
-//! `xperf -a sysconfig`: the machine that was recorded, as text or XML.
+//! `xperf -a sysconfig`: configuration of the recorded computer, as text or XML.
 
 use std::io::{self, Write};
 
@@ -7,23 +7,22 @@ use onoff_trace::{SystemConfiguration, Trace};
 
 use onoff_report::text::printable::printable;
 
-/// A part of the configuration.
 #[derive(Clone, Copy, Debug)]
 pub struct Section {
-    /// The switch that asks for it.
+    /// The option that selects it.
     pub switch: &'static str,
     title: &'static str,
     items: fn(&Trace) -> Vec<Item>,
 }
 
-/// One thing of a section: names and values.
+/// An item of a section: names and values.
 type Item = Vec<(&'static str, String)>;
 
 const fn section(switch: &'static str, title: &'static str, items: fn(&Trace) -> Vec<Item>) -> Section {
     Section { switch, title, items }
 }
 
-/// Every section, in the order in which they are written. The model does not keep IDE channels and interrupts of devices.
+/// All sections in output order. The model has no IDE channels and no device interrupts.
 pub const SECTIONS: [Section; 13] = [
     section("netidentity", "Network identity", |trace| vec![vec![("ComputerName", trace.system.computer.clone())]]),
     section("cpu", "Processors", |trace| {
@@ -110,7 +109,7 @@ pub const SECTIONS: [Section; 13] = [
     }),
 ];
 
-/// Zero is what nobody recorded.
+/// Empty for zero, which means that the number was not recorded.
 fn number(number: impl Into<u64>) -> String {
     match number.into() {
         0 => String::new(),
@@ -147,10 +146,7 @@ fn disks(system: &SystemConfiguration) -> Vec<Item> {
     items
 }
 
-/// Writes sections as text: a title, then one line for each name that has a value, things apart by a blank line.
-///
-/// # Errors
-/// What `out` answers.
+/// Writes sections as text: a title, then one line for each name with a value, with a blank line between items.
 pub fn write_text(trace: &Trace, sections: &[Section], out: &mut dyn Write) -> io::Result<()> {
     for section in sections {
         let items = (section.items)(trace);
@@ -171,10 +167,7 @@ pub fn write_text(trace: &Trace, sections: &[Section], out: &mut dyn Write) -> i
     Ok(())
 }
 
-/// Writes sections as XML: an element for each section, in it an `item` for each thing, its values as attributes.
-///
-/// # Errors
-/// What `out` answers.
+/// Writes sections as XML: an element per section, in it an `item` per item, with the values as attributes.
 pub fn write_xml(trace: &Trace, sections: &[Section], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "<results>")?;
     writeln!(out, "<sysConfig>")?;

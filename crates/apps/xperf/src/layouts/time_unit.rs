@@ -1,13 +1,12 @@
-//! Units of times and lengths, as `-timeunit` names them.
+//! Time units, as in `-timeunit`.
 
-/// A unit of times and lengths.
+/// A unit of times and durations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeUnit {
-    /// Its name: `ns`, `us`, `ms` or `s`.
+    /// `ns`, `us`, `ms` or `s`.
     pub name: &'static str,
-    /// Its name in XML.
     pub name_in_xml: &'static str,
-    /// Ns of one.
+    /// Length of one unit.
     pub ns: i64,
 }
 
@@ -19,7 +18,7 @@ const UNITS: [TimeUnit; 4] = [
 ];
 
 impl TimeUnit {
-    /// The unit of that name, in any case.
+    /// Finds a unit by name, in any case.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         UNITS.into_iter().find(|unit| unit.name.eq_ignore_ascii_case(name))

@@ -1,5 +1,4 @@
-//! `xperf -a tracestats`: how much was recorded, by whom, and what was lost; and `-a eventmetadata`: what is known of each
-//! kind of event.
+//! `xperf -a tracestats`: events and bytes by provider, and losses. `xperf -a eventmetadata`: descriptions of event types.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -9,21 +8,17 @@ use onoff_usage::call_stacks::stacks_by_event;
 
 use onoff_report::text::printable::printable;
 
-/// What to show, and how.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TraceStatsOptions {
-    /// By provider and event.
+    /// Totals by provider and event type.
     pub detail: bool,
-    /// How many call stacks there are of each kind of event that tables hold.
+    /// Number of call stacks by event type, for event types with a table.
     pub stacks: bool,
-    /// Times in UTC instead of the recorded machine's local time.
+    /// Times in UTC instead of the recorded computer's local time.
     pub utc: bool,
 }
 
-/// Writes the statistics. `trace` was opened with its inventory for the details.
-///
-/// # Errors
-/// What `out` answers.
+/// Writes the statistics. Details need a `trace` with the inventory table.
 pub fn write(trace: &Trace, options: TraceStatsOptions, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "Number of Processors : {}", trace.system.processors)?;
     let end_ns = trace.duration_ns;
@@ -94,9 +89,9 @@ fn write_detail(
             inventory.kinds.iter().filter(|kind| kind.detail.guid == provider.guid && kind.provider == provider.name);
         for kind in of_provider {
             write_numbers(kind, out)?;
-            // Scripts look for names with the blank after them.
+            // Scripts search for names followed by a blank.
             write!(out, " {:>12} {:>14} {} ", kind.events, kind.bytes, name(kind))?;
-            // Several versions of an event are one name here; only the first has the count.
+            // Versions of an event share a name here; only the first one shows the count.
             let of_kind = stacks.and_then(|stacks| stacks.get(&*kind.name)).filter(|_| counted.insert(&kind.name));
             match of_kind {
                 Some(stacks) => writeln!(out, "{stacks}")?,
@@ -107,8 +102,8 @@ fn write_detail(
     Ok(())
 }
 
-/// What tells a kind of event from others: type, level and version of the kernel's and of classes, all numbers of an
-/// event with a manifest.
+/// The numbers that identify an event type: type, level and version for kernel and class events, all numbers for
+/// manifest events.
 fn write_numbers(kind: &KindCount, out: &mut dyn Write) -> io::Result<()> {
     let detail = &kind.detail;
     match detail.numbers {
@@ -131,18 +126,18 @@ fn braced(guid: &str) -> String {
     if guid.is_empty() { "-".to_owned() } else { format!("{{{guid}}}") }
 }
 
-/// A kernel event's type, without its group; the id of others.
+/// The type of a kernel event without its group; the id of other events.
 fn number(kind: &KindCount) -> u32 {
     if is_kernel(kind) { kind.id & 0xff } else { kind.id }
 }
 
-/// Whether the kind's number is a hook. A kernel class names its events, and has no keywords.
+/// True if the number is a hook: kernel classes name their events and have no keywords.
 fn is_kernel(kind: &KindCount) -> bool {
     kind.id > 0xff && kind.id & 0xff == u32::from(kind.detail.opcode) && kind.detail.keyword == 0
 }
 
-/// As posted: a name of its own for some events of the kernel, `Class: Event` for its others, the whole name for events with
-/// a manifest.
+/// As in published output: a special name for some kernel events, `Class: Event` for the others, and the full name for
+/// manifest events.
 fn name(kind: &KindCount) -> String {
     let text = if is_kernel(kind) {
         match KERNEL_NAMES.iter().find(|(hook, _)| *hook == kind.id) {
@@ -155,7 +150,7 @@ fn name(kind: &KindCount) -> String {
     printable(&text).into_owned()
 }
 
-/// Hook of a kernel event, and what statistics call it.
+/// Names of kernel events in statistics, by hook.
 const KERNEL_NAMES: &[(u32, &str)] = &[
     (0x0301, "Process: Create"),
     (0x0302, "Process: Delete"),
@@ -180,10 +175,7 @@ const KERNEL_NAMES: &[(u32, &str)] = &[
     (0x1820, "Stack Walk"),
 ];
 
-/// Writes each kind of event with its names, numbers and fields, by provider.
-///
-/// # Errors
-/// What `out` answers.
+/// Writes each event type with names, numbers and fields, by provider.
 pub fn write_metadata(inventory: &Inventory, out: &mut dyn Write) -> io::Result<()> {
     for provider in &inventory.providers {
         writeln!(out, "{} {}", braced(&provider.guid), printable(&provider.name))?;
@@ -226,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lengths_have_days() {
+    fn formats_durations_with_days() {
         assert_eq!(length(5_123_456_700), "0:00:00:05.1234567");
         assert_eq!(length(90_061_000_000_000), "1:01:01:01.0000000");
         assert_eq!(length(-1), "0:00:00:00.0000000");

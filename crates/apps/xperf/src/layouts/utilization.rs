@@ -1,4 +1,4 @@
-//! How busy, or how free, each processor was, interval by interval: `xperf -a cswitch` and `-a profile`.
+//! Busy or idle share of each processor per interval: `xperf -a cswitch` and `-a profile`.
 
 use std::io::{self, Write};
 
@@ -8,19 +8,16 @@ use onoff_usage::cpu::grid::ProcessorGrid;
 use super::microseconds;
 use onoff_report::text::quantity::share;
 
-/// What the percentages are.
+/// The meaning of the percentages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Share {
-    /// Of time the processor was free: `-avail`.
+    /// `-avail`: the processor was idle.
     Available,
-    /// Of time the processor was busy: `-util`.
+    /// `-util`: the processor was busy.
     Utilized,
 }
 
-/// Writes one row per interval, one column per processor; none when nothing was recorded that says how busy they were.
-///
-/// # Errors
-/// What `out` answers.
+/// Writes one row per interval and one column per processor. Writes no rows if no CPU use was recorded.
 pub fn write(grid: &ProcessorGrid, of: Share, out: &mut dyn Write) -> io::Result<()> {
     write!(out, "{:>10}, {:>9}", "StartTime", "EndTime")?;
     for processor in 0..grid.processors {
@@ -50,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_posted_layout() {
+    fn matches_published_layout() {
         let grid = ProcessorGrid {
             source: CpuSource::ContextSwitches,
             processors: 3,
@@ -60,7 +57,7 @@ mod tests {
         };
         let mut out = Vec::new();
         write(&grid, Share::Available, &mut out).unwrap();
-        // The rows that somebody posted.
+        // Published rows.
         assert_eq!(
             String::from_utf8(out).unwrap(),
             " StartTime,   EndTime,  Cpu 0,  Cpu 1,  Cpu 2\n         0,   1000000,  99.83,  82.70,  99.85\n"

@@ -1,95 +1,93 @@
-//! The columns of each kernel event in xperf's text dump.
+//! The columns of kernel events in xperf's text dump.
 //!
-//! Titles and widths are those of dumps that their owners posted in public. Fields are named as the kernel's own
-//! event classes name them.
+//! Titles and widths follow published dumps. Field names are the ones of the kernel's event classes.
 
-/// What stands in a column.
+/// Content of a column.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Content {
-    /// Process the event is charged to.
+    /// Process that the event is attributed to.
     Process,
-    /// Process whose id is in a field.
+    /// Process with the id in a field.
     ProcessIn(&'static str),
-    /// Process of the thread whose id is in a field.
+    /// Process of the thread with the id in a field.
     ProcessOfThread(&'static str),
-    /// Thread the event is charged to.
+    /// Thread that the event is attributed to.
     Thread,
-    /// Processor.
     Cpu,
-    /// Process that logged an event charged to another.
+    /// Process that logged an event attributed to another process.
     LoggingProcess,
-    /// Thread that logged an event charged to another.
+    /// Thread that logged an event attributed to another thread.
     LoggingThread,
-    /// File object of a file operation that the event ends.
+    /// File object of the file operation that the event completes.
     FileObject,
-    /// Event that began the file operation which the event ends.
+    /// Name of the start event of the file operation that the event completes.
     Operation,
-    /// Path in a field, with its drive letter where that is known, between quotes.
+    /// Quoted path from a field, with its drive letter if known.
     Path(&'static str),
     /// Kind of page fault.
     FaultType,
-    /// Module that holds the address in a field, without the address; empty when none is known.
+    /// Module that contains the address in a field, without the address; empty if unknown.
     ModuleOf(&'static str),
-    /// Names of the bits of a field that are set, the lowest first; a bit without a name is its number.
+    /// Names of the set bits of a field, lowest first; the bit number if a bit has no name.
     Bits(&'static str, &'static [&'static str]),
-    /// Names of the bits of a field that are set, as words; a bit without a name is its number.
+    /// The same, separated by blanks.
     Words(&'static str, &'static [&'static str]),
-    /// What a file is opened for: the disposition in the upper eight bits, then the options.
+    /// Create options: the disposition in the upper eight bits, then the option flags.
     OpenOptions(&'static str),
-    /// I/O priority by its name, in request flags.
+    /// Name of the I/O priority in request flags.
     IoPriorityName(&'static str),
-    /// Whatever a field holds, as in events without a layout.
+    /// The value of a field as in events without a layout.
     Plain(&'static str),
-    /// Whole number in a field.
+    /// Integer from a field.
     Number(&'static str),
-    /// A field in hexadecimal, with so many digits at least.
+    /// A field in hexadecimal, with a minimum number of digits.
     Hexadecimal(&'static str, usize),
-    /// The first of these fields that is there, in hexadecimal.
+    /// The first of these fields that the event has, in hexadecimal.
     HexadecimalOr(&'static str, &'static str),
-    /// Sum of two fields in hexadecimal: a base and a size.
+    /// Sum of two fields (base and size) in hexadecimal.
     End(&'static str, &'static str),
-    /// Text in a field as it is; `<none>` where there is none.
+    /// Unquoted text from a field; `<none>` if missing.
     Text(&'static str),
-    /// Text in a field between quotes.
+    /// Quoted text from a field.
     Quoted(&'static str),
-    /// Path of the file that the event is about, between quotes.
+    /// Quoted path of the event's file.
     File(&'static str),
-    /// Module that holds the address in a field, in the process of another field.
+    /// Module that contains the address in a field, in the process given by another field.
     ImageIn(&'static str, &'static str),
-    /// Module that holds the address in a field, in the process the event is charged to.
+    /// Module that contains the address in a field, in the process that the event is attributed to.
     Image(&'static str),
-    /// Module that holds the start address of the thread the event is charged to.
+    /// Module that contains the start address of the thread that the event is attributed to.
     ThreadStartImage,
-    /// How long the work took, µs.
+    /// Duration of the operation, µs.
     Elapsed,
-    /// Time the disk itself worked, µs.
+    /// Disk service time, µs.
     Service,
     /// Time since the new thread last ran, µs.
     SinceLast,
-    /// How long the old thread ran, µs.
+    /// Time the old thread ran, µs.
     Ran,
     /// State of the old thread.
     OldState,
     /// Wait reason of the old thread.
     WaitReason,
-    /// Whether the old thread's stack may be swapped out while it waits.
+    /// Whether the stack of the old thread may be paged out during the wait.
     Swapable(&'static str),
     /// I/O priority in request flags.
     IoPriority(&'static str),
-    /// Lowest bit of a field, as yes or no.
+    /// Lowest bit of a field as yes or no.
     Flag(&'static str),
-    /// Quality of service of a thread: three bits of a field, from this bit on.
+    /// Quality of service of a thread: three bits of a field, starting at this bit.
     QualityOfService(&'static str, u32),
-    /// Text in a field that is packed, as many bytes as another field says.
+    /// Text from a compressed field; another field has its uncompressed size.
     Packed(&'static str, &'static str),
-    /// GUID in a field, between braces.
+    /// GUID from a field, in braces.
     Guid(&'static str),
-    /// The same in every row: what newer and older systems do not record.
+    /// A constant, for columns that some versions of Windows do not record.
     Always(&'static str),
 }
 
 impl Layout {
-    /// How many columns a row has after its time stamp.
+    /// Number of columns after the time stamp.
     pub(super) const fn columns(&self) -> usize {
         match self.rows {
             Rows::One(columns) => columns.len(),
@@ -99,7 +97,7 @@ impl Layout {
 }
 
 impl Content {
-    /// The field that the value comes from, the first if there are several.
+    /// The (first) field that the value comes from.
     pub(super) const fn field(self) -> Option<&'static str> {
         match self {
             Self::ProcessIn(name)
@@ -135,7 +133,7 @@ impl Content {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Column {
     pub(super) title: &'static str,
-    /// Characters of a value, which stands to the right in them.
+    /// Width of the right-aligned value.
     pub(super) width: usize,
     pub(super) content: Content,
 }
@@ -153,21 +151,20 @@ const CPU: Column = column("CPU", 3, Content::Cpu);
 const IRP: Column = column("            IrpPtr", 0, Content::Hexadecimal("Irp", 16));
 const ELAPSED: Column = column("ElapsedTime", 11, Content::Elapsed);
 
-/// How an event's rows look.
+/// Layout of the rows of an event.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout {
     pub(super) name: &'static str,
     pub(super) rows: Rows,
 }
 
-/// The rows of an event.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Rows {
-    /// One, with these columns.
+    /// One row with these columns.
     One(&'static [Column]),
-    /// One for each frame of a call stack.
+    /// One row per frame of a call stack.
     Frames,
-    /// One for each group mask.
+    /// One row per group mask.
     GroupMasks,
 }
 
@@ -198,7 +195,7 @@ const PROCESS_END: &[Column] = &[
     PROCESS_START[9],
 ];
 
-/// Columns of what a process used: its peaks, and for those that are listed at the end what it uses then.
+/// Columns of process counters: peaks, and in the rundown also the current values.
 macro_rules! process_use_columns {
     ($($more:expr),* $(,)?) => {
         &[
@@ -249,14 +246,14 @@ const IMAGE: &[Column] = &[
     column("FileName", 0, Content::Path("FileName")),
 ];
 
-/// Columns of a context switch; the wait mode is the lowest bit of what later versions call flags.
+/// Columns of a context switch. The wait mode is the lowest bit of what later versions call flags.
 macro_rules! context_switch_columns {
     ($wait_mode:literal $(, $more:expr)* $(,)?) => {
         &[
             column("New Process Name ( PID)", PROCESS_WIDTH, Content::ProcessOfThread("NewThreadId")),
             column("   New TID", 10, Content::Number("NewThreadId")),
             column("NPri", 4, Content::Number("NewThreadPriority")),
-            // Quanta were recorded by the first version only; later dumps show -1.
+            // Only the first version records quanta; later dumps show -1.
             column("NQnt", 4, Content::Number("NewThreadQuantum")),
             column("TmSinceLast", 11, Content::SinceLast),
             column("WaitTime", 8, Content::Number("NewThreadWaitTime")),
@@ -280,14 +277,14 @@ macro_rules! context_switch_columns {
 
 const CONTEXT_SWITCH: &[Column] = context_switch_columns!("OldThreadWaitMode");
 
-/// The same from version 3 on, whose flags have the threads' quality of service.
+/// Columns from version 3 on, whose flags include the threads' quality of service.
 const CONTEXT_SWITCH_WITH_QUALITY: &[Column] = context_switch_columns!(
     "Flags",
     column("OldThrdBamQosLevel", 11, Content::QualityOfService("Flags", 1)),
     column("NewThrdBamQosLevel", 11, Content::QualityOfService("Flags", 4)),
 );
 
-/// What the levels are called; the first as posted rows have it, the others as the kernel's headers do.
+/// Names of the levels: the first from published rows, the others from the kernel's headers.
 pub(super) const QUALITIES_OF_SERVICE: &[&str] = &["Important", "Medium", "Low", "Multimedia", "Deadline", "Eco"];
 
 const READY_THREAD: &[Column] = &[
@@ -409,7 +406,7 @@ const LOGGING_PROCESS: Column = column("LoggingProcessName ( PID)", PROCESS_WIDT
 const LOGGING_THREAD: Column = column("LoggingThreadID", 17, Content::LoggingThread);
 const FILE_IRP: Column = column("            IrpPtr", 0, Content::Hexadecimal("IrpPtr", 16));
 const FILE_OBJECT: Column = column("        FileObject", 0, Content::Hexadecimal("FileObject", 16));
-/// What every operation on a file begins with.
+/// The first columns of every file operation.
 macro_rules! file_columns {
     ($($more:expr),* $(,)?) => {
         &[PROCESS, THREAD, LOGGING_PROCESS, LOGGING_THREAD, CPU, FILE_IRP, $($more),*]
@@ -421,7 +418,7 @@ const FILE_TRANSFER: &[Column] = file_columns![
     column("  ByteOffset", 0, Content::Hexadecimal("Offset", 10)),
     column("      Size", 0, Content::Hexadecimal("IoSize", 8)),
     column("     Flags", 0, Content::Hexadecimal("IoFlags", 8)),
-    // No layout of the payload has a field for them.
+    // The payload has no field for them in any version.
     column("ExtraFlags", 0, Content::Hexadecimal("ExtraFlags", 8)),
     column("Priority", 8, Content::IoPriorityName("IoFlags")),
     column("FileName", 0, Content::File("FileKey")),
@@ -463,7 +460,7 @@ const FILE_DIRECTORY: &[Column] = file_columns![
     column("      Size", 0, Content::Hexadecimal("Length", 8)),
     column("InfoClass", 9, Content::Number("InfoClass")),
     column("FileName", 0, Content::File("FileKey")),
-    // What is looked for in it.
+    // The search pattern.
     column("FileName", 0, Content::Quoted("FileName")),
 ];
 
@@ -485,7 +482,7 @@ const REGISTRY_QUERY: &[Column] = &[
     THREAD,
     REGISTRY_STATUS,
     ELAPSED,
-    // Queries of a key have the kind of information where other operations have an index.
+    // For key queries, the index field holds the information class.
     column("InfoClass", 9, Content::Number("Index")),
 ];
 const REGISTRY_INFORMATION: &[Column] = &[REGISTRY_KEY, PROCESS, THREAD, REGISTRY_STATUS, ELAPSED];
@@ -511,11 +508,11 @@ const SOCKET_IPV6: &[Column] = &[
 const VOLUME_MAPPING: &[Column] =
     &[column("NtPath", 0, Content::Plain("NtPath")), column("DosPath", 0, Content::Plain("DosPath"))];
 
-/// Names of the bits of what is done with a range of addresses (`MEM_…`).
+/// Names of the bits of virtual memory operations (`MEM_…`).
 const ALLOCATION_FLAGS: &[&str] =
     &["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "COMMIT", "RESERVE", "DECOMMIT", "RELEASE"];
 
-/// Names of the bits of request flags (`IRP_…` in the kernel's headers), as posted rows have two of them.
+/// Names of the bits of request flags (`IRP_…` in the kernel's headers), spelled like the two in published rows.
 const REQUEST_FLAGS: &[&str] = &[
     "nocache",
     "paging_io",
@@ -552,10 +549,10 @@ const FILE_ATTRIBUTES: &[&str] = &[
     "encrypted",
 ];
 
-/// Names of the bits of what else may be done with a file while it is open (`FILE_SHARE_…`).
+/// Names of the bits of the share access (`FILE_SHARE_…`).
 const SHARE_ACCESS: &[&str] = &["read", "write", "delete"];
 
-/// Names of the bits of what a file is opened with (`FILE_…` options of `NtCreateFile`).
+/// Names of the bits of the create options (`FILE_…` in `NtCreateFile`).
 pub(super) const OPEN_OPTIONS: &[&str] = &[
     "directory_file",
     "write_through",
@@ -583,7 +580,7 @@ pub(super) const OPEN_OPTIONS: &[&str] = &[
     "open_for_free_space_query",
 ];
 
-/// Names of what is to happen with a file that is there, or is not (dispositions of `NtCreateFile`).
+/// Names of the create dispositions (`NtCreateFile`).
 pub(super) const DISPOSITIONS: &[&str] = &["supersede", "open", "create", "open_if", "overwrite", "overwrite_if"];
 
 const PACKED_TEXT: &[Column] = &[
@@ -619,11 +616,11 @@ const PROFILE_INTERVAL: &[Column] = &[
     column("Old Interval", 12, Content::Number("OldInterval")),
 ];
 
-/// Columns of a stack's rows after the time stamp, as in the header.
+/// Columns of a stack's rows after the time stamp, with one row per frame.
 pub(super) const FRAME_TITLES: &str = "  ThreadID, No.,            Address,            Image!Function";
-/// The same where a stack is one row, in which the last is repeated for each frame.
+/// Columns with one row per stack; the last column repeats for each frame.
 pub(super) const STACK_TITLES: &str = "  ThreadID,            Image!Function";
-/// Columns of a group mask's rows after the time stamp, as in the header.
+/// Columns of a group mask's rows after the time stamp.
 pub(super) const GROUP_MASK_TITLES: &str = "No.,       Mask";
 
 const fn one(name: &'static str, columns: &'static [Column]) -> Layout {
@@ -632,10 +629,10 @@ const fn one(name: &'static str, columns: &'static [Column]) -> Layout {
 
 const CONTEXT_SWITCH_LAYOUT: Layout = one("CSwitch", CONTEXT_SWITCH);
 
-/// The layout of a context switch whose fields are these.
+/// Layout of context switches with quality of service.
 const SWITCH_WITH_QUALITY: Layout = one("CSwitch", CONTEXT_SWITCH_WITH_QUALITY);
 
-/// Every event with a layout of its own, in the order of the header block.
+/// Events with a layout, in the order of the header block.
 pub(super) const LAYOUTS: &[Layout] = &[
     one("P-Start", PROCESS_START),
     one("P-End", PROCESS_END),
@@ -740,12 +737,12 @@ pub(super) const LAYOUTS: &[Layout] = &[
     Layout { name: "GroupMasks", rows: Rows::GroupMasks },
 ];
 
-/// The layout of an event's name.
+/// The layout of events with this name.
 pub(super) fn layout_of(name: &str) -> Option<&'static Layout> {
     LAYOUTS.iter().find(|layout| layout.name == name)
 }
 
-/// The layout of an event's name where its fields have another one than others of its name.
+/// The layout of an event name, if these fields need a different layout than other events of that name.
 pub(super) fn layout_with<'f>(name: &str, mut fields: impl Iterator<Item = &'f str>) -> Option<&'static Layout> {
     match name {
         "CSwitch" if fields.any(|field| field == "Flags") => Some(&SWITCH_WITH_QUALITY),

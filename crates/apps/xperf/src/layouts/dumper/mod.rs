@@ -1,9 +1,8 @@
 //! xperf's text dump of events: a header block that names the columns, then one row per event in time order.
 //!
-//! As xperf writes it ([`Dumper::after_survey`]), one header block has the columns of every event that the recording
-//! holds, and lines end in CR LF. Written as the events come ([`Dumper::new`]), an event without a layout announces its
-//! columns in a header block of its own before its first row. Names of processes, threads and modules are those that the
-//! events so far have told.
+//! In xperf's form ([`Dumper::after_survey`]), one header block has the columns of all events in the recording, and
+//! lines end in CR LF. In streaming form ([`Dumper::new`]), a separate header block precedes the first row of each event
+//! without a layout. Names of processes, threads and modules come from the events so far.
 
 mod layout;
 mod row;
@@ -20,16 +19,15 @@ use layout::{FRAME_TITLES, GROUP_MASK_TITLES, LAYOUTS, Layout, Rows, STACK_TITLE
 use row::Plan;
 use text::push;
 
-/// Whether rows of this name have the columns that xperf has; others have the fields of their event.
+/// True if rows of this name have xperf's columns; other rows have the fields of their event.
 #[must_use]
 pub fn has_columns(name: &str) -> bool {
     layout_of(name).is_some()
 }
 
-/// Days from the start of Windows time, 1601-01-01, to 1970-01-01.
+/// Days from the FILETIME epoch, 1601-01-01, to 1970-01-01.
 const DAYS_1601_TO_1970: i128 = 134_774;
 
-/// How lines end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum LineEnds {
     #[default]
@@ -46,62 +44,60 @@ impl LineEnds {
     }
 }
 
-/// How rows look.
 #[derive(Clone, Debug, Default)]
 struct Style {
     ends: LineEnds,
-    /// Whether each field of an event without a layout stands after its name.
+    /// `name : value` for fields of events without a layout.
     names: bool,
-    /// Whether a call stack is one row.
+    /// One row per call stack instead of one per frame.
     whole_stacks: bool,
     functions: Option<Arc<AddressNames>>,
 }
 
-/// Writes a dump.
 #[derive(Clone, Debug, Default)]
 pub struct Dumper {
     style: Style,
-    /// Events without a layout, for the one header block; `None` when they announce themselves.
+    /// Event types for the single header block; `None` in streaming form.
     surveyed: Option<Vec<EventColumns>>,
-    /// Events without a layout of their own whose columns have been announced: by name the ids, versions and numbers of
-    /// fields, for providers may give different events one name.
+    /// Events without a layout whose header block was written: by name, with id, version and number of fields, because
+    /// providers may give several events the same name.
     announced: HashMap<Box<str>, Vec<(u16, u16, usize)>>,
-    /// Whether the dump has rows of some events only, and none of what is kept with events.
+    /// True if only some events are dumped, without hardware counters.
     only_some: bool,
-    /// By hook, version and number of fields, which are the same for events of the same fields.
+    /// By hook, version and number of fields, which together determine the fields.
     plans: HashMap<(u16, u16, usize), Option<Plan>>,
     line: Vec<u8>,
 }
 
 impl Dumper {
-    /// A dump at its start, of a recording of which nothing is known yet.
+    /// Starts a dump in streaming form.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A dump at its start as xperf writes it, of a recording that holds events with these columns.
+    /// Starts a dump in xperf's form. `columns` are the event types in the recording.
     #[must_use]
     pub fn after_survey(columns: Vec<EventColumns>) -> Self {
         let style = Style { ends: LineEnds::CrLf, ..Style::default() };
         Self { style, surveyed: Some(columns), ..Self::default() }
     }
 
-    /// The same with each field of an event without a layout after its name.
+    /// Writes `name : value` for fields of events without a layout.
     #[must_use]
     pub fn with_names(mut self, names: bool) -> Self {
         self.style.names = names;
         self
     }
 
-    /// The same with a row for a call stack, not one for each of its frames.
+    /// Writes one row per call stack instead of one per frame.
     #[must_use]
     pub fn with_whole_stacks(mut self, whole_stacks: bool) -> Self {
         self.style.whole_stacks = whole_stacks;
         self
     }
 
-    /// The same with these functions in place of their addresses.
+    /// Writes function names instead of addresses.
     #[must_use]
     pub fn with_functions(mut self, functions: Option<Arc<AddressNames>>) -> Self {
         self.style.functions = functions;
@@ -109,16 +105,13 @@ impl Dumper {
     }
 
     /// Writes the header block and the line about the recording.
-    ///
-    /// # Errors
-    /// What `out` answers.
     pub fn begin(&mut self, header: &StreamHeader, out: &mut dyn Write) -> io::Result<()> {
         let end = self.style.ends.as_str();
         write!(out, "BeginHeader{end}")?;
         write!(out, "FirstReliableEventTimeStamp, TimeStamp{end}")?;
         write!(out, "FirstReliableCSwitchEventTimeStamp, TimeStamp{end}")?;
         for layout in LAYOUTS {
-            write_titles(self.met(layout), &self.style, out)?;
+            write_titles(self.surveyed_layout(layout), &self.style, out)?;
         }
         write!(
             out,
@@ -168,17 +161,14 @@ impl Dumper {
         write!(out, "FirstReliableCSwitchEventTimeStamp, {switches}{end}")
     }
 
-    /// The layout that events of the name have in this recording, as far as a survey tells.
-    fn met(&self, layout: &'static Layout) -> &'static Layout {
+    /// The layout that events of this name have in this recording, according to the survey.
+    fn surveyed_layout(&self, layout: &'static Layout) -> &'static Layout {
         let of_name = self.surveyed.iter().flatten().filter(|columns| columns.name == layout.name);
         let with_fields = |columns: &EventColumns| layout_with(layout.name, columns.fields.iter().map(String::as_str));
         of_name.filter_map(with_fields).max_by_key(|layout| layout.columns()).unwrap_or(layout)
     }
 
-    /// Writes no header block but the titles of these events' columns, for a dump of nothing else.
-    ///
-    /// # Errors
-    /// What `out` answers.
+    /// Writes only the column titles of these events instead of a header block, for a dump of only these events.
     pub fn begin_with(&mut self, events: &[&str], out: &mut dyn Write) -> io::Result<()> {
         self.only_some = true;
         for layout in events.iter().filter_map(|name| layout_of(name)) {
@@ -188,9 +178,6 @@ impl Dumper {
     }
 
     /// Writes the rows of an event.
-    ///
-    /// # Errors
-    /// What `out` answers.
     pub fn event(&mut self, event: &DescribedEvent<'_>, out: &mut dyn Write) -> io::Result<()> {
         let mut line = std::mem::take(&mut self.line);
         line.clear();
@@ -200,7 +187,7 @@ impl Dumper {
         written
     }
 
-    /// Appends the rows of an event to a text.
+    /// Appends the rows of an event.
     pub fn append(&mut self, event: &DescribedEvent<'_>, line: &mut Vec<u8>) {
         if !event.derived.counters.is_empty() && !self.only_some {
             self.counters(event, line);
@@ -210,7 +197,7 @@ impl Dumper {
             let of_fields = || layout_with(event.name, event.fields.iter().map(|field| &*field.name));
             let plan = self.plans.entry(key).or_insert_with(|| Some(Plan::new(of_fields()?, event)));
             if let Some(plan) = plan {
-                // A survey has announced the columns that only some events of a name have.
+                // After a survey, the header block already has these columns.
                 if !std::mem::replace(&mut plan.announced, true) && self.surveyed.is_none() && !self.only_some {
                     announce_layout(plan.layout, &self.style, line);
                 }
@@ -233,7 +220,7 @@ impl Dumper {
         }
     }
 
-    /// Appends the row of the hardware counters that were kept with an event.
+    /// Appends the row of the hardware counters that were recorded with an event.
     fn counters(&mut self, event: &DescribedEvent<'_>, line: &mut Vec<u8>) {
         let values = event.derived.counters;
         let ends = self.style.ends;
@@ -259,7 +246,7 @@ impl Dumper {
         row::counters(event, ends, line);
     }
 
-    /// Writes the header block of an event without a layout before its first row.
+    /// Appends the header block of an event without a layout before its first row.
     fn announce(&mut self, event: &DescribedEvent<'_>, line: &mut Vec<u8>) {
         let kind = (event.id, event.version, event.fields.len());
         let known = match self.announced.get_mut(event.name) {
@@ -295,7 +282,7 @@ fn write_titles(layout: &Layout, style: &Style, out: &mut dyn Write) -> io::Resu
     }
 }
 
-/// Writes a header block with the columns of one layout. A line takes all that is written to it.
+/// Appends a header block with the columns of one layout.
 fn announce_layout(layout: &Layout, style: &Style, line: &mut Vec<u8>) {
     let end = style.ends.as_str();
     push("BeginHeader", line);
@@ -305,12 +292,12 @@ fn announce_layout(layout: &Layout, style: &Style, line: &mut Vec<u8>) {
     push(end, line);
 }
 
-/// Whether these are the columns of hardware counters that are kept with events, not of an event.
+/// True if these are the columns of hardware counters, which are recorded with other events.
 fn is_of_counters(columns: &EventColumns) -> bool {
     columns.name == row::COUNTERS && matches!(columns.origin, EventOrigin::Kernel { .. })
 }
 
-/// Whether an event has no name of its own but a class and a number.
+/// True for events that have only a class and a number.
 fn is_classic(origin: EventOrigin) -> bool {
     !matches!(origin, EventOrigin::Manifest | EventOrigin::TraceLogging | EventOrigin::Message)
 }
@@ -319,7 +306,7 @@ const fn is_of_manifest(origin: EventOrigin) -> bool {
     matches!(origin, EventOrigin::Manifest)
 }
 
-/// Windows time: units of 100 ns since 1601-01-01; 0 when not known.
+/// FILETIME: units of 100 ns since 1601-01-01; 0 if unknown.
 fn filetime(unix_ns: Option<i64>) -> i128 {
     unix_ns.map_or(0, |ns| i128::from(ns) / 100 + DAYS_1601_TO_1970 * 864_000_000_000)
 }
@@ -329,7 +316,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn windows_time_counts_from_1601() {
+    fn filetime_counts_from_1601() {
         assert_eq!(filetime(Some(0)), 116_444_736_000_000_000);
         assert_eq!(filetime(Some(1_623_095_069_034_714_200)), 132_675_686_690_347_142);
         assert_eq!(filetime(None), 0);

@@ -1,4 +1,4 @@
-//! One event as rows of the dump.
+//! Formats an event as rows of the dump.
 
 use std::borrow::Cow;
 use std::io::Write as _;
@@ -11,19 +11,19 @@ use super::text::{hexadecimal as hexadecimal_digits, push, right, signed, unsign
 use super::{LineEnds, Style};
 use onoff_report::text::printable::printable;
 
-/// What is not known, as xperf has it.
+/// xperf's placeholder for unknown values.
 const UNKNOWN: &str = "\"Unknown\"";
 
-/// Name of events that no description fits.
+/// Name of the rows of events without a matching description.
 pub(super) const UNKNOWN_CLASSIC: &str = "UnknownEvent/Classic";
 
-/// Name of the rows of events whose manifest is not known.
+/// Name of the rows of events with an unknown manifest.
 pub(super) const UNKNOWN_MANIFEST: &str = "UnknownEvent/Crimson";
 
 /// Name of the rows of hardware counters.
 pub(super) const COUNTERS: &str = "Pmc";
 
-/// The titles of the rows of hardware counters.
+/// Appends the titles of the rows of hardware counters.
 pub(super) fn counter_titles<'n>(names: impl Iterator<Item = &'n str>, ends: LineEnds, line: &mut Vec<u8>) {
     put(line, format_args!("{COUNTERS:>23},  TimeStamp,   ThreadID"));
     for name in names {
@@ -32,7 +32,7 @@ pub(super) fn counter_titles<'n>(names: impl Iterator<Item = &'n str>, ends: Lin
     push(ends.as_str(), line);
 }
 
-/// The row of the hardware counters that were kept with an event, of the thread that the event is charged to.
+/// Appends the row of the hardware counters of an event, with the thread that the event is attributed to.
 pub(super) fn counters(event: &DescribedEvent<'_>, ends: LineEnds, line: &mut Vec<u8>) {
     begin(COUNTERS, event.time_ns, line);
     push(", ", line);
@@ -44,18 +44,18 @@ pub(super) fn counters(event: &DescribedEvent<'_>, ends: LineEnds, line: &mut Ve
     push(ends.as_str(), line);
 }
 
-/// A layout, and where the fields of its columns stand in the events of one kind.
+/// A layout, and the field indexes of its columns for events with the same fields.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub(super) layout: &'static Layout,
-    /// Whether the columns are those that the name has everywhere, or have been announced since.
+    /// True if the columns are the default ones of the name, or their header block was written.
     pub(super) announced: bool,
-    /// For each column.
+    /// By column.
     places: Vec<Option<usize>>,
 }
 
 impl Plan {
-    /// The plan for events with the same fields as `event`.
+    /// A plan for events with the same fields as `event`.
     pub(super) fn new(layout: &'static Layout, event: &DescribedEvent<'_>) -> Self {
         let place = |column: &Column| {
             let name = column.content.field()?;
@@ -70,7 +70,7 @@ impl Plan {
     }
 }
 
-/// The rows of an event that has a layout.
+/// Appends the rows of an event with a layout.
 pub(super) fn with_layout(plan: &Plan, event: &DescribedEvent<'_>, style: &Style, line: &mut Vec<u8>) {
     let layout = plan.layout;
     match layout.rows {
@@ -88,7 +88,7 @@ pub(super) fn with_layout(plan: &Plan, event: &DescribedEvent<'_>, style: &Style
     }
 }
 
-/// The titles of an event without a layout.
+/// Appends the titles of an event without a layout.
 pub(super) fn titles<'f>(
     name: &str,
     origin: EventOrigin,
@@ -107,12 +107,12 @@ pub(super) fn titles<'f>(
     push(ends.as_str(), line);
 }
 
-/// Whether rows of such events say which activity, user and session logged them.
+/// True if rows of such events have activity, user and session.
 const fn has_context(origin: EventOrigin) -> bool {
     matches!(origin, EventOrigin::Manifest | EventOrigin::TraceLogging)
 }
 
-/// The row of an event without a layout: who, and its fields in their order.
+/// Appends the row of an event without a layout: process, thread, processor and its fields in order.
 pub(super) fn generic(event: &DescribedEvent<'_>, style: &Style, line: &mut Vec<u8>) {
     begin(&printable(event.name), event.time_ns, line);
     who(event, line);
@@ -125,7 +125,7 @@ pub(super) fn generic(event: &DescribedEvent<'_>, style: &Style, line: &mut Vec<
             put(line, format_args!("{} : ", printable(&field.name)));
         }
         match &field.value {
-            // A structure is a list of one.
+            // A structure counts as a list with one element.
             FieldValue::Structure(fields) => {
                 line.push(b'[');
                 structure(fields, line);
@@ -137,7 +137,7 @@ pub(super) fn generic(event: &DescribedEvent<'_>, style: &Style, line: &mut Vec<
     push(style.ends.as_str(), line);
 }
 
-/// The four columns of what is known of an event beside its payload; empty where nothing is.
+/// Appends the four context columns of an event; empty if unknown.
 fn context(context: &EventContext, line: &mut Vec<u8>) {
     for activity in [context.activity, context.related_activity] {
         push(", ", line);
@@ -153,7 +153,7 @@ fn context(context: &EventContext, line: &mut Vec<u8>) {
     }
 }
 
-/// A GUID, whose text is the number's hexadecimal digits, between braces.
+/// Appends a GUID in braces; its digits are the number in hexadecimal.
 fn guid(number: u128, line: &mut Vec<u8>) {
     let digits = format!("{number:032x}");
     line.push(b'{');
@@ -166,7 +166,7 @@ fn guid(number: u128, line: &mut Vec<u8>) {
     line.push(b'}');
 }
 
-/// The row of an event that could not be decoded.
+/// Appends the row of an event that could not be decoded.
 pub(super) fn unknown(event: &DescribedEvent<'_>, ends: LineEnds, line: &mut Vec<u8>) {
     begin(UNKNOWN_CLASSIC, event.time_ns, line);
     who(event, line);
@@ -185,7 +185,7 @@ pub(super) fn unknown(event: &DescribedEvent<'_>, ends: LineEnds, line: &mut Vec
     );
 }
 
-/// The row of an event whose manifest is not known: its numbers.
+/// Appends the row of an event with an unknown manifest: only its numbers.
 pub(super) fn unknown_manifest(event: &DescribedEvent<'_>, ends: LineEnds, line: &mut Vec<u8>) {
     begin(UNKNOWN_MANIFEST, event.time_ns, line);
     who(event, line);
@@ -207,12 +207,12 @@ pub(super) fn unknown_manifest(event: &DescribedEvent<'_>, ends: LineEnds, line:
     );
 }
 
-/// Appends to a line, which cannot fail.
+/// Appends formatted text; writing to a `Vec` cannot fail.
 fn put(line: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
     let _ = line.write_fmt(text);
 }
 
-/// The event's name and its time in µs.
+/// Appends the event's name and its time in µs.
 fn begin(name: &str, time_ns: i64, line: &mut Vec<u8>) {
     right(name, 23, line);
     push(", ", line);
@@ -232,7 +232,7 @@ fn thread(tid: Option<u32>, line: &mut Vec<u8>) {
     signed(tid.map_or(-1, i64::from), 10, line);
 }
 
-/// `name.exe (PID)` as xperf shows it: the name to the right of 16 characters, the id to the right of four.
+/// Appends `name.exe (PID)` as xperf shows it: the name right-aligned to 16 characters, the id to four.
 fn process(event: &DescribedEvent<'_>, pid: Option<u32>, line: &mut Vec<u8>) {
     let name = pid.and_then(|pid| event.directory.process(pid));
     right(&name.map_or(Cow::Borrowed(UNKNOWN), printable), 16, line);
@@ -241,7 +241,7 @@ fn process(event: &DescribedEvent<'_>, pid: Option<u32>, line: &mut Vec<u8>) {
     line.push(b')');
 }
 
-/// The value of a column; `field` is that of its first field.
+/// Appends the value of a column; `field` is the value of its first field.
 fn value(
     column: &Column,
     field: Option<&FieldValue<'_>>,
@@ -374,8 +374,8 @@ fn value(
             let text = if number.is_some_and(|mode| mode & 1 != 0) { "Swapable" } else { "NonSwap" };
             right(text, width, line);
         }
-        // Bits 17 to 19 of the flags: 0 not set, 1 very low, 2 low, 3 normal, 4 high, 5 critical. A posted row with flags
-        // 0x060043 shows 3.
+        // Bits 17 to 19 of the flags: 0 not set, 1 very low, 2 low, 3 normal, 4 high, 5 critical. A published row with
+        // flags 0x060043 shows 3.
         Content::IoPriority(_) => {
             unsigned(number.map_or(0, |flags| flags >> 17 & 7), width, line);
         }
@@ -393,7 +393,7 @@ fn value(
         Content::Packed(_, length) => {
             let packed = field.and_then(FieldValue::as_text).unwrap_or_default();
             let length = event.number(length).and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
-            push(&printable(&unpacked(packed, length)), line);
+            push(&printable(&decompressed(packed, length)), line);
         }
         Content::Guid(_) => {
             line.push(b'{');
@@ -404,11 +404,11 @@ fn value(
     }
 }
 
-/// Most bytes that a packed text is unpacked to.
+/// Maximum uncompressed size of a text.
 const MAX_TEXT_BYTES: usize = 4 << 20;
 
-/// A text of UTF-16 that was packed (LZNT1) and is given in hexadecimal digits, in one line.
-fn unpacked(packed: &str, length: usize) -> String {
+/// Decompresses a UTF-16 text (LZNT1, given in hexadecimal digits) and joins its lines.
+fn decompressed(packed: &str, length: usize) -> String {
     let digit = |byte: u8| char::from(byte).to_digit(16).map(|digit| digit as u8);
     let bytes: Vec<u8> = packed
         .as_bytes()
@@ -424,7 +424,7 @@ fn unpacked(packed: &str, length: usize) -> String {
     text.split(['\r', '\n', '\t']).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// The names of the bits that are set, the lowest first; a bit without a name is its number.
+/// Appends the names of the set bits, lowest first; the bit number if a bit has no name.
 fn bits(number: u64, names: &[&str], between: &str, line: &mut Vec<u8>) {
     let mut first = true;
     for bit in (0..u64::BITS).filter(|bit| number >> bit & 1 != 0) {
@@ -449,20 +449,20 @@ fn microseconds(ns: Option<i64>, width: usize, line: &mut Vec<u8>) {
 }
 
 fn hexadecimal(field: Option<&FieldValue<'_>>, digits: usize, line: &mut Vec<u8>) {
-    // Addresses take the digits of the recorded machine's pointers.
+    // Addresses have as many digits as pointers of the recorded computer.
     let digits = match field {
         Some(&FieldValue::Hexadecimal(_, recorded)) if digits == 16 => usize::from(recorded),
         _ => digits,
     };
     let number = match field {
-        // A signed status is shown by its bits.
+        // A signed status is shown as its bit pattern.
         Some(&FieldValue::Signed(number)) if digits <= 8 => u64::from(number as u32),
         field => field.and_then(FieldValue::as_u64).unwrap_or(0),
     };
     hexadecimal_digits(number, digits, line);
 }
 
-/// An address of a process at a time: its module, and the function where it has a name, else the address.
+/// Appends module and function of an address in a process; the address if the function is unknown.
 fn image(
     event: &DescribedEvent<'_>,
     (pid, address, time_ns): (Option<u32>, Option<u64>, i64),
@@ -486,7 +486,7 @@ fn frames(name: &str, event: &DescribedEvent<'_>, style: &Style, line: &mut Vec<
     let Some(frames) = event.derived.frames else { return };
     let digits = usize::from(event.derived.frame_digits);
     let frame = |address: u64, line: &mut Vec<u8>| image(event, (event.pid, Some(address), time_ns), style, line);
-    // What all rows of a stack have in common is written once.
+    // The common prefix of all rows is formatted once.
     let start = line.len();
     begin(name, time_ns, line);
     push(", ", line);
@@ -496,7 +496,7 @@ fn frames(name: &str, event: &DescribedEvent<'_>, style: &Style, line: &mut Vec<
     if frames.is_empty() {
         line.truncate(start);
     } else if style.whole_stacks {
-        // After each frame, the last too, as posted rows have it.
+        // A comma follows every frame, including the last, as in published rows.
         for &address in frames {
             frame(address, line);
             push(", ", line);
@@ -534,16 +534,15 @@ fn group_masks(name: &str, event: &DescribedEvent<'_>, ends: LineEnds, line: &mu
     }
 }
 
-/// Which texts stand between quotes.
+/// Which texts are quoted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Quotes {
-    /// All.
     Always,
-    /// Those that could be taken for several columns.
+    /// Texts that would look like several columns.
     Needed,
 }
 
-/// A value of a field.
+/// Appends the value of a field.
 fn plain(value: &FieldValue<'_>, quotes: Quotes, line: &mut Vec<u8>) {
     match value {
         FieldValue::Null => {}

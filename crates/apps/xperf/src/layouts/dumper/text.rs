@@ -1,7 +1,7 @@
-//! Numbers and texts at the end of a line, without the machinery of formatting: a dump writes hundreds of millions. A line is bytes,
-//! so that what is known to be text is not looked at again.
+//! Appends numbers and texts to a line without `std::fmt`, because a dump formats hundreds of millions of values. A line
+//! is bytes, so that valid UTF-8 is not checked again.
 
-/// Blanks to put before what is short.
+/// Blanks for padding.
 const BLANKS: &str = "                                                                ";
 
 fn pad(length: usize, width: usize, line: &mut Vec<u8>) {
@@ -12,12 +12,11 @@ fn pad(length: usize, width: usize, line: &mut Vec<u8>) {
     }
 }
 
-/// Appends a text.
 pub(super) fn push(text: &str, line: &mut Vec<u8>) {
     line.extend_from_slice(text.as_bytes());
 }
 
-/// A number to the right of `width` characters.
+/// Appends a number, right-aligned to `width` characters.
 pub(super) fn unsigned(number: u64, width: usize, line: &mut Vec<u8>) {
     let mut digits = itoa::Buffer::new();
     let digits = digits.format(number);
@@ -25,7 +24,7 @@ pub(super) fn unsigned(number: u64, width: usize, line: &mut Vec<u8>) {
     push(digits, line);
 }
 
-/// A number to the right of `width` characters.
+/// Appends a number, right-aligned to `width` characters.
 pub(super) fn signed(number: i64, width: usize, line: &mut Vec<u8>) {
     let mut digits = itoa::Buffer::new();
     let digits = digits.format(number);
@@ -33,17 +32,17 @@ pub(super) fn signed(number: i64, width: usize, line: &mut Vec<u8>) {
     push(digits, line);
 }
 
-/// `0x` and at least `least` hexadecimal digits.
-pub(super) fn hexadecimal(number: u64, least: usize, line: &mut Vec<u8>) {
+/// Appends `0x` and at min_digits `min_digits` hexadecimal digits.
+pub(super) fn hexadecimal(number: u64, min_digits: usize, line: &mut Vec<u8>) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let digits: [u8; 16] = std::array::from_fn(|at| DIGITS[(number >> (60 - 4 * at) & 15) as usize]);
-    let needed = ((u64::BITS - number.leading_zeros()).div_ceil(4) as usize).max(least).max(1);
+    let needed = ((u64::BITS - number.leading_zeros()).div_ceil(4) as usize).max(min_digits).max(1);
     push("0x", line);
     line.resize(line.len() + needed.saturating_sub(digits.len()), b'0');
     line.extend_from_slice(digits.get(digits.len().saturating_sub(needed)..).unwrap_or(&digits));
 }
 
-/// A text to the right of `width` characters.
+/// Appends a text, right-aligned to `width` characters.
 pub(super) fn right(value: &str, width: usize, line: &mut Vec<u8>) {
     let length = if value.is_ascii() { value.len() } else { value.chars().count() };
     pad(length, width, line);
@@ -59,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_those_of_the_formatter() {
+    fn matches_std_fmt() {
         for number in [0, 1, 9, 10, 255, 4_294_967_295, u64::MAX] {
             for width in [0, 1, 5, 10, 70] {
                 let mut line = Vec::new();

@@ -1,4 +1,4 @@
-//! `-butterfly`: a page with each module between those that called it and those it called.
+//! `-butterfly`: an HTML page with each module between its callers and callees.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -9,10 +9,7 @@ use quick_xml::escape::escape;
 
 use onoff_report::text::quantity::share;
 
-/// Writes the page. Modules and neighbors with fewer than `minimum` hits are left out, and that is said.
-///
-/// # Errors
-/// What `out` answers.
+/// Writes the page. Modules and neighbors with fewer than `minimum` hits are omitted and counted as trimmed.
 pub fn write(found: &CallStacks, minimum: u64, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
@@ -33,10 +30,10 @@ pub fn write(found: &CallStacks, minimum: u64, out: &mut dyn Write) -> io::Resul
     writeln!(out, "</body></html>")
 }
 
-/// Class of the rows that links lead to; they are written as any other row of a module.
+/// CSS class of the rows that links point to; otherwise they look like other rows of a module.
 const TARGET: &str = "target";
 
-/// `module!function` of a module or an address too.
+/// `module!function`, also for a name that is only a module or an address.
 fn whole_name(name: Cow<'_, str>) -> Cow<'_, str> {
     match (name.contains('!'), name.starts_with("0x")) {
         (true, _) => name,
@@ -51,7 +48,7 @@ struct Page<'a> {
 }
 
 impl Page<'_> {
-    /// The modules with hits of one kind, most first, and how many were left out.
+    /// The modules with hits of one kind, most first, and the number of omitted modules.
     fn rows(&self, hits: fn(&ModuleHits) -> u64) -> (Vec<&ModuleHits>, usize) {
         let all = self.found.modules.iter();
         let mut rows: Vec<&ModuleHits> = all.filter(|row| hits(row) > 0).collect();
@@ -105,7 +102,7 @@ impl Page<'_> {
         Ok(())
     }
 
-    /// A row: its class, what stands before the name, the name, its numbers, and of what the percentage is.
+    /// Writes a row: its class, the text before the name, the name, its numbers, and the base of the percentage.
     fn row(
         &self,
         (class, before, name): (&str, &str, &str),
@@ -118,7 +115,7 @@ impl Page<'_> {
         let name = whole_name(onoff_report::text::printable::printable(name));
         let name = escape(&*name);
         write!(out, "<tr class='{class}'><td>{before}<a href='#{name}'>{name}</a>")?;
-        // Links lead to a module's row in the first of the two tables with neighbors.
+        // Links point to the module's row in the first of the two tables with neighbors.
         if is_target {
             write!(out, "<a id='{name}'></a>")?;
         }
@@ -148,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_escaped_and_each_module_stands_between_its_neighbors() {
+    fn escapes_names_and_lists_callers_and_callees() {
         let neighbor = |name: &str, hits| Neighbor { name: name.to_owned(), hits };
         let found = CallStacks {
             stacks: 10,

@@ -1,4 +1,4 @@
-//! `-export csv` and `-export xml`: the modules as rows.
+//! `-export csv` and `-export xml`: modules as rows or elements.
 
 use std::io::{self, Write};
 
@@ -8,9 +8,6 @@ use quick_xml::escape::escape;
 use onoff_report::text::printable::printable;
 
 /// Writes one row per module, most frames first.
-///
-/// # Errors
-/// What `out` answers.
 pub fn write_csv(found: &CallStacks, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "Function, Exclusive, UniInclusive, MultiInclusive")?;
     for row in &found.modules {
@@ -27,9 +24,6 @@ pub fn write_csv(found: &CallStacks, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Writes one element per module, with its callers and callees.
-///
-/// # Errors
-/// What `out` answers.
 pub fn write_xml(found: &CallStacks, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "<stacks count=\"{}\">", found.stacks)?;
     for row in &found.modules {

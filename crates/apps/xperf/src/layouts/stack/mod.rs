@@ -1,4 +1,4 @@
-//! `xperf -a stack`: through which modules call stacks go.
+//! `xperf -a stack`: modules in call stacks.
 
 mod butterfly;
 mod export;
