@@ -54,7 +54,7 @@ fn check(folder: &Folder, transition: &str, diagnosis: &Value, faults: &mut Vec<
         fault(format!("diagnose says {culprit:?}"));
     }
 
-    let printed = format!("for {}", Duration::from_ns(ns));
+    let printed = Duration::from_ns(ns).to_string();
     let is_said = |text: &str| text.lines().any(|line| line.contains(name) && line.contains(&printed));
     let text = folder.answer(&format!("{verb} boot.etl"));
     let fix = &report["fix_first"];

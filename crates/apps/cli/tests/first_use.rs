@@ -75,7 +75,7 @@ fn reads_pipe_like_file() {
     // A pipe that is not a recording is rejected early.
     let output = piped(&folder, "boot -", &vec![b'x'; 1 << 20]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output.stderr).starts_with("onoff: standard input: no recording"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).starts_with("onoff: standard input: not a recording"), "{}", text(&output.stderr));
     let output = piped(&folder, "boot -", b"");
     assert!(text(&output.stderr).starts_with("onoff: standard input: byte offset 0: the file is empty"));
 }

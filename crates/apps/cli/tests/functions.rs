@@ -99,7 +99,7 @@ fn writes_flame_graphs_and_stacks() {
 fn reports_missing_symbols() {
     let folder = with_symbols();
     let question = "cpu boot.etl --of waits --process driver.exe --by function";
-    assert!(folder.answer(question).contains("Functions have no names: '--symbols PATH'"));
+    assert!(folder.answer(question).contains("No function names; use '--symbols PATH'"));
     let missing = format!("driver.pdb {PDB_IDENTITY}: not in the symbol path's folders");
     assert!(folder.answer(&format!("{question} --symbols .")).contains(&format!("No symbols: {missing}")));
     let list = json(&folder, &format!("{question} --symbols . --format json"));
@@ -356,7 +356,7 @@ fn reports_missing_evidence_in_linux_terms() {
         let (_, answer) = folder.refusal(question);
         assert!(answer.contains(why), "{question}: {answer}");
     };
-    refused("cpu trace.dat --by function", "Linux's tracer takes no samples; '--of waits'");
+    refused("cpu trace.dat --by function", "the Linux tracer takes no samples; '--of waits'");
     refused("hardfaults trace.dat --by function", "do not say which page faults");
     let at = |time_ns, tid| At::new(time_ns, 0, tid);
     let bare = TraceData::new().switch(at(1_000_000, 70), ("sleeper", 1), (0, "swapper/0")).switch(

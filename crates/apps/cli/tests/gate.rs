@@ -117,7 +117,7 @@ fn reports_excluded_runs_in_every_format() {
 fn saved_baseline_replaces_recordings() {
     let folder = folder();
     let (code, text, stderr) = gate(&folder, "--baseline good --save-baseline base.json");
-    assert_eq!((code, text.as_str()), (0, "base.json: 3 runs kept\n"), "{stderr}");
+    assert_eq!((code, text.as_str()), (0, "base.json: 3 runs saved\n"), "{stderr}");
     let bytes = std::fs::metadata(folder.path("base.json")).unwrap().len();
     assert!(bytes < 100_000, "{bytes} bytes for three small boots");
     for (candidate, expected) in [("same", 0), ("slow", 1)] {

@@ -241,7 +241,7 @@ fn rejects_non_installations() {
     let folder = Folder::new();
     folder.file("notes.txt", b"nothing").file("other", &KeyFile::root().hive());
     let (code, error) = folder.refusal("image notes.txt");
-    assert!(code == 2 && error.contains("no registry hive"), "{error}");
+    assert!(code == 2 && error.contains("not a registry hive"), "{error}");
     let (code, error) = folder.refusal("image other");
     assert!(code == 2 && error.contains("but not SYSTEM"), "{error}");
 }

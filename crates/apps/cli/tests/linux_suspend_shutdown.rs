@@ -374,7 +374,7 @@ fn suggests_boot_with_shutdown() {
     let other = run(&["--boot", other.lines().next().unwrap()]);
     assert_eq!(other.status.code(), Some(2));
     let errors = String::from_utf8_lossy(&other.stderr);
-    assert!(errors.contains("'--boot N' shows one"), "{errors}");
+    assert!(errors.contains("use '--boot N' with N"), "{errors}");
 }
 
 /// Suspend to idle as logged without debug messages: nothing between freezing and thawing.
@@ -403,7 +403,7 @@ fn small_known_part_is_not_headline() {
     folder.file("acpi.txt", acpi.as_bytes());
     let answer = folder.answer("suspend acpi.txt");
     assert_eq!(answer.lines().nth(1), Some("Longest: devices resume, 1.98 s."));
-    assert!(answer.contains("inferred: from the last line before to"), "{answer}");
+    assert!(answer.contains("inferred: from the last log line before to"), "{answer}");
 }
 
 #[test]
@@ -426,5 +426,5 @@ fn trace_of_running_computer_starts_at_first_event() {
     // With boot data, the recording starts at the boot.
     folder.file("dmesg.txt", b"[    0.000000] Linux version 6.1.0\n[    2.000000] Run /sbin/init as init process\n");
     let info = folder.answer("info trace.txt trace_clock dmesg.txt");
-    assert!(info.contains(" over 104 s"), "{info}");
+    assert!(info.contains(" in 104 s"), "{info}");
 }

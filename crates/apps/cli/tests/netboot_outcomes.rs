@@ -138,7 +138,7 @@ fn counts_capture_defects() {
     let (in_progress, text) = of("a file under way at the start");
     assert_eq!(file(&in_progress)["under_way"], true);
     assert_eq!(file(&in_progress)["duration_ns"], Value::Null);
-    assert!(text.contains("a transfer had started before the capture"), "{text}");
+    assert!(text.contains("A transfer had started before the capture"), "{text}");
 }
 
 #[test]

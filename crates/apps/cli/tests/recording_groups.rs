@@ -68,7 +68,7 @@ fn folder_with_two_boots_is_two_recordings() {
         let (name, rest) = verb.split_once(' ').unwrap_or((verb, ""));
         let (code, message) = folder.refusal(&format!("{name} logs {rest}"));
         assert_eq!(code, 64, "{message}");
-        assert!(message.contains("these are 2 recordings"), "{message}");
+        assert!(message.contains("these are 2 ("), "{message}");
     }
 }
 

@@ -65,7 +65,7 @@ fn fast_firmware_has_no_finding() {
     boot_with(&folder, "short.etl", Some(SHORT));
     let diagnosed = folder.answer("diagnose short.etl");
     assert!(!diagnosed.contains("the firmware took"), "{diagnosed}");
-    assert!(folder.answer("boot short.etl").contains(" and 4.25 s in the firmware. "));
+    assert!(folder.answer("boot short.etl").contains("Before the kernel: 4.25 s in firmware"));
 }
 
 /// Without the event, or with zeros in it, the firmware time is unknown.
