@@ -305,7 +305,7 @@ def main():
             guest.install_program(arguments.program)
         try:
             for command in arguments.commands:
-                status, output = guest.ask(command, arguments.limit) or ("none: the machine started anew", "")
+                status, output = guest.ask(command, arguments.limit) or ("none: the machine restarted", "")
                 print(f"[{time.monotonic() - began:.1f} s] {command}: status {status}\n{output}", flush=True)
             guest.turn_off()
         except Failed as reason:
