@@ -1,4 +1,4 @@
-// Asks the library built for WebAssembly about recordings, and checks that it answers as the program does.
+// Runs the WebAssembly library on recordings, and checks that its output matches the program's.
 //
 //   node tools/check-wasm.mjs MODULE PROGRAM RECORDING…
 import { execFileSync } from "node:child_process";
@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 
 const [module_path, program, ...recordings] = process.argv.slice(2);
 const module = new WebAssembly.Module(readFileSync(module_path));
-// The reader of .zip files brings imports for random numbers, which only writing encrypted archives takes: calling one is a fault.
+// The .zip reader imports random number functions, which only writing encrypted archives needs: calling one is an error.
 const imports = {};
 for (const { module: from, name } of WebAssembly.Module.imports(module)) {
     imports[from] = { ...imports[from], [name]: () => assert.fail(`${from}.${name} was called`) };
@@ -41,13 +41,13 @@ for (const recording of recordings) {
     const expected = execFileSync(program, ["boot", recording, "--format", "json"], { encoding: "utf8", maxBuffer: 1 << 28 });
     assert.deepEqual(JSON.parse(json.text), JSON.parse(expected), `${recording}: JSON`);
     const text = ask(recording, bytes, 0);
-    // The library's text has its colors; the program leaves them out where nobody looks.
+    // The library's text has colors; the program omits them when stdout is not a terminal.
     const plain = text.text.replace(/\u001b\[[0-9;]*m/g, "");
     assert.equal(plain, execFileSync(program, ["boot", recording], { encoding: "utf8" }), `${recording}: text`);
     console.log(`${recording}: answered as the program does, in ${seconds} s`);
 }
 
-// The other questions, of recordings that have an answer.
+// The other queries, for recordings that have data for them.
 for (const [question, recording] of [
     ["shutdown", "samples/slow-shutdown.etl"],
     ["suspend", "samples/slow-sleep.etl"],
@@ -64,7 +64,7 @@ for (const [question, recording] of [
     console.log(`${question}: answered as the program does`);
 }
 
-// Lanes of a recording: no more than a screen can show, whatever the range, and nothing left uncounted.
+// Lanes of a recording: at most as many as fit on a screen for any range, with everything counted.
 const PIXELS = 300;
 ask("slow-boot.etl", readFileSync("samples/slow-boot.etl"), 1);
 assert.equal(onoff.onoff_tracks(), 0, "tracks");
@@ -90,7 +90,7 @@ assert.ok(intervals > 0, "intervals");
 assert.equal(onoff.onoff_lane(tracks.length, 0n, 1n, 1), 2, "no such track");
 console.log(`lanes: ${tracks.length} tracks, drawn in ${PIXELS} pixels`);
 
-// What is no recording, and a recording without a boot, are refused with a reason and another code.
+// Files that are not recordings, and recordings without a boot, fail with a reason and different codes.
 const noise = ask("noise.bin", new Uint8Array(4096).fill(7), 1);
 assert.equal(noise.code, 1);
 assert.match(noise.text, /noise\.bin: byte offset 0: not a recording/);

@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use onoff_network::{NetbootOptions, analyze};
-use onoff_sources::{files_from_bytes, Limits, Options, RecordingKind, read_capture};
+use onoff_sources::{Limits, Options, RecordingKind, files_from_bytes, read_capture};
 
 fuzz_target!(|bytes: &[u8]| {
     let limits = Limits { unpacked_bytes: 1 << 22, ..Limits::default() };

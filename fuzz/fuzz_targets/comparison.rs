@@ -7,12 +7,12 @@ use onoff_compare::gate::{Limit, cannot_judge, judge};
 use onoff_compare::study::Study;
 use onoff_compare::table::TableSpecification;
 use onoff_compare::{CompareOptions, Configuration, Factor, Run, compare};
-use onoff_sections::csv;
 use onoff_report::github;
-use onoff_sections::json;
 use onoff_report::junit;
 use onoff_report::markdown;
 use onoff_report::sarif;
+use onoff_sections::csv;
+use onoff_sections::json;
 use onoff_sections::section;
 
 /// The runs of a baseline, parsed as the program does.

@@ -11,7 +11,10 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(recording) = open_firmware_bytes("fuzz.bin", bytes, &limits) else {
         return;
     };
-    assert!(recording.boots.iter().filter(|boot| boot.read).count() <= recording.inputs.len(), "at most one boot per log");
+    assert!(
+        recording.boots.iter().filter(|boot| boot.read).count() <= recording.inputs.len(),
+        "at most one boot per log"
+    );
     let report = match analyze(&recording, &FirmwareOptions::default()) {
         Ok(report) => report,
         Err(nothing) => nothing.into_report(recording.inputs),

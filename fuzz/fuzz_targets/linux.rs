@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use onoff_sources::{EventFilter, files_from_bytes, Limits, LinuxEventStream, Options, RecordingKind, open_files};
+use onoff_sources::{EventFilter, Limits, LinuxEventStream, Options, RecordingKind, files_from_bytes, open_files};
 use onoff_trace::Tables;
 use std::ops::ControlFlow;
 

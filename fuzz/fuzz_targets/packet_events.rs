@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use onoff_network::{NetbootOptions, analyze};
-use onoff_sources::{files_from_bytes, Limits, Options, read_capture};
+use onoff_sources::{Limits, Options, files_from_bytes, read_capture};
 use onoff_testkit::assemble::{EtlBuilder, ManifestEvent, Payload, Record, Session};
 
 const CAPTURE_FILTER: &str = "2ed6006e-4729-4609-b423-3ee7bcd678ef";

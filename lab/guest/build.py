@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Builds the guest's disk: a small Debian that starts by UEFI and a boot loader, with room to sleep to.
+"""Builds the guest's disk: a small Debian that boots through UEFI and a boot loader, with swap space for hibernation.
 
-lab/guest/build.py CACHE              prints the path of the disk image, which is made when it is not there
-lab/guest/build.py CACHE --variant V  the same of another guest: VARIANTS names them
+lab/guest/build.py CACHE              prints the path of the disk image, and builds it if it does not exist
+lab/guest/build.py CACHE --variant V  the same for another guest (see VARIANTS)
 
-The same Debian as the host's, from the host's own package sources, so that a program built here runs there. What is made is kept
-in CACHE under the digest of what it is made of. Needs root, and the packages that --missing names; mounts nothing.
+The guest uses the host's Debian release and package sources, so that programs built on the host run in it. Images are kept
+in CACHE under the digest of their inputs. Needs root and the packages listed by --missing; mounts nothing.
 """
 
 import argparse
@@ -26,7 +26,7 @@ MODULES = HERE / "module"
 BOOT_LOADER = pathlib.Path("/usr/lib/systemd/boot/efi/systemd-bootx64.efi")
 FIRMWARE = pathlib.Path("/usr/share/OVMF")
 
-# What must be there: a file or a command, and the Debian package that brings it.
+# Required files or commands, with the Debian packages that contain them.
 NEEDED = {
     "qemu-system-x86_64": "qemu-system-x86",
     "mmdebstrap": "mmdebstrap",
@@ -40,15 +40,15 @@ NEEDED = {
 }
 
 PACKAGES = ["systemd", "systemd-sysv", "dbus", "udev", "kmod", "linux-image-amd64", "zstd", "util-linux", "procps", "e2fsprogs"]
-# What makes the initial file system: Debian's own program, or dracut, which puts systemd into it as Fedora, SUSE and others do.
+# The initramfs generator: Debian's, or dracut, which uses systemd in the initramfs like Fedora, SUSE and others.
 MAKERS = {"initramfs-tools": ["initramfs-tools"], "dracut": ["dracut-core", "dracut"]}
-# systemd-boot tells the system how long firmware and loader took; GRUB does not.
+# systemd-boot passes the times of firmware and loader to the system; GRUB does not.
 LOADERS = {"systemd-boot": ["systemd-boot"], "grub": ["grub-efi-amd64-bin", "grub2-common"]}
 
 
 @dataclasses.dataclass(frozen=True)
 class Variant:
-    """One guest: what makes its initial file system (MAKERS), and what starts its kernel (LOADERS)."""
+    """A guest: its initramfs generator (MAKERS) and boot loader (LOADERS)."""
     initrd: str = "initramfs-tools"
     loader: str = "systemd-boot"
 
@@ -58,13 +58,13 @@ class Variant:
 
 
 VARIANTS = {"debian": Variant(), "dracut": Variant(initrd="dracut"), "grub": Variant(loader="grub")}
-# Never used here, and most of the size.
+# Not needed, and most of the size.
 EXCLUDED = ["/usr/share/doc/*", "/usr/share/man/*", "/usr/share/locale/*", "/usr/share/info/*",
             *(f"/lib/modules/*/kernel/{folder}/*" for folder in
               ("sound", "drivers/media", "drivers/gpu", "drivers/infiniband", "drivers/staging", "drivers/iio", "drivers/isdn",
                "drivers/net/wireless", "drivers/net/ethernet", "drivers/hwmon", "drivers/usb/serial"))]
-# Runs before the kernel is installed, so that its initial file system is made once, and holds the guest's few drivers only:
-# unpacking one with every driver takes seconds of each start when the processor is emulated.
+# Runs before the kernel is installed, so that the initramfs is built once, with only the guest's few drivers: unpacking one
+# with all drivers takes seconds per boot on an emulated processor.
 INITIAL_FILE_SYSTEM = {
     "initramfs-tools": "; ".join([
         "mkdir -p \"$1/etc/initramfs-tools/conf.d\" \"$1/etc/initramfs-tools/hooks\"",
@@ -84,15 +84,15 @@ INITIAL_FILE_SYSTEM = {
 
 MIB = 1 << 20
 SECTOR = 512
-# Partitions: first byte and length. The guest's files, what it records, and room for the image of a hibernation.
+# Partitions (first byte, length): the guest's files, its recordings, and swap space for hibernation.
 ESP = (1 * MIB, 255 * MIB)
 ROOT = (256 * MIB, 3072 * MIB)
 SWAP = (3328 * MIB, 2048 * MIB)
 DISK_BYTES = 5378 * MIB
 ROOT_UUID = "6f6e6f66-662d-4c61-8b2d-726f6f740000"
 
-# `no_timer_check`: on a busy host the emulated timer may not tick while the kernel looks for it, which it would take for a fault.
-# `mitigations=off`: the indirect jumps that they replace are the slowest of an emulated processor, and there is nothing to protect.
+# `no_timer_check`: on a busy host the emulated timer may not tick during the kernel's check, which would then fail.
+# `mitigations=off`: mitigations are slow on an emulated processor, and there is nothing to protect.
 OPTIONS = "console=ttyS0,115200 quiet no_timer_check mitigations=off resume=LABEL=swap"
 ENTRY = f"""title Debian
 linux /debian/vmlinuz
@@ -100,19 +100,19 @@ initrd /debian/initrd.img
 options root=LABEL=root ro {OPTIONS}
 """
 
-# GRUB's program on the boot partition, which has the menu and everything else on the root partition.
+# Embedded configuration of GRUB on the boot partition; the menu and its other files are on the root partition.
 GRUB_FINDS_ITS_FOLDER = f"""search --no-floppy --fs-uuid --set=root {ROOT_UUID}
 set prefix=($root)/boot/grub
 """
 GRUB_MODULES = ["part_gpt", "fat", "ext2", "search", "search_fs_uuid", "normal", "configfile", "linux", "boot", "gzio", "echo", "test", "all_video"]
-# The menu of the first start; the guest makes its own of it with Debian's programs, which have to see the disks.
+# The menu of the first boot. The guest then generates its own with Debian's tools, which need to see the disks.
 GRUB_FIRST_MENU = """set timeout=0
 menuentry 'Debian' {
     linux /boot/KERNEL root=LABEL=root ro OPTIONS
     initrd /boot/INITRD
 }
 """
-# How Debian's programs make the menu.
+# Settings for Debian's menu generator.
 GRUB_DEFAULTS = f"""GRUB_DEFAULT=0
 GRUB_TIMEOUT=0
 GRUB_DISTRIBUTOR=Debian
@@ -125,20 +125,20 @@ GRUB_DISABLE_OS_PROBER=true
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("cache", type=pathlib.Path, nargs="?", help="folder for what is downloaded and built once")
-    arguments.add_argument("--variant", choices=VARIANTS, default="debian", help="which guest")
+    arguments.add_argument("cache", type=pathlib.Path, nargs="?", help="cache folder for downloads and builds")
+    arguments.add_argument("--variant", choices=VARIANTS, default="debian", help="variant of the guest")
     arguments.add_argument("--missing", action="store_true", help="only print the packages that are missing")
     arguments = arguments.parse_args()
     if arguments.missing:
         print(*missing())
         return
     if not arguments.cache:
-        sys.exit("build: say where to keep it: build.py CACHE")
+        sys.exit("build: name a cache folder: build.py CACHE")
     print(image(arguments.cache, arguments.variant))
 
 
 def missing():
-    """The packages that must be installed first."""
+    """The required packages that are not installed."""
     return sorted({package for what, package in NEEDED.items() if not shutil.which(what) and not pathlib.Path(what).exists()})
 
 
@@ -146,9 +146,9 @@ def image(cache, name="debian"):
     """The path of the disk image of a variant."""
     variant = VARIANTS[name]
     if absent := missing():
-        sys.exit(f"build: missing; apt-get install --no-install-recommends {' '.join(absent)}")
+        sys.exit(f"build: packages are missing; run apt-get install --no-install-recommends {' '.join(absent)}")
     if os.geteuid() != 0:
-        sys.exit("build: a file tree with its owners can only be made as root")
+        sys.exit("build: run as root, which is needed to create files of other owners")
     cache.mkdir(parents=True, exist_ok=True)
     with only_one(cache):
         sources = package_sources()
@@ -165,18 +165,18 @@ def image(cache, name="debian"):
 
 @contextlib.contextmanager
 def only_one(cache):
-    """Two builds in one folder would spoil each other's."""
+    """Locks the folder against concurrent builds."""
     with (cache / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
 def modules(cache):
-    """Paths of the modules that are put into the guest, built for its kernel."""
+    """Paths of the kernel modules for the guest, built for its kernel."""
     kernel = next(cache.glob("tree-*/boot/vmlinuz-*")).name.removeprefix("vmlinuz-")
     headers = pathlib.Path("/lib/modules") / kernel / "build"
     if not headers.exists() or not shutil.which("make"):
-        sys.exit(f"build: the kernel's headers are missing; apt-get install linux-headers-{kernel} make")
+        sys.exit(f"build: the kernel headers are missing; run apt-get install linux-headers-{kernel} make")
     key = digest(kernel, [(path.name, path.read_text()) for path in sorted(MODULES.iterdir())])
     folder = cache / f"modules-{key}"
     if not folder.exists():
@@ -204,7 +204,7 @@ def keep_only(cache, pattern, wanted):
 
 
 def package_sources():
-    """The lines that name the host's own Debian archives, without others that it may have."""
+    """The host's package sources that are Debian archives, without third-party ones."""
     form = "deb $(REPO_URI) $(RELEASE) $(COMPONENT)"
     command = ["apt-get", "indextargets", "--format", form, "Created-By: Packages", "Origin: Debian"]
     for _ in range(2):
@@ -212,11 +212,11 @@ def package_sources():
         if lines:
             return sorted(set(lines))
         subprocess.run(["apt-get", "update", "-qq"], check=True, stdin=subprocess.DEVNULL, stdout=sys.stderr)
-    sys.exit("build: apt-get knows no Debian package archive")
+    sys.exit("build: no Debian archive among the apt sources")
 
 
 def tree(cache, key, sources, name):
-    """The guest's files as Debian's packages bring them."""
+    """The guest's files as installed by Debian's packages."""
     variant = VARIANTS[name]
     root = cache / f"tree-{name}-{key}"
     if root.exists():
@@ -234,7 +234,7 @@ def tree(cache, key, sources, name):
             return root
         print(f"build: attempt {attempt} failed", file=sys.stderr)
         shutil.rmtree(new, ignore_errors=True)
-    sys.exit("build: mmdebstrap did not make the guest's files")
+    sys.exit("build: mmdebstrap failed to create the guest's files")
 
 
 def make_disk(root, disk, loader):
@@ -253,7 +253,7 @@ def make_disk(root, disk, loader):
 
     files = disk.with_suffix(".tree")
     shutil.rmtree(files, ignore_errors=True)
-    # Hard links: what is changed is a file of the overlay, which replaces the link.
+    # Hard links are safe: changed files come from the overlay, which replaces the link.
     run("cp", "-a", "--link", root, files)
     for path in sorted(OVERLAY.rglob("*")):
         target = files / path.relative_to(OVERLAY)
@@ -284,7 +284,7 @@ def make_disk(root, disk, loader):
 
 
 def put_systemd_boot(esp, kernel, initrd):
-    """systemd-boot with its entry and the kernel, onto the boot partition."""
+    """Installs systemd-boot, its entry and the kernel on the boot partition."""
     for folder in ("EFI/systemd", "loader", "loader/entries", "debian"):
         run("mmd", "-i", esp, f"::{folder}")
     copies = {"EFI/BOOT/BOOTX64.EFI": BOOT_LOADER, "EFI/systemd/systemd-bootx64.efi": BOOT_LOADER, "debian/vmlinuz": kernel,
@@ -296,7 +296,7 @@ def put_systemd_boot(esp, kernel, initrd):
 
 
 def put_grub(files, kernel, initrd):
-    """GRUB's folder and menu into the guest's files, made by the guest's own programs; gives the path of its program."""
+    """Installs GRUB and its menu in the guest's files, with the guest's tools. Returns the path of the GRUB image."""
     folder = files / "boot/grub"
     shutil.copytree(files / "usr/lib/grub/x86_64-efi", folder / "x86_64-efi", dirs_exist_ok=True)
     menu = GRUB_FIRST_MENU.replace("KERNEL", kernel).replace("INITRD", initrd).replace("OPTIONS", OPTIONS)
@@ -310,7 +310,7 @@ def put_grub(files, kernel, initrd):
 
 
 def finish(files):
-    """What cannot be said by a file of the overlay alone."""
+    """Changes that overlay files cannot express."""
     wants = files / "etc/systemd/system/multi-user.target.wants"
     wants.mkdir(exist_ok=True)
     (wants / "onoff-lab-agent.service").symlink_to("../onoff-lab-agent.service")
@@ -324,14 +324,14 @@ def finish(files):
 
 
 def replace(path, text, mode=0o444):
-    """Anew, as the file may be a link into the kept tree."""
+    """Replaces the file, which may be a hard link into the cached tree."""
     path.unlink(missing_ok=True)
     path.write_text(text)
     path.chmod(mode)
 
 
 def write_swap_header(disk):
-    """What mkswap writes (it has no offset of its own): one page that tells version, last page and label, and ends in the signature."""
+    """Writes a swap header like mkswap, which has no offset option: one page with version, last page, label and signature."""
     page = bytearray(4096)
     page[1024:1028] = (1).to_bytes(4, "little")
     page[1028:1032] = (SWAP[1] // 4096 - 1).to_bytes(4, "little")

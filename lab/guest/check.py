@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Records transitions of a guest (record.py) and checks what came of them and what onoff says of it.
+"""Records transitions of a guest (record.py), and checks the recordings and onoff's reports.
 
 lab/guest/check.py ONOFF CACHE [SCENARIO...] [--out OUT] [--again]
 
-No time is asserted, but that the delays which are put in are found: order, presence and identities are. `--again` checks what
-OUT holds already.
+The checks cover order, presence and identities, and that the injected delays are found; no other times. `--again` checks
+the existing recordings in OUT.
 """
 
 import argparse
@@ -22,24 +22,24 @@ import build
 import record
 from guest import Failed
 
-# The units that are put in sleep 6 s.
+# The injected units sleep for 6 s.
 DELAY_NS = 5_900_000_000
-# User space takes 20 s to start in a guest on an idle host and 8 s to stop, those 6 s among them. In one that takes longer than this
-# others take 6 s too.
+# On an idle host, user space takes 20 s to start and 8 s to stop, including these 6 s. Beyond these limits, other units may
+# take 6 s too.
 BUSY_START_NS = 35_000_000_000
 BUSY_STOP_NS = 25_000_000_000
-# How far the journal's own answer may be from that of systemd's properties: phases, and units that are no devices. A device's job
-# begins when a unit needs it, which no message says.
+# Tolerance between the journal and systemd's properties, for phases and for units other than devices. The start of a
+# device's job, when a unit needs the device, is not logged.
 PHASE_APART_NS = 20_000_000
 UNIT_APART_NS = 50_000_000
-# On a busy host journald and systemd wait for a processor between two steps of one unit.
+# On a busy host, journald and systemd wait for a processor between two steps of a unit.
 UNITS_WITHIN = 0.95
-# systemd gives up a device after 20 s; the limit that the guest's unit has.
+# Device timeout of the guest's unit.
 DEVICE_LIMIT_NS = 20_000_000_000
-# What the module's start and the driver's probe sleep.
+# Sleep times of the module's initialization and the driver's probe.
 SLOW_DRIVERS = {"onoff_lab_module": 1_990_000_000, "onoff_lab_driver": 2_990_000_000}
 PHASES = ["firmware", "loader", "kernel", "initrd", "user_space", "PostBoot", "TraceTail"]
-# What each kind of recording must hold.
+# Required contents by kind of recording.
 PARTS = {
     "boot": ["boot.trace.txt", "boot.saved_cmdlines", "boot.stats.txt", "clock.txt", "dmesg.txt", "journal.export", "show-units.txt",
              "show-manager.txt", "cmdline", "uname", "recording.json"],
@@ -52,16 +52,16 @@ VERBS = {"boot": "boot", "shutdown": "shutdown", "suspend": "suspend", "hibernat
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("onoff", type=pathlib.Path, help="the program, built for this Debian")
-    arguments.add_argument("cache", type=pathlib.Path, help="folder for what is downloaded and built once")
+    arguments.add_argument("onoff", type=pathlib.Path, help="onoff, built for this Debian release")
+    arguments.add_argument("cache", type=pathlib.Path, help="cache folder for downloads and builds")
     arguments.add_argument("scenarios", nargs="*", metavar="SCENARIO", help="; ".join(record.SCENARIOS))
-    arguments.add_argument("--out", type=pathlib.Path, help="keep what is recorded there")
-    arguments.add_argument("--again", action="store_true", help="only check what --out holds")
-    arguments.add_argument("--processors", type=int, default=2, help="of the guest; 1 is quicker on a busy host (default 2)")
+    arguments.add_argument("--out", type=pathlib.Path, help="folder in which to keep the recordings")
+    arguments.add_argument("--again", action="store_true", help="only check the recordings in --out")
+    arguments.add_argument("--processors", type=int, default=2, help="number of processors of the guest; 1 is faster on a busy host (default: 2)")
     arguments = arguments.parse_args()
     if unknown := set(arguments.scenarios) - set(record.SCENARIOS):
         arguments.error(f"no such scenario: {', '.join(sorted(unknown))}")
-    # `quick` is a part of the others.
+    # `quick` is part of the other scenarios.
     names = arguments.scenarios or [name for name in record.SCENARIOS if name != "quick"]
     with contextlib.ExitStack() as kept:
         if not arguments.out:
@@ -76,26 +76,26 @@ def main():
 
 
 def check(onoff, folder, name):
-    """Prints what is wrong with a scenario and gives how much that is."""
+    """Prints the errors of a scenario, and returns their number."""
     facts = json.loads((folder / "facts.json").read_text())
     of = {record.Observation: of_observation, record.Requests: of_requests}.get(type(record.SCENARIOS[name]), differences)
     faults = list(of(onoff, folder, facts))
     for fault in faults:
         print(f"check: {name}: {fault}", file=sys.stderr)
     recordings = ", ".join(facts["recordings"]) or "no recording"
-    print(f"check: {name}: {recordings}; {facts['took_s']:.0f} s; {f'{len(faults)} faults' if faults else 'as it should be'}", flush=True)
+    print(f"check: {name}: {recordings}; {facts['took_s']:.0f} s; {f'{len(faults)} faults' if faults else 'passed'}", flush=True)
     return len(faults)
 
 
 def differences(onoff, folder, facts):
-    """What is otherwise than the facts."""
+    """The differences from the facts."""
     yield from same("recordings", sorted(facts["expected"]), facts["recordings"])
     yield from same("what the guest is like afterwards", [], facts["changed"])
     yield from same("status of --check", 0, (facts["check"] or {}).get("status"))
     yield from same("starts of the guest", len(set(facts["boot_ids"])), len(facts["boot_ids"]))
     if facts["restored"] is None:
         yield from same("restarts", facts["restarts"], len(facts["boot_ids"]) - 1)
-        # Whoever stands before a computer that restarts sees how far it is; a sleep is told to who asked for it.
+        # A restart shows its progress on the console; a sleep reports to the caller.
         for recording in facts["recordings"] if facts["restarts"] else []:
             if f"{recording}.tar.gz" not in facts["console"]:
                 yield f"the console does not tell of {recording}"
@@ -113,10 +113,10 @@ def differences(onoff, folder, facts):
 
 
 def of_requests(onoff, folder, facts):
-    """The kernel's tracer saw each request of the command and of its children, and left nothing behind."""
+    """The kernel's tracer recorded all requests of the command and its children, and was cleaned up."""
     yield from same("recordings", ["requests.trace"], facts["recordings"])
     yield from same("instances of the tracer", facts["instances"][0], facts["instances"][1])
-    # 64: what was written as the command line cannot be done.
+    # 64: usage error.
     yield from same("status of a second recording into the same file", 64, facts["again"])
     in_guest = json.loads((folder / "answer.json").read_text())
     answer = ask(onoff, "io", folder / "requests.trace")
@@ -124,7 +124,7 @@ def of_requests(onoff, folder, facts):
         yield answer
         return
     yield from same("what the guest's program answered", in_guest["views"], answer["views"])
-    # Programs map their libraries, and the shell was in a call when it named itself to the tracer.
+    # Programs map their libraries, and the shell was in a system call when its tracing started.
     yield from same("what was lost", {"fileio_mapped_not_seen", "system_calls_without_begin"}, {loss["counter"] for loss in answer["losses"]})
     views = {(view["level"], view["direction"]): view for view in answer["views"]}
     for direction, known in facts["known"].items():
@@ -132,11 +132,11 @@ def of_requests(onoff, folder, facts):
         if not view:
             yield f"no {direction}s by programs"
             continue
-        # The sizes are in bins of the histogram that nothing else is in: programs read the heads of their libraries, 832 bytes and less.
+        # These sizes have histogram bins to themselves: other reads are library headers of at most 832 bytes.
         for size, requests in known.items():
             of_size = [bin for bin in view["histogram"]["bins"] if bin["from_bytes"] <= int(size) <= bin["to_bytes"]]
             yield from same(f"{direction}s of {size} bytes", [(requests, int(size) * requests)], [(bin["requests"], bin["bytes"]) for bin in of_size])
-    # Only the two programs write.
+    # Only these two programs write.
     writes = views.get(("application", "write"))
     if writes:
         known = facts["known"]["write"]
@@ -154,7 +154,7 @@ def of_recording(onoff, archive, kind, unpacked, facts, seen):
     parts = {}
     for path in sorted(unpacked.rglob("*")):
         if path.is_file():
-            # A shutdown's last moments come before what was collected while it ran.
+            # The end of a shutdown is listed before the data collected during it.
             parts.setdefault(path.name, path)
     for name in PARTS[kind]:
         if name not in parts or not parts[name].stat().st_size:
@@ -171,7 +171,7 @@ def of_recording(onoff, archive, kind, unpacked, facts, seen):
 
 
 def ask(onoff, verb, archive, *options):
-    """The program's answer, or why there is none."""
+    """The program's report, or the reason why there is none."""
     done = subprocess.run([onoff, verb, archive, *options, "--format", "json"], capture_output=True, text=True)
     if done.returncode:
         return f"onoff {verb}: status {done.returncode}: {done.stderr.strip()}"
@@ -187,7 +187,7 @@ def of_boot(answer, parts, facts, seen):
     yield from same("phases", PHASES, [phase["name"] for phase in phases])
     variant = build.VARIANTS[facts["guest"]]
     unknown = set()
-    # The initial file system of initramfs-tools has no service manager that could tell when it began.
+    # The initramfs of initramfs-tools has no service manager to record its start.
     if variant.initrd == "initramfs-tools":
         unknown.add("initrd")
     if variant.loader == "grub":
@@ -201,7 +201,7 @@ def of_boot(answer, parts, facts, seen):
         if one["end_ns"] is not None and next_one["start_ns"] is not None and one["end_ns"] != next_one["start_ns"]:
             yield f"{one['name']} does not end where {next_one['name']} begins"
     yield from of_systemd_analyze(answer, parts)
-    # Which boot it was the guest says itself.
+    # The guest reports its boot id.
     seen += [boot["id"] for boot in answer["boots"] if boot["read"]]
     known = [boot_id.replace("-", "") for boot_id in facts["boot_ids"][1:]]
     if seen and seen[-1] not in known:
@@ -225,7 +225,7 @@ def of_boot(answer, parts, facts, seen):
     steps = sorted(answer["critical_path"]["steps"], key=lambda step: -step["duration_ns"])
     named = [step["unit"] for step in steps]
     if slow:
-        # Whoever looks for devices waited for it, and the way to the target leads there.
+        # The unit that waits for devices waited for it, and the critical path leads there.
         released = (units.get("systemd-udev-trigger.service", {}).get("waited_for") or {}).get("name")
         yield from same("what the search for devices waited for", record.SLOW_START, released)
         if not was_busy(phases[4]["duration_ns"], BUSY_START_NS):
@@ -238,7 +238,7 @@ def of_boot(answer, parts, facts, seen):
 
 
 def of_drivers(onoff, unpacked):
-    """The account names the module and the driver that are put in, each with its seconds; with the trace and without it."""
+    """The report attributes the injected delays to the module and the driver, with and without the trace."""
     for form in ("with the trace", "without a trace"):
         if form == "without a trace":
             for path in unpacked.rglob("*.trace.*"):
@@ -254,7 +254,7 @@ def of_drivers(onoff, unpacked):
 
 
 def of_journal_alone(onoff, full, journal):
-    """The journal by itself gives the phases and units of systemd's own properties and of the trace."""
+    """The journal alone gives the same phases and units as systemd's properties and the trace."""
     alone = ask(onoff, "boot", journal)
     if isinstance(alone, str):
         yield f"the journal alone: {alone}"
@@ -270,26 +270,26 @@ def of_journal_alone(onoff, full, journal):
     for unit in alone["units"]:
         if unit["kind"] == "start" and unit["end_ns"] is not None:
             starts.setdefault(unit["name"], []).append(unit)
-        # What the initial file system's service manager does last is over when the next one runs.
+        # The last unit of the initramfs service manager ends when the next service manager starts.
         if unit["name"] == "initrd-switch-root.service" and unit["outcome"] == "unfinished":
             yield "the journal alone: the change to the root file system is unfinished in a boot that was finished"
     apart = {}
     for unit in full["units"]:
         if unit["kind"] == "start" and unit["end_ns"] is not None and not unit["name"].endswith(".device") and unit["name"] in starts:
-            # A unit of both service managers is there twice. That of the change itself is over for the next one once it has read
-            # its units, for the journal when it began.
+            # A unit of both service managers is listed twice. The switch itself ends for the new service manager when it has
+            # loaded its units, and for the journal when it starts.
             if unit["name"] == "initrd-switch-root.service":
                 continue
             apart[unit["name"]] = min(max(abs(one[end] - unit[end]) for end in ("start_ns", "end_ns")) for one in starts[unit["name"]])
     within = [name for name, ns in apart.items() if ns <= UNIT_APART_NS]
     farthest = max(apart, key=apart.get, default=None)
-    print(f"check: the journal alone: {len(within)} of {len(apart)} units within 50 ms; farthest {farthest}, {apart.get(farthest, 0) / 1e6:.0f} ms")
+    print(f"check: the journal alone: {len(within)} of {len(apart)} units within 50 ms; largest difference: {farthest}, {apart.get(farthest, 0) / 1e6:.0f} ms")
     if len(apart) < 50 or len(within) < UNITS_WITHIN * len(apart):
         yield f"the journal alone: {len(within)} of {len(apart)} units within 50 ms"
 
 
 def of_observation(onoff, folder, facts):
-    """Of a start that never ends: what its journal says, as it goes on and after its power was cut, against what systemd said then."""
+    """A boot that never finishes: compares its journal, during the boot and after a power cut, with systemd's state."""
     yield from same("recordings", sorted(facts["expected"]), facts["recordings"])
     jobs = [line.split() for line in (folder / "hung/jobs.txt").read_text().splitlines()]
     running = sorted(unit for _, unit, kind, state in jobs if (kind, state) == ("start", "running"))
@@ -308,7 +308,7 @@ def of_observation(onoff, folder, facts):
             answer = ask(onoff, "boot", journal, "--boot", facts["boot_id"])
             if not isinstance(answer, str):
                 yield from same(f"{name}: boots", listed, [boot["id"] for boot in answer["boots"]])
-    # With the units' properties it is known who waits.
+    # The units' properties show which unit waits.
     with tempfile.TemporaryDirectory() as both:
         for part in ("journal.export", "show-units.txt"):
             shutil.copy(folder / "hung" / part, both)
@@ -333,7 +333,7 @@ def of_unfinished(answer, running):
 
 
 def was_busy(took_ns, most_ns):
-    """Whether the guest was so slow that other units may have taken longer than the 6 s that were put in."""
+    """True if the guest was so slow that other units may have taken longer than the injected 6 s."""
     busy = (took_ns or 0) > most_ns
     if busy:
         print(f"check: the host was busy, {took_ns / 1e9:.0f} s: other units may have taken longer than 6 s", file=sys.stderr)
@@ -341,7 +341,7 @@ def was_busy(took_ns, most_ns):
 
 
 def of_systemd_analyze(answer, parts):
-    """The total is the one that systemd itself printed in that boot; its parts are rounded to ms."""
+    """The total matches the one that systemd printed in that boot; its parts are rounded to ms."""
     text = parts["analyze-time.txt"].read_text() if "analyze-time.txt" in parts else ""
     match = re.search(r"^Startup finished in .*= (?:(\d+)min )?([\d.]+)(m?s)", text)
     if not match:
@@ -383,7 +383,7 @@ def of_shutdown(answer, parts, facts, seen):
 def of_sleep(answer, parts, facts, seen):
     if not answer["transitions"]:
         yield "no sleep"
-    # The kernel's log tells of earlier sleeps of the same boot too.
+    # The kernel log also has earlier sleeps of the same boot.
     for sleep in answer["transitions"][-1:]:
         hibernates = facts["job"].startswith("hibernate")
         expected = "hibernate" if hibernates else "suspend_to_idle" if "s2idle" in facts["job"] else "sleep"
@@ -399,7 +399,7 @@ def of_sleep(answer, parts, facts, seen):
             yield "the disk is none of the devices"
         if not sleep["tasks"]:
             yield "no task was frozen"
-        # The alarm was set to 60 s after the request; what the guest does before it sleeps is part of that.
+        # The alarm is set to 60 s after the request, which includes the time until the guest sleeps.
         slept_ns = sleep["asleep"]["slept_ns"] or 0
         if slept_ns <= 0:
             yield f"it slept {slept_ns} ns"
@@ -407,7 +407,7 @@ def of_sleep(answer, parts, facts, seen):
             image = sleep["image"] or {}
             if not image.get("pages"):
                 yield "the image has no pages"
-            # Nobody records while the image is written and read.
+            # Nothing is recorded while the image is written and read.
             yield from same("time of writing the image", None, image.get("write_ns"))
 
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""A guest under QEMU, without virtualisation of the processor: it is turned on, asked to do something, turned on again when it is off.
+"""Runs commands in a guest under QEMU with an emulated processor, and restarts the guest when it is off.
 
-lab/guest/guest.py CACHE [--program FILE] COMMAND...    prints what each command prints in the guest, and turns it off
+lab/guest/guest.py CACHE [--program FILE] COMMAND...    prints the output of each command, then shuts the guest down
 
-The guest's agent answers over a serial port, which needs no network and goes on after a sleep. Files come out through a disk of
-their own: the guest writes an archive to it.
+The agent in the guest uses a serial port, which needs no network and keeps working after a sleep. To copy files out, the
+guest writes an archive to a separate disk.
 """
 
 import argparse
@@ -27,16 +27,16 @@ import time
 import build
 
 OUT_BYTES = 1 << 30
-# Where onoff lies in the guest.
+# Path of onoff in the guest.
 PROGRAM = "/usr/local/bin/onoff"
 
 
 class Failed(Exception):
-    """The guest did not do what it was asked for."""
+    """The guest failed to run a command."""
 
 
 class Guest:
-    """One machine with a disk of its own, a copy of the image.
+    """A machine with its own copy of the disk image.
 
     `events` holds what QEMU tells (SUSPEND, WAKEUP, SHUTDOWN), POWER_ON, OFF and UP; `starts` the identities of the boots, in order.
     """
@@ -52,13 +52,13 @@ class Guest:
         with self.out.open("wb") as out:
             out.truncate(OUT_BYTES)
         self.command = [
-            # Whoever kills this program leaves no machine behind.
+            # QEMU ends with this program, even if it is killed.
             "setpriv", "--pdeathsig", "KILL",
             "qemu-system-x86_64", "-machine", "q35,smm=off", "-accel", "tcg,thread=multi",
-            # systemd-boot takes no times of a machine that says it is a virtual one.
+            # systemd-boot records no times on a machine that identifies as virtual.
             "-cpu", "max,-hypervisor", "-smp", str(processors), "-m", str(memory_mib),
-            # Firmware in a machine that was reset takes ten times as long: each of its writes meets pages that hold translated code
-            # of the system before. A new machine has none.
+            # After a reset the firmware takes ten times as long, because it writes to pages with translated code of the previous
+            # system. A new QEMU process has no such pages.
             "-no-reboot",
             "-display", "none", "-no-user-config", "-nodefaults",
             "-drive", f"if=pflash,format=raw,unit=0,readonly=on,file={build.FIRMWARE}/OVMF_CODE_4M.fd",
@@ -88,13 +88,13 @@ class Guest:
         self.cut_power()
 
     def install_program(self, program):
-        """Puts onoff into the guest, without what only a debugger reads."""
+        """Installs onoff in the guest, without debug information."""
         stripped = self.work / "onoff"
         subprocess.run(["strip", "-o", stripped, program], check=True)
         self.install(stripped, PROGRAM)
 
     def install(self, source, target, mode=0o755):
-        """Puts a file into the guest's disk while the guest is off."""
+        """Writes a file to the guest's disk while the guest is off."""
         folder, name = os.path.split(target)
         commands = f"cd {folder}\nrm {name}\nwrite {source} {name}\nset_inode_field {name} mode 0{0o100000 | mode:o}\n"
         filesystem = f"{self.disk}?offset={build.ROOT[0]}"
@@ -114,7 +114,7 @@ class Guest:
         self._send(self.qmp, json.dumps({"execute": "qmp_capabilities"}))
 
     def cut_power(self):
-        """What pulling the plug does."""
+        """Cuts the power."""
         if self.process and self.process.poll() is None:
             self.process.kill()
         self._is_off()
@@ -124,7 +124,7 @@ class Guest:
 
     @contextlib.contextmanager
     def pressing_the_button(self, every):
-        """Again and again, as nobody knows how long it takes until the guest sleeps: one that does not sleep ignores the button."""
+        """Presses the button repeatedly, because the time until the guest sleeps varies. An awake guest ignores the button."""
         over = threading.Event()
 
         def press():
@@ -140,7 +140,7 @@ class Guest:
             hand.join()
 
     def wait_for_start(self, limit=900):
-        """Until the guest's agent is there. A machine that is off is turned on."""
+        """Waits for the guest's agent. Turns the machine on if it is off."""
         deadline = time.monotonic() + limit
         while not self.ready:
             if self.is_off():
@@ -148,7 +148,7 @@ class Guest:
             self._listen(deadline, "it did not come up")
 
     def ask(self, command, limit=300):
-        """Status and output of a command of the guest's shell; None when the machine started anew before it answered.
+        """Status and output of a shell command in the guest; None if the machine restarted before the command finished.
 
         A machine that is off is turned on: it may have been asked to sleep to the disk. What is asked while it is about to do so
         is lost, and None too.
@@ -159,7 +159,7 @@ class Guest:
         self._send(self.agent, f"{number} {base64.b64encode(command.encode()).decode()}")
         deadline = time.monotonic() + limit
         while number not in self.answers:
-            # One line of its idleness may have been under way.
+            # One idle line of the agent may have been in transit.
             if len(self.starts) > starts or self.idle_lines > idle_lines + 1:
                 return None
             if self.is_off():
@@ -171,14 +171,14 @@ class Guest:
         """The output of a command that must succeed."""
         answer = self.ask(command, limit)
         if answer is None:
-            raise Failed(f"the machine started anew during: {command}")
+            raise Failed(f"the machine restarted during: {command}")
         status, output = answer
         if status != 0:
             raise Failed(f"status {status} of: {command}\n{output}")
         return output
 
     def wait_until(self, command, limit, every=5):
-        """Until a command succeeds, over any number of starts."""
+        """Waits until a command succeeds, across any number of restarts."""
         deadline = time.monotonic() + limit
         while True:
             answer = self.ask(command, max(deadline - time.monotonic(), 1))
@@ -196,7 +196,7 @@ class Guest:
             archive.extractall(target, filter="data")
 
     def turn_off(self, limit=600):
-        """By the guest's own shutdown."""
+        """Shuts the guest down cleanly."""
         self.ask("systemctl --no-block poweroff", 60)
         deadline = time.monotonic() + limit
         while not self.is_off():
@@ -246,10 +246,10 @@ class Guest:
     def _listen(self, deadline, complaint, until=None):
         now = time.monotonic()
         if now > deadline:
-            raise Failed(f"{complaint}; the last words on its console:\n{self.last_words()}")
+            raise Failed(f"{complaint}. Last lines of its console:\n{self.last_words()}")
         words = self.last_words()
         if "Kernel panic" in words or "You are in emergency mode" in words:
-            raise Failed(f"it gave up:\n{words}")
+            raise Failed(f"the guest gave up:\n{words}")
         for key, _ in self.selector.select(max(min(1, (until or deadline) - now), 0)):
             connection = key.fileobj
             try:
@@ -288,15 +288,15 @@ class Guest:
     def _happened(self, event):
         self.events.append(event)
         if event != "RTC_CHANGE":
-            print(f"guest: {event} {time.monotonic() - self.began:.0f} s after it was made", file=sys.stderr, flush=True)
+            print(f"guest: {event} {time.monotonic() - self.began:.0f} s after its creation", file=sys.stderr, flush=True)
 
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("cache", type=pathlib.Path, help="folder for what is downloaded and built once")
-    arguments.add_argument("commands", nargs="*", metavar="COMMAND", help="what the guest's shell is to run")
-    arguments.add_argument("--program", type=pathlib.Path, help="onoff, to be put into the guest")
-    arguments.add_argument("--limit", type=float, default=300, help="seconds that one command may take")
+    arguments.add_argument("cache", type=pathlib.Path, help="cache folder for downloads and builds")
+    arguments.add_argument("commands", nargs="*", metavar="COMMAND", help="shell commands to run in the guest")
+    arguments.add_argument("--program", type=pathlib.Path, help="onoff, to install in the guest")
+    arguments.add_argument("--limit", type=float, default=300, help="time limit for one command, in seconds")
     arguments = arguments.parse_args()
     image = build.image(arguments.cache)
     began = time.monotonic()
@@ -305,7 +305,7 @@ def main():
             guest.install_program(arguments.program)
         try:
             for command in arguments.commands:
-                status, output = guest.ask(command, arguments.limit) or ("none: the machine started anew", "")
+                status, output = guest.ask(command, arguments.limit) or ("none: the machine restarted", "")
                 print(f"[{time.monotonic() - began:.1f} s] {command}: status {status}\n{output}", flush=True)
             guest.turn_off()
         except Failed as reason:

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Records transitions of a guest with `onoff record`, and keeps beside the recordings what is known of them.
+"""Records transitions of a guest with `onoff record`, and stores the expected facts next to the recordings.
 
 lab/guest/record.py ONOFF CACHE OUT [SCENARIO...]    OUT/SCENARIO/boot-1.tar.gz …, OUT/SCENARIO/facts.json
 
-Scenarios: see SCENARIOS; without one, all. What comes of them is checked by check.py.
+Default: all SCENARIOS. check.py checks the recordings.
 """
 
 import argparse
@@ -23,8 +23,8 @@ from guest import PROGRAM, Failed, Guest
 RECORDINGS = "/var/tmp/recordings"
 STATE = "/var/lib/onoff-record"
 
-# Everything that a recording may change, as lines that can be compared: files that tell how the computer starts and what it runs,
-# firmware variables of the boot loader, the kernel's trace.
+# Everything that a recording may change, as comparable lines: boot and service configuration, EFI variables of the boot
+# loader, and the kernel's trace settings.
 STATE_OF_THE_GUEST = r"""
 cd /
 places='boot/efi boot/grub etc usr/lib/systemd usr/local var/lib'
@@ -43,22 +43,22 @@ true
 
 @dataclasses.dataclass
 class Scenario:
-    """One recording job: what is put into the guest first, what `onoff record` is told, and the files that must come of it."""
+    """A recording job: files to install in the guest, arguments of `onoff record`, and the expected files."""
     job: str
     recordings: list[str]
     units: tuple[str, ...] = ()
-    # The power fails when the first recorded boot is up, and what was changed is put back by hand.
+    # Cut the power after the first recorded boot, then restore the settings by hand.
     power_fails: bool = False
     restarts: int = 0
-    # Somebody presses the power button now and then, which ends a sleep.
+    # Press the power button from time to time, which ends a sleep.
     button: bool = False
-    # Which guest (build.VARIANTS).
+    # Guest variant (build.VARIANTS).
     guest: str = "debian"
 
 
 @dataclasses.dataclass
 class Observation:
-    """A restart that nothing records: what the guest's journal holds of it is kept, while it goes on and after its power was cut."""
+    """A restart that is not recorded: keeps the guest's journal during the boot and after a power cut."""
     units: tuple[str, ...]
     recordings: list[str]
     guest: str = "debian"
@@ -66,9 +66,9 @@ class Observation:
 
 @dataclasses.dataclass
 class Requests:
-    """A command whose requests are known, recorded by `onoff io record` with the kernel's own tracer, which needs root."""
+    """A command with known requests, recorded by `onoff io record` with the kernel's tracer (needs root)."""
     command: str
-    # By direction: how many requests of how many bytes the command makes of which no other program makes any.
+    # By direction: number of requests by size, for sizes that no other program uses.
     known: dict[str, dict[str, int]]
     units: tuple[str, ...] = ()
     guest: str = "debian"
@@ -76,20 +76,20 @@ class Requests:
 
 SLOW_START = "onoff-lab-slow-start.service"
 SLOW_STOP = "onoff-lab-slow-stop.service"
-# It loads a module whose start takes 2 s and a driver whose probe takes 3 s.
+# Loads a module whose initialization takes 2 s and a driver whose probe takes 3 s.
 DRIVERS = "onoff-lab-drivers.service"
-# One sleeps for ever; the other needs a disk that is not there, which systemd gives up after 20 s.
+# One unit sleeps forever; the other needs a missing disk, for which systemd times out after 20 s.
 NEVER_ENDS = "onoff-lab-never-ends.service"
 NO_DEVICE = "onoff-lab-no-device.service"
 # How long the start that never ends goes on: the device is given up, and the kernel has written what the journal holds by then to the disk.
 UNFINISHED_S = 60
-# What a user can send of a computer that did not come up; what is known of it besides is in `jobs.txt`, `show-…`.
+# What a user can send after a failed boot; `jobs.txt` and `show-…` have the expected facts.
 COLLECT = r"""
 set -e
 mkdir -p {folder}
 cd {folder}
 journalctl --sync
-# The journal goes on while it is copied, which tar says with status 1.
+# tar exits with 1 because the journal changes while it is copied.
 tar -C /var/log/journal -cf journal.tar . || test $? -eq 1
 journalctl --boot {boot} -o export > journal.export
 journalctl --list-boots --no-pager > list-boots.txt
@@ -97,26 +97,26 @@ systemctl list-jobs --no-pager --no-legend > jobs.txt
 systemctl show '*' > show-units.txt
 """
 SCENARIOS = {
-    # A shutdown and a boot with one restart: what continuous integration does.
+    # A shutdown and a boot with one restart, for continuous integration.
     "quick": Scenario("reboot-cycle --post-boot-delay 13", ["shutdown-1", "boot-1"], (SLOW_START, SLOW_STOP), restarts=1),
     "plain": Scenario("reboot-cycle --post-boot-delay 13", ["shutdown-1", "boot-1"], restarts=1),
     "boot": Scenario("boot --train 1 --runs 2 --post-boot-delay 13", ["boot-1", "boot-2"], (SLOW_START,), restarts=3),
     "drivers": Scenario("boot --runs 1 --post-boot-delay 13", ["boot-1"], (DRIVERS,), restarts=1),
     "shutdown": Scenario("shutdown --post-boot-delay 5", ["shutdown-1"], (SLOW_STOP,), restarts=1),
-    # On a busy host it takes long until the machine sleeps, and an alarm that rings before keeps it from sleeping.
+    # On a busy host the machine takes long to sleep, and an alarm that fires earlier prevents the sleep.
     "suspend": Scenario("suspend --mem-sleep deep --wake-after 60 --post-boot-delay 13", ["suspend-1"]),
-    # The emulated real-time clock does not end it.
+    # The emulated real-time clock does not wake the machine.
     "idle": Scenario("suspend --mem-sleep s2idle --wake-after 30 --post-boot-delay 13", ["suspend-1"], button=True),
     "hibernate": Scenario("hibernate --hibernate-mode shutdown --post-boot-delay 13", ["hibernate-1"]),
-    # systemd runs in the initial file system.
+    # systemd runs in the initramfs.
     "dracut": Scenario("boot --runs 1 --post-boot-delay 13", ["boot-1"], (SLOW_START,), restarts=1, guest="dracut"),
-    # Nobody tells the system how long firmware and loader took. The first start is by a menu that Debian's programs did not make.
+    # Times of firmware and loader are not available. The first boot uses a menu that Debian's tools did not generate.
     "grub": Scenario("boot --runs 1 --post-boot-delay 13", ["boot-1"], (SLOW_START,), restarts=1, guest="grub"),
-    # The second program is a child of a child; the reads of 5 bytes are those of the paper's kind, each followed by a write.
+    # The second program is a grandchild. As in the paper, each 5-byte read is followed by a write.
     "requests": Requests("sh -c 'dd if=/etc/passwd of=/dev/null bs=5 count=100 status=none; "
                          "sh -c \"dd if=/bin/sh of=/dev/null bs=3001 count=40 status=none\"; true'",
                          {"read": {"5": 100, "3001": 40}, "write": {"5": 100, "3001": 40}}),
-    # A start that does not end, and whose power is cut then.
+    # A boot that does not finish, followed by a power cut.
     "unfinished": Observation((NEVER_ENDS, NO_DEVICE), ["cut", "hung"]),
     "interrupted": Scenario("boot --runs 3 --post-boot-delay 30", [], power_fails=True),
 }
@@ -124,11 +124,11 @@ SCENARIOS = {
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("onoff", type=pathlib.Path, help="the program, built for this Debian")
-    arguments.add_argument("cache", type=pathlib.Path, help="folder for what is downloaded and built once")
-    arguments.add_argument("out", type=pathlib.Path, help="folder for what is recorded")
+    arguments.add_argument("onoff", type=pathlib.Path, help="onoff, built for this Debian release")
+    arguments.add_argument("cache", type=pathlib.Path, help="cache folder for downloads and builds")
+    arguments.add_argument("out", type=pathlib.Path, help="output folder for the recordings")
     arguments.add_argument("scenarios", nargs="*", metavar="SCENARIO", help=", ".join(SCENARIOS))
-    arguments.add_argument("--processors", type=int, default=2, help="of the guest; 1 is quicker on a busy host (default 2)")
+    arguments.add_argument("--processors", type=int, default=2, help="number of processors of the guest; 1 is faster on a busy host (default: 2)")
     arguments = arguments.parse_args()
     if unknown := set(arguments.scenarios) - set(SCENARIOS):
         arguments.error(f"no such scenario: {', '.join(sorted(unknown))}")
@@ -140,7 +140,7 @@ def main():
 
 
 def record(arguments, names):
-    """Plays scenarios one after the other, those of one guest in one guest; yields the name of each that is done."""
+    """Runs the scenarios, sharing one machine per guest variant. Yields the name of each finished scenario."""
     for variant in build.VARIANTS:
         if mine := [name for name in names if SCENARIOS[name].guest == variant]:
             yield from record_in(build.image(arguments.cache, variant), arguments, mine)
@@ -167,7 +167,7 @@ def record_in(image, arguments, names):
 
 
 def observe(guest, scenario, out):
-    """Restarts the guest, keeps its journal while it starts for ever, cuts the power, and keeps the journal that is left."""
+    """Restarts the guest into an endless boot, saves its journal, cuts the power, and saves the remaining journal."""
     began = time.monotonic()
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
@@ -178,8 +178,8 @@ def observe(guest, scenario, out):
     while len(guest.starts) == starts:
         guest.ask("true", 600)
     hung = guest.starts[-1]
-    print(f"record: {out.name}: {time.monotonic() - began:.0f} s: it starts for ever", file=sys.stderr, flush=True)
-    # Until all that is still being started is the unit that never ends.
+    print(f"record: {out.name}: {time.monotonic() - began:.0f} s: the boot does not finish", file=sys.stderr, flush=True)
+    # Wait until only the endless unit is still starting.
     running = "systemctl list-jobs --no-pager --no-legend | awk '$4 == \"running\" { print $2 }'"
     guest.wait_until(f"test $(cut -d. -f1 /proc/uptime) -ge {UNFINISHED_S} && test \"$({running})\" = {NEVER_ENDS}", 900)
     guest.do(COLLECT.format(folder=f"{RECORDINGS}/hung", boot=hung.replace("-", "")), 600)
@@ -200,7 +200,7 @@ def observe(guest, scenario, out):
 
 
 def trace_requests(guest, scenario, out):
-    """Records a command's requests, and keeps the recording and the answer that the guest's own program gave."""
+    """Records the requests of a command, and saves the recording and the report that onoff printed in the guest."""
     began = time.monotonic()
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
@@ -236,7 +236,7 @@ def play(guest, scenario, out):
     settled(guest)
     for unit in scenario.units:
         guest.do(f"systemctl --quiet enable {unit} && systemctl daemon-reload")
-        # What it takes to start now belongs to no recording.
+        # This start belongs to no recording.
         guest.do(f"systemctl start {unit}")
     before = guest.do(STATE_OF_THE_GUEST, 300)
     check = guest.ask(f"{PROGRAM} record {scenario.job} --out {RECORDINGS} --check")
@@ -263,7 +263,7 @@ def play(guest, scenario, out):
     guest.do(f"rm -rf {RECORDINGS}")
     for unit in scenario.units:
         guest.do(f"systemctl --quiet disable {unit}")
-        # Stopped when nothing measures it.
+        # Stop the guest when nothing is being recorded.
         guest.ask(f"systemctl stop {unit}")
     facts = {
         "job": scenario.job,
@@ -283,12 +283,12 @@ def play(guest, scenario, out):
 
 
 def settled(guest):
-    """Until systemd has nothing to start any more."""
+    """Waits until systemd has no more jobs."""
     guest.wait_until("systemctl is-system-running | grep -qvE 'starting|initializing'", 600)
 
 
 def after_power_failure(guest, starts):
-    """Pulls the plug once the recorded boot is up, turns the guest on and puts back by hand."""
+    """Cuts the power after the recorded boot, turns the guest on, and restores the settings by hand."""
     guest.wait_until(f"test -e {STATE}", 600)
     while len(guest.starts) == starts:
         guest.ask("true", 600)

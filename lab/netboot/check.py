@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Records network boots (record.py) and checks what onoff says of them.
+"""Records network boots (record.py), and checks onoff's reports.
 
 lab/netboot/check.py ONOFF [OUT] [RUN ...]
 
-No time is asserted, but that the delay which is put in is found: order, presence, identities and bytes are.
+The checks cover order, presence, identities and bytes, and that the injected delay is found; no other times.
 """
 
 import json
@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-# The DHCP server waits about 3 s for an answer from an address it is about to offer.
+# The DHCP server pings an address before offering it, and waits about 3 s for a reply.
 ADDRESS_CHECK_NS = 2_500_000_000
 RUNS = {
     "windows": ["--server", "atftpd", "--check-address"],
@@ -23,7 +23,7 @@ RUNS = {
     "missing-file": ["--server", "dnsmasq", "--fault", "missing-file"],
     "dead-server": ["--server", "dnsmasq", "--fault", "dead-server"],
 }
-# The reason that each fault must be given.
+# Expected reason by fault.
 REASONS = {"missing-file": "file_refused", "dead-server": "server_not_on_link"}
 
 
@@ -53,7 +53,7 @@ def check(name, onoff, folder):
 
 
 def differences(facts, answer):
-    """What the answer says otherwise than the facts."""
+    """The differences between the report and the facts."""
     def same(what, expected, found):
         if expected != found:
             yield f"{what}: expected {expected!r}, found {found!r}"
@@ -69,13 +69,13 @@ def differences(facts, answer):
     twice = ["frames_captured_twice"] if facts["everywhere"] else []
     yield from same("losses", twice, [loss["counter"] for loss in answer["losses"]])
     if facts["everywhere"]:
-        # The bridge's port and the bridge each show what comes from or goes to the guest.
+        # The bridge and its port each capture the guest's frames.
         frames, copies = answer["capture"]["frames"], answer["capture"]["duplicate_frames"]
         if not 0.45 * frames < copies <= 0.5 * frames:
             yield f"frames captured twice: {copies} copies among {frames} frames"
     expected = ["dhcp", "size_probe", "boot_program"]
     yield from same("order of the stages", expected, [stage["kind"] for stage in boot["stages"] if stage["kind"] in expected])
-    # While the server looks whether the address is in use, the client may ask again.
+    # The client may repeat its request while the server checks whether the address is in use.
     messages = [message["kind"] for message in boot["dhcp"][0]["messages"]]
     yield from same("DHCP messages", ["discover", "offer", "request", "ack"], list(dict.fromkeys(messages)))
     windows = facts["server"] == "atftpd"
@@ -100,7 +100,7 @@ def differences(facts, answer):
 
 
 def failed(facts, boot):
-    """What is said otherwise of a boot that failed than what was planted, and than what the firmware showed."""
+    """The differences between the report of a failed boot and the injected fault and the firmware's message."""
     outcome = boot["outcome"]
     if (outcome["verdict"], outcome["reason"]) != ("failed", REASONS[facts["fault"]]):
         yield f"outcome: {outcome['verdict']}, {outcome['reason']}: {outcome['what']}"

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Holds the latency model to the pairs that pairs.py recorded, and prints the table as Markdown.
+"""Compares the latency model with the pairs recorded by pairs.py, and prints a Markdown table.
 
 lab/netboot/judge.py ONOFF CAPTURE...
 lab/netboot/judge.py --blocks ONOFF CAPTURE...
 lab/netboot/judge.py --across ONOFF FITTED OTHER
 
-For each file and block size of a capture, the client's turn, the server's turn and the gap are fitted to all windows but one, and
-predict that one. Rounds of the same load count as one, by their medians. Set-up, pauses and time-outs are left out on both sides.
+For each file and block size of a capture, the client's turn, the server's turn and the gap are fitted to all window sizes
+except one, and predict that one. Rounds of the same load are reduced to their medians. Setup, pauses and timeouts are
+excluded on both sides.
 
 With --blocks, all windows of one block size predict those of another size, as a range: what a block costs the client may stay, or shrink and grow
 with the block. With --across, the turns of each file in FITTED predict each other file in OTHER, of clients that load block by block; the two captures' bounds

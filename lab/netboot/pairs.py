@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Records the same two files by one TFTP client with windows of 1 to 64 blocks, for the latency model.
+"""Records TFTP downloads of the same two files with window sizes of 1 to 64 blocks, for the latency model.
 
 lab/netboot/pairs.py OUT [--client shell|u-boot|grub|ipxe] [--delay MS]    OUT/capture.pcap, OUT/serial.log
 
-The client is the firmware shell's (OVMF), or that of a boot loader: U-Boot and iPXE with network stacks of their own, GRUB on the
-firmware's driver. GRUB and iPXE know no windows: they load each file block by block. With --delay every frame
+The client is the one of the firmware's shell (OVMF) or of a boot loader: U-Boot and iPXE have their own network stacks, GRUB
+uses the firmware's driver. GRUB and iPXE do not support windows: they load each file block by block. With --delay every frame
 to and from the guest is held back so long, one way, on the client's side of the capture. Where the host has other work, its times
 are those of the host unless this runs before the others: `chrt --fifo 20 lab/netboot/pairs.py OUT`.
 Needs root and the packages that record.py needs, and mtools, dosfstools, and u-boot-qemu, grub-efi-amd64-signed or ipxe.
@@ -28,21 +28,21 @@ WINDOWS = (1, 4, 8, 16, 32, 64)
 FILES = {"a.bin": 8_222_656, "b.bin": 3_000_001}
 BLOCKS = {"a.bin": 1468, "b.bin": 1024}
 DONE = "LAB done"
-# Loaders that the firmware's shell starts from the disk.
+# Loaders that the firmware's shell starts from disk.
 PROGRAMS = {"grub": pathlib.Path("/usr/lib/grub/x86_64-efi-signed/grubnetx64.efi.signed"), "ipxe": pathlib.Path("/usr/lib/ipxe/ipxe.efi")}
-# Frames longer than this hold a block.
+# Longer frames contain a block.
 LONG = 400
 
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("out", type=pathlib.Path)
-    arguments.add_argument("--client", choices=["shell", "u-boot", *PROGRAMS], default="shell", help="who loads the files")
-    arguments.add_argument("--program", type=pathlib.Path, help="the loader, where it is not in its package's place")
+    arguments.add_argument("--client", choices=["shell", "u-boot", *PROGRAMS], default="shell", help="the TFTP client")
+    arguments.add_argument("--program", type=pathlib.Path, help="path of the loader, if not the one in its package")
     arguments.add_argument("--u-boot", default="/usr/lib/u-boot/qemu-x86_64/u-boot.rom", help="U-Boot for QEMU")
-    arguments.add_argument("--rounds", type=int, default=1, help="load everything so often, one round after the other")
-    arguments.add_argument("--delay", type=float, default=0.0, help="ms, one way")
-    arguments.add_argument("--atftpd", default="atftpd", help="the server's program")
+    arguments.add_argument("--rounds", type=int, default=1, help="number of rounds")
+    arguments.add_argument("--delay", type=float, default=0.0, help="one-way delay in ms")
+    arguments.add_argument("--atftpd", default="atftpd", help="the server program")
     arguments.add_argument("--limit", type=float, default=400)
     arguments = arguments.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
@@ -52,7 +52,7 @@ def main():
 
 
 def loads(rounds):
-    """Round, file, block and window of each load: rounds follow each other, so that a host that slows down does so for every window."""
+    """Round, file, block size and window of each load, round by round, so that a slower host affects all window sizes."""
     return [(number, name, block, window) for number in range(rounds) for name, block in BLOCKS.items() for window in WINDOWS]
 
 
@@ -65,14 +65,14 @@ def script(rounds):
 
 
 def grub(rounds):
-    """GRUB's configuration. It reads what it is to start as a whole, and then finds that it is no program."""
+    """GRUB's configuration. It reads each file completely before it finds that it is not a program."""
     lines = ["net_add_addr lab efinet0 192.168.77.60"]
     lines += [f"chainloader (tftp,192.168.77.1)/{name}" for _ in range(rounds) for name in FILES]
     return "\n".join([*lines, f"echo {DONE}", "halt", ""])
 
 
 def ipxe(rounds):
-    """iPXE's script, which it gets from the server like any boot program."""
+    """iPXE's script, loaded from the server like a boot program."""
     lines = ["#!ipxe"]
     for _ in range(rounds):
         for name in FILES:
@@ -81,7 +81,7 @@ def ipxe(rounds):
 
 
 def commands(rounds):
-    """What U-Boot is to do, line by line."""
+    """The commands for U-Boot."""
     lines = ["setenv autoload no", "setenv ipaddr 192.168.77.60", "setenv netmask 255.255.255.0", "setenv serverip 192.168.77.1"]
     for _, name, block, window in loads(rounds):
         lines += [f"setenv tftpblocksize {block}", f"setenv tftpwindowsize {window}", f"tftpboot 0x2000000 {name}"]
@@ -186,11 +186,11 @@ def record(arguments, out, work):
                 process.kill()
         subprocess.run(["ip", "netns", "del", NAMESPACE], check=False)
     if DONE not in serial.read_text(errors="replace"):
-        sys.exit(f"pairs: the shell did not come to its end; see {serial}")
+        sys.exit(f"pairs: the shell did not finish; see {serial}")
 
 
 def relay(delay_s, drop_every=0):
-    """Frames between QEMU's datagrams and the bridge, each held back; of the long ones to the guest every so-many-th is dropped."""
+    """Forwards frames between QEMU's datagrams and the bridge with a delay; drops every Nth long frame to the guest."""
     tap = os.open("/dev/net/tun", os.O_RDWR)
     fcntl.ioctl(tap, 0x400454CA, struct.pack("16sH", b"tap0", 0x1002))
     os.set_blocking(tap, False)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A TFTP server for the lab that grants windows over IPv6 too, which no server of Debian does. Reads only, one file at a time.
+"""A TFTP server for the lab with windows over IPv4 and IPv6, which no server in Debian supports. Read-only, one file at a time.
 
 lab/netboot/tftpd.py ADDRESS FOLDER
 """
@@ -47,7 +47,7 @@ def serve(link, request, folder):
     blocks = len(content) // block_size + 1
 
     def send(first):
-        """The window from a block on, or the options before the first."""
+        """Sends the window that starts at a block, or the options before the first block."""
         if first == 0:
             link.send(struct.pack("!H", OPTIONS) + granted)
             return
@@ -66,7 +66,7 @@ def serve(link, request, folder):
         kind, number = struct.unpack_from("!HH", answer)
         if kind == ERROR:
             return
-        # Numbers roll over: the block that is meant is the one nearest behind what was sent.
+        # Block numbers wrap around: take the nearest block before the last one sent.
         gone = (number - (following - 1)) & 0xFFFF if following else (1 if number == 0 else 0)
         if kind == ACKNOWLEDGMENT and (following == 0 or gone <= window):
             following, tries = (1 if following == 0 else following + gone), 0

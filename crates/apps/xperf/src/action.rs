@@ -167,14 +167,14 @@ pub trait Listener {
     /// Function names by address. Called first, and only if [`Self::wants_functions`] and there are symbols.
     fn functions(&mut self, _names: &Arc<AddressNames>) {}
 
-    /// A writer that formats events on another thread, whose text goes to [`Self::written`]. `None` if the text of an
+    /// A writer that formats events on another thread, whose text goes to [`Self::write_text`]. `None` if the text of an
     /// event depends on the events before it.
     fn writer(&self) -> Option<Box<dyn EventWriter>> {
         None
     }
 
     /// Receives the text that a [`Self::writer`] produced for the next events.
-    fn written(&mut self, text: &[u8], out: &mut dyn Write) -> io::Result<()> {
+    fn write_text(&mut self, text: &[u8], out: &mut dyn Write) -> io::Result<()> {
         out.write_all(text)
     }
 

@@ -7,7 +7,7 @@ use super::action::{Action, Query};
 use super::actions;
 use super::command_words::{PhaseTimes, Words, usage};
 use crate::failure::Failure;
-use crate::merge::{self, Merging};
+use crate::merge::{self, MergeRequest};
 
 #[derive(Debug)]
 pub enum CommandLine {
@@ -18,7 +18,7 @@ pub enum CommandLine {
     /// Runs actions on a recording.
     Process(Processing),
     /// Merges the files of one boot into one.
-    Merge(Merging),
+    Merge(MergeRequest),
 }
 
 /// A line that runs actions on a recording.
@@ -211,7 +211,7 @@ impl Sessions {
     }
 
     /// Turns the line into a merge of its files.
-    fn merging(self, inputs: Vec<PathBuf>, calls: &[Call], quiet: bool) -> Result<Merging, Failure> {
+    fn merging(self, inputs: Vec<PathBuf>, calls: &[Call], quiet: bool) -> Result<MergeRequest, Failure> {
         let Some(output) = self.merged_file else {
             return Err(no_recorder(if self.stopped { "stop" } else { "f" }));
         };
@@ -226,7 +226,7 @@ impl Sessions {
         } else {
             Vec::new()
         };
-        Ok(Merging { inputs, output, quiet, ignored_options })
+        Ok(MergeRequest { inputs, output, quiet, ignored_options })
     }
 }
 

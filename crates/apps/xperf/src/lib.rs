@@ -52,6 +52,6 @@ pub mod run;
 
 pub use command_line::{CommandLine, parse};
 pub use failure::Failure;
-pub use merge::{Merging, run as merge};
+pub use merge::{MergeRequest, run as merge};
 pub use reading::{NewProgress, ReadingProgress};
 pub use run::run;

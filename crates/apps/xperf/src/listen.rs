@@ -76,7 +76,7 @@ pub(super) fn listen(
         _ => Vec::new(),
     };
     let (end, trace) = if let ([one], false) = (&mut listening[..], writers.is_empty()) {
-        let take = |text: &[u8]| match one.listener.written(text, outputs.get(one.output)) {
+        let take = |text: &[u8]| match one.listener.write_text(text, outputs.get(one.output)) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => {
                 one.failed = Some(error);

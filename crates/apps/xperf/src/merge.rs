@@ -13,7 +13,7 @@ use crate::failure::Failure;
 const BUFFER_BYTES: usize = 1 << 20;
 
 #[derive(Debug, PartialEq, Eq)]
-pub struct Merging {
+pub struct MergeRequest {
     pub inputs: Vec<PathBuf>,
     pub output: PathBuf,
     pub quiet: bool,
@@ -22,9 +22,9 @@ pub struct Merging {
 }
 
 /// Parses the words after `-merge`: files, the last of which is the output, with options anywhere among them.
-pub(crate) fn parse(words: &mut Words, quiet: bool) -> Result<Merging, Failure> {
+pub(crate) fn parse(words: &mut Words, quiet: bool) -> Result<MergeRequest, Failure> {
     let mut files = Vec::new();
-    let mut merging = Merging { inputs: Vec::new(), output: PathBuf::new(), quiet, ignored_options: Vec::new() };
+    let mut merging = MergeRequest { inputs: Vec::new(), output: PathBuf::new(), quiet, ignored_options: Vec::new() };
     while let Some(word) = words.path_or_option() {
         match word {
             Ok(path) => files.push(path),
@@ -49,7 +49,7 @@ pub(crate) fn parse(words: &mut Words, quiet: bool) -> Result<Merging, Failure> 
 ///
 /// # Errors
 /// A file cannot be read or written, or the files are not from one boot.
-pub fn run(merging: &Merging) -> Result<(), Failure> {
+pub fn run(merging: &MergeRequest) -> Result<(), Failure> {
     let options = onoff_files::Options::default().read()?;
     let files = onoff_files::open_as_one(&merging.inputs, &options.limits)?;
     let output = OutputFile::create(&merging.output).map_err(|error| with_path(merging, &error))?;
@@ -68,7 +68,7 @@ pub fn run(merging: &Merging) -> Result<(), Failure> {
     Ok(())
 }
 
-fn with_path(merging: &Merging, error: &io::Error) -> Failure {
+fn with_path(merging: &MergeRequest, error: &io::Error) -> Failure {
     Failure::Unreadable(format!("{}: {error}", merging.output.display()))
 }
 

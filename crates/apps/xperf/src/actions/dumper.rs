@@ -131,7 +131,7 @@ impl Listener for Dump {
         Some(Box::new(self.rows.clone()))
     }
 
-    fn written(&mut self, text: &[u8], out: &mut dyn Write) -> io::Result<()> {
+    fn write_text(&mut self, text: &[u8], out: &mut dyn Write) -> io::Result<()> {
         if text.is_empty() {
             return Ok(());
         }
@@ -143,7 +143,7 @@ impl Listener for Dump {
         let mut text = std::mem::take(&mut self.text);
         text.clear();
         self.rows.event(event, &mut text);
-        let written = self.written(&text, out);
+        let written = self.write_text(&text, out);
         self.text = text;
         written
     }
