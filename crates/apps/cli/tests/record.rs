@@ -53,7 +53,7 @@ fn everywhere_the_same(folder: &Folder, text: &str) -> String {
     let own = folder.path("out").display().to_string();
     let mut same = String::new();
     for line in text.replace(&own, "/out").lines() {
-        let of_this_machine = ["  rights ", "  room "].iter().any(|it| line.contains(it));
+        let of_this_machine = ["  rights ", "  disk space "].iter().any(|it| line.contains(it));
         if !of_this_machine {
             same += line;
             same.push('\n');
@@ -87,7 +87,7 @@ fn a_check_says_what_is_there_and_what_is_lacking() {
     let output = folder.run("record hibernate --wake-after 30 --check --out out --root computer");
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8(output.stdout).unwrap();
-    assert!(said.contains("LACKING   sleep states  this kernel offers 'freeze mem', not 'disk'"), "{said}");
+    assert!(said.contains("LACKING   sleep states  this kernel supports 'freeze mem', not 'disk'"), "{said}");
     assert!(said.contains("LACKING   wake alarm"), "{said}");
     let unread = folder.unread(folder.command("record hibernate --wake-after 30 --check --out out --root computer"));
     assert_eq!(unread.status.code(), Some(2));
@@ -101,13 +101,13 @@ fn what_cannot_be_done_is_refused_with_what_to_do() {
     let (code, said) = folder.refusal("record boot --dry-run --root computer");
     assert_eq!(code, 2);
     assert!(
-        said.contains("repeat with '--loader manual'") && said.contains("The options: trace_event=sched:sched_switch,"),
+        said.contains("run this command again with '--loader manual'") && said.contains("Options: trace_event=sched:sched_switch,"),
         "{said}"
     );
     folder.answer("record boot --dry-run --root computer --loader manual");
     let (code, said) = folder.refusal("record hibernate --dry-run --root computer");
     assert_eq!(code, 2);
-    assert!(said.contains("this kernel offers 'freeze mem', not 'disk'"), "{said}");
+    assert!(said.contains("this kernel supports 'freeze mem', not 'disk'"), "{said}");
     let (code, said) = folder.refusal("record");
     assert_eq!((code, said.contains("say what: boot, shutdown")), (64, true), "{said}");
     let (code, said) = folder.refusal("record boot --trace-flags sched+nonsense");
@@ -143,8 +143,8 @@ fn training_below_a_write_filter_is_planned_in_the_papers_order() {
         "/v EnableSuperfetch /t REG_DWORD /d 3",
         "sc config SysMain start= auto",
         "Restart 3 times",
-        "idle for 5 minutes or longer",
-        "those that matter most last",
+        "idle for at least 5 minutes",
+        "the most important ones last",
         // Only filters that can leave files out have exclusions; EWF cannot.
         r"uwfmgr file add-exclusion C:\Windows\Prefetch",
         "uwfmgr registry add-exclusion",
