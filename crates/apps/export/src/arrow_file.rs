@@ -1,4 +1,4 @@
-//! A table as a file of Arrow's own (Feather 2).
+//! Writes a table as an Arrow IPC file (Feather 2).
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use onoff::trace::{DECLARATIONS, TableName, Trace};
 use crate::ordered_batches::ordered_batches;
 use crate::time_order::TimeOrder;
 
-/// Rows of a batch in the file: what a reader holds in memory at a time.
+/// Number of rows per batch in the file, which a reader loads at a time.
 const BATCH_ROWS: usize = 1 << 17;
 
 /// Writes the table's rows in `order`.
@@ -30,7 +30,7 @@ pub(crate) fn write(trace: &Arc<Trace>, name: TableName, order: &TimeOrder, out:
     file.finish().map_err(failed)
 }
 
-/// The batch with the texts of its rows only: all batches share those of the recording, which would be written with each.
+/// Copies the texts used in a batch: batches share the texts of the whole recording, which would be written with each of them.
 fn compact(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
     let columns = batch.columns().iter().map(|column| match column.data_type() {
         DataType::Utf8View => Arc::new(column.as_string_view().gc()) as ArrayRef,
@@ -39,7 +39,7 @@ fn compact(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
     RecordBatch::try_new(batch.schema(), columns.collect())
 }
 
-/// An error of the writer: that of the file where it is one.
+/// Converts an error of the writer, and unwraps I/O errors.
 fn failed(error: ArrowError) -> io::Error {
     match error {
         ArrowError::IoError(_, error) => error,

@@ -1,4 +1,4 @@
-//! A table as comma-separated values.
+//! Writes a table as comma-separated values.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -14,19 +14,19 @@ use crate::time_order::TimeOrder;
 pub(crate) fn write(trace: &Trace, view: &TableView<'_>, order: &TimeOrder, out: &mut dyn Write) -> io::Result<()> {
     let columns = view.declaration().map_or(&[][..], |table| table.columns);
     let mut rows = Rows::begin(columns.iter().map(|column| column.name), out)?;
-    let pieces: Vec<Vec<Column<'_>>> = view.pieces().iter().map(|piece| piece.columns()).collect();
-    let mut write_row = |piece: usize, row: usize| {
-        rows.write(pieces.get(piece).into_iter().flatten().map(|column| cell(trace, column.value(row))))
+    let chunks: Vec<Vec<Column<'_>>> = view.pieces().iter().map(|chunk| chunk.columns()).collect();
+    let mut write_row = |chunk: usize, row: usize| {
+        rows.write(chunks.get(chunk).into_iter().flatten().map(|column| cell(trace, column.value(row))))
     };
     match &order.rows {
-        Some(places) => {
-            for &(piece, row) in places {
-                write_row(piece, row)?;
+        Some(positions) => {
+            for &(chunk, row) in positions {
+                write_row(chunk, row)?;
             }
         }
         None => {
-            for (number, piece) in view.pieces().iter().enumerate() {
-                for row in 0..piece.rows() {
+            for (number, chunk) in view.pieces().iter().enumerate() {
+                for row in 0..chunk.rows() {
                     write_row(number, row)?;
                 }
             }
@@ -35,7 +35,7 @@ pub(crate) fn write(trace: &Trace, view: &TableView<'_>, order: &TimeOrder, out:
     rows.end()
 }
 
-/// A value as text; what is not known is empty.
+/// A value as text; an unknown value is empty.
 fn cell(trace: &Trace, value: Value) -> Cow<'_, str> {
     match value {
         Value::Absent => Cow::Borrowed(""),
@@ -56,7 +56,7 @@ fn addresses(frames: &[u64]) -> String {
         if !text.is_empty() {
             text.push(' ');
         }
-        // A text takes everything.
+        // Writing to a string cannot fail.
         let _ = write!(text, "{frame:#x}");
     }
     text

@@ -1,4 +1,4 @@
-//! A recording's tables as files that other programs read: Parquet and Arrow (feature `columnar`), and comma-separated values.
+//! Exports a recording's tables for other programs, as Parquet or Arrow (feature `columnar`) or as comma-separated values.
 //!
 //! ```
 //! use onoff::Session;
@@ -16,10 +16,10 @@
 //!
 //! # Design constraints
 //!
-//! * One file per table, called by the table's name, and `recording.json`: what `onoff info --format json` says, losses included.
-//! * Rows are in the order of time. Parquet's row groups follow it, so that a reader of a stretch of time skips the others.
-//! * Memory stays at what the largest table needs: of a large recording each large table is read by itself.
-//! * The folder is complete or not there, and takes the place of nothing.
+//! * One file per table, named after the table, and `recording.json` with the output of `onoff info --format json`, including losses.
+//! * Rows are sorted by time, and so are Parquet's row groups, so a reader of a time range can skip the others.
+//! * Memory use is bounded by the largest table: large tables of a large recording are read separately.
+//! * The folder is written completely or not at all, and never replaces another.
 
 #![forbid(unsafe_code)]
 
@@ -46,11 +46,10 @@ use onoff_sink::OutputFolder;
 
 use time_order::TimeOrder;
 
-/// A recording of at least this many bytes is read once for each of its large tables, so that only one of them is in memory.
+/// From this size, in bytes, a recording is read once for each large table, so that only one of them is in memory.
 const LARGE_RECORDING: u64 = 64 << 20;
 
-/// The tables that take most memory, each group read by itself; all others are read together. A group costs another walk through the
-/// recording.
+/// The largest tables. Each group is read separately, all other tables together. A group costs another pass through the recording.
 const LARGE_TABLES: &[&[TableName]] = &[
     &[TableName::ContextSwitches],
     &[TableName::Stacks],
@@ -58,21 +57,21 @@ const LARGE_TABLES: &[&[TableName]] = &[
     &[TableName::Events, TableName::EventFields],
 ];
 
-/// What the files are.
+/// File format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// Parquet: Zstandard, times as differences, row groups by time.
+    /// Parquet with Zstandard compression, delta-encoded times, and row groups sorted by time.
     #[cfg(feature = "columnar")]
     Parquet,
-    /// Arrow's file format (Feather 2), Zstandard.
+    /// Arrow's file format (Feather 2) with Zstandard compression.
     #[cfg(feature = "columnar")]
     Arrow,
-    /// Comma-separated values with a line of names. Times are whole nanoseconds, what is not known is empty.
+    /// Comma-separated values with a header line. Times are integer nanoseconds; unknown values are empty.
     Csv,
 }
 
 impl Format {
-    /// How the files' names end.
+    /// File name extension.
     #[must_use]
     pub const fn extension(self) -> &'static str {
         match self {
@@ -85,55 +84,47 @@ impl Format {
     }
 }
 
-/// What is written.
+/// What to export.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// What the files are.
     pub format: Format,
-    /// Which tables, also those without a row; every table with rows when `None`.
+    /// Tables to export, even if empty; `None` for all tables with rows.
     pub tables: Option<Vec<TableName>>,
 }
 
-/// A table that was written.
+/// An exported table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExportedTable {
-    /// Which.
     pub table: TableName,
-    /// Its file's name in the folder.
+    /// File name in the folder.
     pub file: String,
-    /// Rows.
+    /// Number of rows.
     pub rows: u64,
-    /// Size of the file, bytes.
+    /// File size in bytes.
     pub bytes: u64,
 }
 
-/// Why nothing was written.
+/// Why an export failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     /// The recording cannot be read.
     #[error(transparent)]
     Unreadable(#[from] onoff::Error),
-    /// No table of the recording has a row.
-    #[error("no table of this recording has a row")]
+    /// All tables are empty.
+    #[error("all tables of this recording are empty")]
     NoRows,
-    /// A table was named that has no rows.
-    #[error("'{}' is a count, not a table; recording.json holds it", .0.as_str())]
+    /// The requested name is not a table with rows.
+    #[error("'{}' has counts only and is not a table; its counts are in recording.json", .0.as_str())]
     NoTable(TableName),
     /// A file cannot be written.
     #[error("{}: cannot write the table: {source}", path.display())]
-    Unwritable {
-        /// The folder or file.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
+    Unwritable { path: PathBuf, source: io::Error },
 }
 
-/// Writes tables of the recording into a new folder. `written` hears of each table when its file is complete; the folder is there at the
-/// end, or not at all.
+/// Exports tables of the recording to a new folder. Calls `written` for each completed table. Creates no folder on failure.
 ///
 /// # Errors
-/// A recording that cannot be read or has no row, a folder that is not empty, or no space.
+/// The recording cannot be read or is empty, the folder is not empty, or a file cannot be written.
 pub fn export(
     session: &Session,
     question: &Question,
@@ -174,7 +165,7 @@ pub fn export(
     Ok(all)
 }
 
-/// Which tables are read together.
+/// Groups of tables that are read together.
 fn groups(wanted: &[TableName], size: u64) -> Vec<Vec<TableName>> {
     if size < LARGE_RECORDING {
         return vec![wanted.to_vec()];
@@ -185,7 +176,7 @@ fn groups(wanted: &[TableName], size: u64) -> Vec<Vec<TableName>> {
     std::iter::once(small).chain(large).filter(|group: &Vec<TableName>| !group.is_empty()).collect()
 }
 
-/// What is read to write these tables: the fields of events are those of the events that are read.
+/// Tables to read in order to write `tables`: event fields are only read with their events.
 fn read_for(tables: &[TableName]) -> Tables {
     match tables.contains(&TableName::EventFields) {
         true => Tables::of(tables).with(TableName::Events),
@@ -215,7 +206,7 @@ fn write_table(
         out.flush()?;
         out.get_ref().metadata().map(|metadata| metadata.len())
     };
-    // The file's own name lies in a folder that is gone after a failure.
+    // Only the file name: the temporary folder is removed after a failure.
     let bytes = write().map_err(|source| ExportError::Unwritable { path: PathBuf::from(&file), source })?;
     Ok(ExportedTable { table: name, file, rows: view.len() as u64, bytes })
 }
@@ -227,32 +218,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_a_large_recording_each_large_table_is_read_by_itself() {
+    fn large_tables_of_large_recordings_are_read_separately() {
         let wanted = [TableName::Processes, TableName::Stacks, TableName::Threads, TableName::ContextSwitches];
         assert_eq!(groups(&wanted, 1 << 20), [wanted.to_vec()]);
-        let apart = groups(&wanted, 1 << 30);
+        let separate = groups(&wanted, 1 << 30);
         let small = vec![TableName::Processes, TableName::Threads];
-        assert_eq!(apart, [small, vec![TableName::ContextSwitches], vec![TableName::Stacks]]);
-        let mut every: Vec<TableName> =
+        assert_eq!(separate, [small, vec![TableName::ContextSwitches], vec![TableName::Stacks]]);
+        let mut names: Vec<TableName> =
             groups(&DECLARATIONS.iter().map(|table| table.name).collect::<Vec<_>>(), 1 << 30).concat();
-        every.sort_unstable();
-        assert_eq!(every.len(), DECLARATIONS.len());
-        every.dedup();
-        assert_eq!(every.len(), DECLARATIONS.len());
+        names.sort_unstable();
+        assert_eq!(names.len(), DECLARATIONS.len());
+        names.dedup();
+        assert_eq!(names.len(), DECLARATIONS.len());
         assert_eq!(groups(&[TableName::Stacks], 1 << 30), [[TableName::Stacks]]);
     }
 
-    /// What a table looks like as comma-separated values.
-    fn text(trace: &Trace, name: TableName) -> String {
+    fn csv_text(trace: &Trace, name: TableName) -> String {
         let view = trace.table(name);
         let mut out = Vec::new();
         comma_separated::write(trace, &view, &TimeOrder::of(&view), &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 
-    /// Large recordings rest on it: how many others are read with a table changes nothing in it.
+    /// Reading tables of large recordings separately relies on this.
     #[test]
-    fn a_table_read_by_itself_is_the_same_as_among_all() {
+    fn table_does_not_depend_on_tables_read_with_it() {
         let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../samples");
         let (mut compared, mut different) = (0, Vec::new());
         for sample in ["slow-boot.etl", "slow-sleep.etl", "linux-boot.tar.xz", "netboot-slow-link.pcap.xz"] {
@@ -261,7 +251,7 @@ mod tests {
             let all = read_tables(session.files(), Tables::all(), session.options()).unwrap();
             for name in DECLARATIONS.iter().map(|table| table.name).filter(|&name| !all.table(name).is_empty()) {
                 let alone = read_tables(session.files(), read_for(&[name]), session.options()).unwrap();
-                if text(&alone, name) != text(&all, name) {
+                if csv_text(&alone, name) != csv_text(&all, name) {
                     different.push(format!("{sample}: {}", name.as_str()));
                 }
                 compared += 1;

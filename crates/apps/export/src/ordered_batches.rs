@@ -1,4 +1,4 @@
-//! A table's rows as Arrow record batches of bounded size, in the order of time.
+//! Iterates over a table as Arrow record batches of bounded size, sorted by time.
 
 use std::io;
 use std::sync::Arc;
@@ -9,39 +9,39 @@ use onoff::trace::{TableName, Trace};
 
 use crate::time_order::TimeOrder;
 
-/// Has `take` take the rows of a table in `order`, at most `most` at a time.
+/// Calls `take` with the rows of a table in `order`, at most `max_rows` at a time.
 pub(crate) fn ordered_batches(
     trace: &Arc<Trace>,
     name: TableName,
     order: &TimeOrder,
-    most: usize,
+    max_rows: usize,
     take: &mut dyn FnMut(RecordBatch) -> io::Result<()>,
 ) -> io::Result<()> {
     let batches = trace.arrow().batches(name).map(|batch| batch.map_err(io::Error::other));
-    let Some(places) = &order.rows else {
+    let Some(positions) = &order.rows else {
         for batch in batches {
             let batch = batch?;
-            for start in (0..batch.num_rows()).step_by(most) {
-                take(batch.slice(start, most.min(batch.num_rows() - start)))?;
+            for start in (0..batch.num_rows()).step_by(max_rows) {
+                take(batch.slice(start, max_rows.min(batch.num_rows() - start)))?;
             }
         }
         return Ok(());
     };
     let batches = batches.collect::<io::Result<Vec<RecordBatch>>>()?;
-    // A piece without rows has no batch, and its number is one that no row has.
-    let pieces = trace.table(name).into_pieces();
+    // A chunk without rows has no batch, so chunk numbers and batch numbers can differ.
+    let chunks = trace.table(name).into_pieces();
     let mut number = 0;
-    let numbers: Vec<usize> = pieces
+    let numbers: Vec<usize> = chunks
         .iter()
-        .map(|piece| {
-            number += usize::from(piece.rows() > 0);
+        .map(|chunk| {
+            number += usize::from(chunk.rows() > 0);
             number.saturating_sub(1)
         })
         .collect();
     let references: Vec<&RecordBatch> = batches.iter().collect();
-    for chunk in places.chunks(most) {
+    for group in positions.chunks(max_rows) {
         let indices: Vec<(usize, usize)> =
-            chunk.iter().filter_map(|&(piece, row)| Some((*numbers.get(piece)?, row))).collect();
+            group.iter().filter_map(|&(chunk, row)| Some((*numbers.get(chunk)?, row))).collect();
         take(interleave_record_batch(&references, &indices).map_err(io::Error::other)?)?;
     }
     Ok(())

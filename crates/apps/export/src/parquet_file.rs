@@ -1,10 +1,10 @@
-//! A table as a Parquet file.
+//! Writes a table as a Parquet file.
 //!
-//! Times and places are written as differences (`DELTA_BINARY_PACKED`): they grow by little from row to row, and a dictionary of them
-//! would be as large as they are. Addresses of call stacks have no dictionary either: Zstandard finds the stacks that come again, and a
-//! dictionary hides them (a recording of .NET programs: 99 kB with one, 94 kB without, in a sixth of the time). Everything else is
-//! Zstandard over Parquet's own dictionaries. The Arrow schema is kept in the file, with the units and descriptions of the columns; the
-//! same stands as JSON under the key `onoff.columns` for readers that know no Arrow.
+//! Times and positions are delta-encoded (`DELTA_BINARY_PACKED`): they grow slowly from row to row, and a dictionary would be as
+//! large as the values. Call stack addresses have no dictionary either: Zstandard finds repeated stacks, which a dictionary would
+//! hide (a recording of .NET programs: 99 kB with a dictionary, 94 kB without, in a sixth of the time). All other columns use
+//! Parquet dictionaries and Zstandard. The file has the Arrow schema with the units and descriptions of the columns, and the same
+//! as JSON under the key `onoff.columns` for readers without Arrow support.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -28,8 +28,7 @@ use serde_json::{Map, Value, json};
 use crate::ordered_batches::ordered_batches;
 use crate::time_order::TimeOrder;
 
-/// Rows of a row group. Readers skip whole groups by their times, and encode or decode one per processor; smaller ones skip more and
-/// compress less.
+/// Rows per row group. Readers skip groups by time and process them in parallel. Smaller groups allow more skipping but compress less.
 pub(crate) const GROUP_ROWS: usize = 1 << 19;
 
 /// Writes the table's rows in `order`.
@@ -66,15 +65,15 @@ pub(crate) fn write(
         row_group.close().map(drop)
     };
     ordered_batches(trace, name, order, GROUP_ROWS, &mut |batch| {
-        // What is more than the group takes goes into the next.
-        let here = batch.num_rows().min(GROUP_ROWS - rows);
-        group.push(batch.slice(0, here));
-        rows += here;
+        // Excess rows go into the next group.
+        let taken = batch.num_rows().min(GROUP_ROWS - rows);
+        group.push(batch.slice(0, taken));
+        rows += taken;
         if rows == GROUP_ROWS {
             write_group(&mut group).map_err(failed)?;
-            rows = batch.num_rows() - here;
+            rows = batch.num_rows() - taken;
             if rows > 0 {
-                group.push(batch.slice(here, rows));
+                group.push(batch.slice(taken, rows));
             }
         }
         Ok(())
@@ -85,7 +84,7 @@ pub(crate) fn write(
     file.close().map(drop).map_err(failed)
 }
 
-/// One column of a row group, encoded.
+/// Encodes one column of a row group.
 fn column_chunk(
     mut writer: ArrowColumnWriter,
     schema: &SchemaRef,
@@ -102,9 +101,9 @@ fn column_chunk(
 }
 
 fn properties(table: &TableDeclaration, schema: &SchemaRef, order: &TimeOrder) -> io::Result<WriterProperties> {
-    // The first level: the third makes files of times and numbers 2 % smaller and takes twice as long.
+    // Level 1: level 3 makes files with times and numbers 2 % smaller but takes twice as long.
     let zstd = Compression::ZSTD(ZstdLevel::try_new(1).map_err(failed)?);
-    let described: Map<String, Value> = table
+    let descriptions: Map<String, Value> = table
         .columns
         .iter()
         .map(|column| {
@@ -121,7 +120,7 @@ fn properties(table: &TableDeclaration, schema: &SchemaRef, order: &TimeOrder) -
         ("onoff.table", table.name.as_str().to_owned()),
         ("onoff.version", env!("CARGO_PKG_VERSION").to_owned()),
         ("description", table.documentation.trim().to_owned()),
-        ("onoff.columns", Value::Object(described).to_string()),
+        ("onoff.columns", Value::Object(descriptions).to_string()),
     ];
     let metadata = metadata.into_iter().map(|(key, value)| KeyValue::new(key.to_owned(), value)).collect();
     let mut properties = WriterProperties::builder()
@@ -129,9 +128,9 @@ fn properties(table: &TableDeclaration, schema: &SchemaRef, order: &TimeOrder) -
         .set_created_by(concat!("onoff ", env!("CARGO_PKG_VERSION")).to_owned())
         .set_key_value_metadata(Some(metadata));
     for column in table.columns {
-        let growing = column.meaning.is_moment() || column.meaning == Meaning::Place;
+        let is_increasing = column.meaning.is_moment() || column.meaning == Meaning::Place;
         match column.column_type {
-            ColumnType::Int64 | ColumnType::UInt64 | ColumnType::UInt32 if growing => {
+            ColumnType::Int64 | ColumnType::UInt64 | ColumnType::UInt32 if is_increasing => {
                 let path = ColumnPath::from(column.name);
                 properties = properties
                     .set_column_dictionary_enabled(path.clone(), false)
@@ -145,14 +144,14 @@ fn properties(table: &TableDeclaration, schema: &SchemaRef, order: &TimeOrder) -
         }
     }
     if let Some(number) = order.column.and_then(|column| i32::try_from(column).ok()) {
-        // Leaves are numbered as columns are: each has one.
+        // Every column has one leaf, so leaf and column numbers are the same.
         let sorting = SortingColumn { column_idx: number, descending: false, nulls_first: true };
         properties = properties.set_sorting_columns(Some(vec![sorting]));
     }
     Ok(properties.build())
 }
 
-/// An error of the writer: that of the file where it is one.
+/// Converts an error of the writer, and unwraps I/O errors.
 fn failed(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(cause) => match cause.downcast::<io::Error>() {

@@ -1,33 +1,33 @@
-//! The order of a table's rows in time.
+//! Sorts the rows of a table by time.
 
 use onoff::trace::TableView;
 use onoff::trace::column::{Column, Meaning};
 
-/// Where a row is: the number of its piece, and of the row in it.
-pub(crate) type Place = (usize, usize);
+/// Position of a row: chunk number and row number in the chunk.
+pub(crate) type Position = (usize, usize);
 
-/// By which column a table's rows follow each other in time, rows without that time first.
+/// The time column to sort a table by, and the resulting order. Rows without a time come first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TimeOrder {
-    /// The column's number; `None` for a table without times.
+    /// Column number; `None` for a table without times.
     pub(crate) column: Option<usize>,
-    /// The rows in that order; `None` where they are so already.
-    pub(crate) rows: Option<Vec<Place>>,
+    /// Rows in order; `None` if they are already sorted.
+    pub(crate) rows: Option<Vec<Position>>,
 }
 
 impl TimeOrder {
-    /// That of `view`: by a column that its rows follow already if there is one, so that nothing is moved; else by its moment, or
-    /// else its start, or else its end.
+    /// Determines the order of `view`: by a time column that is already sorted if there is one; otherwise by the time, the start or
+    /// the end, whichever exists first.
     pub(crate) fn of(view: &TableView<'_>) -> Self {
         let Some(declaration) = view.declaration() else { return Self::default() };
         let of_meaning = |meaning| declaration.columns.iter().position(move |column| column.meaning == meaning);
         let candidates: Vec<usize> =
             [Meaning::Time, Meaning::Start, Meaning::End].into_iter().filter_map(of_meaning).collect();
-        let pieces: Vec<Vec<Column<'_>>> = view.pieces().iter().map(|piece| piece.columns()).collect();
-        let times = |column: usize| pieces.iter().filter_map(move |piece| piece.get(column));
+        let chunks: Vec<Vec<Column<'_>>> = view.pieces().iter().map(|chunk| chunk.columns()).collect();
+        let times = |column: usize| chunks.iter().filter_map(move |chunk| chunk.get(column));
         let cells =
             |column: usize| times(column).flat_map(|cells| (0..cells.rows()).map(move |row| cells.nanoseconds(row)));
-        // `None` orders before every time.
+        // `None` sorts before every time.
         if let Some(&column) =
             candidates.iter().find(|&&column| cells(column).any(|time| time.is_some()) && cells(column).is_sorted())
         {
@@ -36,13 +36,13 @@ impl TimeOrder {
         let Some(column) = candidates.into_iter().find(|&column| cells(column).any(|time| time.is_some())) else {
             return Self::default();
         };
-        let mut rows: Vec<(Option<i64>, Place)> = times(column)
+        let mut rows: Vec<(Option<i64>, Position)> = times(column)
             .enumerate()
-            .flat_map(|(piece, cells)| (0..cells.rows()).map(move |row| (cells.nanoseconds(row), (piece, row))))
+            .flat_map(|(chunk, cells)| (0..cells.rows()).map(move |row| (cells.nanoseconds(row), (chunk, row))))
             .collect();
-        // Rows of one time stay in their order.
+        // Rows with equal times keep their order, because the position is part of the key.
         rows.sort();
-        Self { column: Some(column), rows: Some(rows.into_iter().map(|(_, place)| place).collect()) }
+        Self { column: Some(column), rows: Some(rows.into_iter().map(|(_, position)| position).collect()) }
     }
 }
 
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_in_order_stay_and_others_are_ordered_without_mixing_equals() {
+    fn sorts_by_time_and_keeps_order_of_equal_times() {
         assert_eq!(milestones(&[1, 2, 2, 9]).rows, None);
         assert_eq!(milestones(&[5, 1, 5, 3]).rows, Some(vec![(0, 1), (0, 3), (0, 0), (0, 2)]));
         assert_eq!(milestones(&[]), TimeOrder::default());
