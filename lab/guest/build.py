@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Builds the guest's disk: a small Debian that starts by UEFI and a boot loader, with room to sleep to.
+"""Builds the guest's disk image: a small Debian that boots with UEFI and a boot loader, with swap space for hibernation.
 
-lab/guest/build.py CACHE              prints the path of the disk image, which is made when it is not there
-lab/guest/build.py CACHE --variant V  the same of another guest: VARIANTS names them
+lab/guest/build.py CACHE              prints the path of the disk image, and builds it if necessary
+lab/guest/build.py CACHE --variant V  the same for another guest; see VARIANTS
 
-The same Debian as the host's, from the host's own package sources, so that a program built here runs there. What is made is kept
-in CACHE under the digest of what it is made of. Needs root, and the packages that --missing names; mounts nothing.
+The guest runs the same Debian release as the host, from the host's package sources, so that programs built on the host run in it. Results
+are cached in CACHE under a digest of their inputs. Requires root and the packages that --missing lists; mounts nothing.
 """
 
 import argparse
@@ -26,7 +26,7 @@ MODULES = HERE / "module"
 BOOT_LOADER = pathlib.Path("/usr/lib/systemd/boot/efi/systemd-bootx64.efi")
 FIRMWARE = pathlib.Path("/usr/share/OVMF")
 
-# What must be there: a file or a command, and the Debian package that brings it.
+# Required files and commands, and the Debian packages that contain them.
 NEEDED = {
     "qemu-system-x86_64": "qemu-system-x86",
     "mmdebstrap": "mmdebstrap",
@@ -40,32 +40,32 @@ NEEDED = {
 }
 
 PACKAGES = ["systemd", "systemd-sysv", "dbus", "udev", "kmod", "linux-image-amd64", "zstd", "util-linux", "procps", "e2fsprogs"]
-# What makes the initial file system: Debian's own program, or dracut, which puts systemd into it as Fedora, SUSE and others do.
-MAKERS = {"initramfs-tools": ["initramfs-tools"], "dracut": ["dracut-core", "dracut"]}
-# systemd-boot tells the system how long firmware and loader took; GRUB does not.
+# Initramfs generators: Debian's own, or dracut, which includes systemd as on Fedora, SUSE and others.
+INITRD_GENERATORS = {"initramfs-tools": ["initramfs-tools"], "dracut": ["dracut-core", "dracut"]}
+# systemd-boot reports how long firmware and loader took; GRUB does not.
 LOADERS = {"systemd-boot": ["systemd-boot"], "grub": ["grub-efi-amd64-bin", "grub2-common"]}
 
 
 @dataclasses.dataclass(frozen=True)
 class Variant:
-    """One guest: what makes its initial file system (MAKERS), and what starts its kernel (LOADERS)."""
+    """A guest with its initramfs generator (INITRD_GENERATORS) and boot loader (LOADERS)."""
     initrd: str = "initramfs-tools"
     loader: str = "systemd-boot"
 
     @property
     def packages(self):
-        return PACKAGES + MAKERS[self.initrd] + LOADERS[self.loader]
+        return PACKAGES + INITRD_GENERATORS[self.initrd] + LOADERS[self.loader]
 
 
 VARIANTS = {"debian": Variant(), "dracut": Variant(initrd="dracut"), "grub": Variant(loader="grub")}
-# Never used here, and most of the size.
+# Unused, and most of the size.
 EXCLUDED = ["/usr/share/doc/*", "/usr/share/man/*", "/usr/share/locale/*", "/usr/share/info/*",
             *(f"/lib/modules/*/kernel/{folder}/*" for folder in
               ("sound", "drivers/media", "drivers/gpu", "drivers/infiniband", "drivers/staging", "drivers/iio", "drivers/isdn",
                "drivers/net/wireless", "drivers/net/ethernet", "drivers/hwmon", "drivers/usb/serial"))]
-# Runs before the kernel is installed, so that its initial file system is made once, and holds the guest's few drivers only:
-# unpacking one with every driver takes seconds of each start when the processor is emulated.
-INITIAL_FILE_SYSTEM = {
+# Runs before the kernel is installed, so that the initramfs is built only once and has only the few drivers that the guest needs:
+# unpacking one with all drivers adds seconds to each boot on an emulated CPU.
+INITRD_HOOKS = {
     "initramfs-tools": "; ".join([
         "mkdir -p \"$1/etc/initramfs-tools/conf.d\" \"$1/etc/initramfs-tools/hooks\"",
         "cd \"$1/etc/initramfs-tools\"",
@@ -84,15 +84,15 @@ INITIAL_FILE_SYSTEM = {
 
 MIB = 1 << 20
 SECTOR = 512
-# Partitions: first byte and length. The guest's files, what it records, and room for the image of a hibernation.
+# Partitions: first byte and length. Boot loader, files and recordings, and space for the hibernation image.
 ESP = (1 * MIB, 255 * MIB)
 ROOT = (256 * MIB, 3072 * MIB)
 SWAP = (3328 * MIB, 2048 * MIB)
 DISK_BYTES = 5378 * MIB
 ROOT_UUID = "6f6e6f66-662d-4c61-8b2d-726f6f740000"
 
-# `no_timer_check`: on a busy host the emulated timer may not tick while the kernel looks for it, which it would take for a fault.
-# `mitigations=off`: the indirect jumps that they replace are the slowest of an emulated processor, and there is nothing to protect.
+# `no_timer_check`: on a busy host, the emulated timer may not tick during the kernel's check, which would then fail.
+# `mitigations=off`: they make indirect jumps slow on an emulated CPU, and there is nothing to protect.
 OPTIONS = "console=ttyS0,115200 quiet no_timer_check mitigations=off resume=LABEL=swap"
 ENTRY = f"""title Debian
 linux /debian/vmlinuz
@@ -100,19 +100,19 @@ initrd /debian/initrd.img
 options root=LABEL=root ro {OPTIONS}
 """
 
-# GRUB's program on the boot partition, which has the menu and everything else on the root partition.
-GRUB_FINDS_ITS_FOLDER = f"""search --no-floppy --fs-uuid --set=root {ROOT_UUID}
+# GRUB on the boot partition finds its menu and modules on the root partition.
+GRUB_EMBEDDED_CONFIG = f"""search --no-floppy --fs-uuid --set=root {ROOT_UUID}
 set prefix=($root)/boot/grub
 """
 GRUB_MODULES = ["part_gpt", "fat", "ext2", "search", "search_fs_uuid", "normal", "configfile", "linux", "boot", "gzio", "echo", "test", "all_video"]
-# The menu of the first start; the guest makes its own of it with Debian's programs, which have to see the disks.
+# The menu of the first boot. The guest then generates its own with Debian's tools, which need access to the disks.
 GRUB_FIRST_MENU = """set timeout=0
 menuentry 'Debian' {
     linux /boot/KERNEL root=LABEL=root ro OPTIONS
     initrd /boot/INITRD
 }
 """
-# How Debian's programs make the menu.
+# Settings for Debian's menu generator.
 GRUB_DEFAULTS = f"""GRUB_DEFAULT=0
 GRUB_TIMEOUT=0
 GRUB_DISTRIBUTOR=Debian
@@ -125,62 +125,62 @@ GRUB_DISABLE_OS_PROBER=true
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("cache", type=pathlib.Path, nargs="?", help="folder for what is downloaded and built once")
+    arguments.add_argument("cache", type=pathlib.Path, nargs="?", help="folder for downloads and build results")
     arguments.add_argument("--variant", choices=VARIANTS, default="debian", help="which guest")
-    arguments.add_argument("--missing", action="store_true", help="only print the packages that are missing")
+    arguments.add_argument("--missing", action="store_true", help="only print the missing packages")
     arguments = arguments.parse_args()
     if arguments.missing:
         print(*missing())
         return
     if not arguments.cache:
-        sys.exit("build: say where to keep it: build.py CACHE")
+        sys.exit("build: no cache folder; usage: build.py CACHE")
     print(image(arguments.cache, arguments.variant))
 
 
 def missing():
     """The packages that must be installed first."""
-    return sorted({package for what, package in NEEDED.items() if not shutil.which(what) and not pathlib.Path(what).exists()})
+    return sorted({package for file, package in NEEDED.items() if not shutil.which(file) and not pathlib.Path(file).exists()})
 
 
 def image(cache, name="debian"):
-    """The path of the disk image of a variant."""
+    """Returns the path of a variant's disk image, and builds it if necessary."""
     variant = VARIANTS[name]
-    if absent := missing():
-        sys.exit(f"build: missing; apt-get install --no-install-recommends {' '.join(absent)}")
+    if packages := missing():
+        sys.exit(f"build: missing packages: apt-get install --no-install-recommends {' '.join(packages)}")
     if os.geteuid() != 0:
-        sys.exit("build: a file tree with its owners can only be made as root")
+        sys.exit("build: root is required to create files with correct owners")
     cache.mkdir(parents=True, exist_ok=True)
-    with only_one(cache):
+    with locked(cache):
         sources = package_sources()
-        tree_key = digest(sources, variant.packages, EXCLUDED, INITIAL_FILE_SYSTEM[variant.initrd])
+        tree_key = digest(sources, variant.packages, EXCLUDED, INITRD_HOOKS[variant.initrd])
         image_key = digest(tree_key, pathlib.Path(__file__).read_text(),
                            [(str(path.relative_to(OVERLAY)), path.stat().st_mode, path.read_text())
                             for path in sorted(OVERLAY.rglob("*")) if path.is_file()])
         disk = cache / f"guest-{name}-{image_key}.img"
         if not disk.exists():
-            keep_only(cache, f"guest-{name}-*", disk)
+            remove_others(cache, f"guest-{name}-*", disk)
             make_disk(tree(cache, tree_key, sources, name), disk, variant.loader)
         return disk
 
 
 @contextlib.contextmanager
-def only_one(cache):
-    """Two builds in one folder would spoil each other's."""
+def locked(cache):
+    """Prevents concurrent builds in the same folder."""
     with (cache / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
 def modules(cache):
-    """Paths of the modules that are put into the guest, built for its kernel."""
+    """Builds the kernel modules for the guest's kernel and returns their paths."""
     kernel = next(cache.glob("tree-*/boot/vmlinuz-*")).name.removeprefix("vmlinuz-")
     headers = pathlib.Path("/lib/modules") / kernel / "build"
     if not headers.exists() or not shutil.which("make"):
-        sys.exit(f"build: the kernel's headers are missing; apt-get install linux-headers-{kernel} make")
+        sys.exit(f"build: missing kernel headers: apt-get install linux-headers-{kernel} make")
     key = digest(kernel, [(path.name, path.read_text()) for path in sorted(MODULES.iterdir())])
     folder = cache / f"modules-{key}"
     if not folder.exists():
-        keep_only(cache, "modules-*", folder)
+        remove_others(cache, "modules-*", folder)
         new = cache / f"modules-{key}.new"
         shutil.rmtree(new, ignore_errors=True)
         shutil.copytree(MODULES, new)
@@ -189,13 +189,13 @@ def modules(cache):
     return sorted(folder.glob("*.ko"))
 
 
-def digest(*what):
-    return hashlib.sha256(repr(what).encode()).hexdigest()[:16]
+def digest(*inputs):
+    return hashlib.sha256(repr(inputs).encode()).hexdigest()[:16]
 
 
-def keep_only(cache, pattern, wanted):
+def remove_others(cache, pattern, kept):
     for path in cache.glob(pattern):
-        if path == wanted:
+        if path == kept:
             continue
         if path.is_dir():
             shutil.rmtree(path)
@@ -204,7 +204,7 @@ def keep_only(cache, pattern, wanted):
 
 
 def package_sources():
-    """The lines that name the host's own Debian archives, without others that it may have."""
+    """The host's package sources, Debian archives only."""
     form = "deb $(REPO_URI) $(RELEASE) $(COMPONENT)"
     command = ["apt-get", "indextargets", "--format", form, "Created-By: Packages", "Origin: Debian"]
     for _ in range(2):
@@ -212,33 +212,33 @@ def package_sources():
         if lines:
             return sorted(set(lines))
         subprocess.run(["apt-get", "update", "-qq"], check=True, stdin=subprocess.DEVNULL, stdout=sys.stderr)
-    sys.exit("build: apt-get knows no Debian package archive")
+    sys.exit("build: no Debian package source is configured")
 
 
 def tree(cache, key, sources, name):
-    """The guest's files as Debian's packages bring them."""
+    """Installs the guest's packages into a folder and returns its path."""
     variant = VARIANTS[name]
     root = cache / f"tree-{name}-{key}"
     if root.exists():
         return root
-    keep_only(cache, f"tree-{name}-*", root)
+    remove_others(cache, f"tree-{name}-*", root)
     suites = [line.split()[2] for line in sources]
     release = next(suite for suite in suites if "-" not in suite)
     new = cache / f"tree-{name}-{key}.new"
     command = ["mmdebstrap", "--quiet", "--mode=root", "--variant=minbase", "--format=directory",
                "--aptopt=Acquire::Languages \"none\"", *(f"--dpkgopt=path-exclude={path}" for path in EXCLUDED),
-               f"--essential-hook={INITIAL_FILE_SYSTEM[variant.initrd]}", f"--include={','.join(variant.packages)}", release, new, *sources]
+               f"--essential-hook={INITRD_HOOKS[variant.initrd]}", f"--include={','.join(variant.packages)}", release, new, *sources]
     for attempt in (1, 2, 3):
         if subprocess.run(command, stdin=subprocess.DEVNULL, stdout=sys.stderr).returncode == 0:
             new.rename(root)
             return root
         print(f"build: attempt {attempt} failed", file=sys.stderr)
         shutil.rmtree(new, ignore_errors=True)
-    sys.exit("build: mmdebstrap did not make the guest's files")
+    sys.exit("build: mmdebstrap failed three times")
 
 
 def make_disk(root, disk, loader):
-    """One disk with a partition table: boot loader and kernels, files, swap space."""
+    """Creates a disk image with three partitions: boot loader and kernels, files, swap space."""
     kernel = next((root / "boot").glob("vmlinuz-*")).name
     initrd = kernel.replace("vmlinuz", "initrd.img")
     new = disk.with_suffix(".new")
@@ -253,7 +253,7 @@ def make_disk(root, disk, loader):
 
     files = disk.with_suffix(".tree")
     shutil.rmtree(files, ignore_errors=True)
-    # Hard links: what is changed is a file of the overlay, which replaces the link.
+    # Hard links are safe: files of the overlay replace links instead of changing the linked files.
     run("cp", "-a", "--link", root, files)
     for path in sorted(OVERLAY.rglob("*")):
         target = files / path.relative_to(OVERLAY)
@@ -284,7 +284,7 @@ def make_disk(root, disk, loader):
 
 
 def put_systemd_boot(esp, kernel, initrd):
-    """systemd-boot with its entry and the kernel, onto the boot partition."""
+    """Copies systemd-boot, its entry and the kernel to the boot partition."""
     for folder in ("EFI/systemd", "loader", "loader/entries", "debian"):
         run("mmd", "-i", esp, f"::{folder}")
     copies = {"EFI/BOOT/BOOTX64.EFI": BOOT_LOADER, "EFI/systemd/systemd-bootx64.efi": BOOT_LOADER, "debian/vmlinuz": kernel,
@@ -292,17 +292,17 @@ def put_systemd_boot(esp, kernel, initrd):
     for target, source in copies.items():
         run("mcopy", "-i", esp, source, f"::{target}")
     for name, text in {"loader.conf": "timeout 0\ndefault debian.conf\n", "entries/debian.conf": ENTRY}.items():
-        run("mcopy", "-i", esp, "-", f"::loader/{name}", given=text)
+        run("mcopy", "-i", esp, "-", f"::loader/{name}", stdin_text=text)
 
 
 def put_grub(files, kernel, initrd):
-    """GRUB's folder and menu into the guest's files, made by the guest's own programs; gives the path of its program."""
+    """Creates GRUB's folder and menu with the guest's own tools, and returns the path of the boot program."""
     folder = files / "boot/grub"
     shutil.copytree(files / "usr/lib/grub/x86_64-efi", folder / "x86_64-efi", dirs_exist_ok=True)
     menu = GRUB_FIRST_MENU.replace("KERNEL", kernel).replace("INITRD", initrd).replace("OPTIONS", OPTIONS)
     replace(folder / "grub.cfg", menu, mode=0o600)
     replace(files / "etc/default/grub", GRUB_DEFAULTS, mode=0o644)
-    (folder / "find.cfg").write_text(GRUB_FINDS_ITS_FOLDER)
+    (folder / "find.cfg").write_text(GRUB_EMBEDDED_CONFIG)
     run("chroot", files, "grub-editenv", "/boot/grub/grubenv", "create")
     run("chroot", files, "grub-mkimage", "--format", "x86_64-efi", "--output", "/boot/grub/bootx64.efi", "--prefix", "/boot/grub",
         "--config", "/boot/grub/find.cfg", *GRUB_MODULES)
@@ -310,7 +310,7 @@ def put_grub(files, kernel, initrd):
 
 
 def finish(files):
-    """What cannot be said by a file of the overlay alone."""
+    """Makes the changes that a file in the overlay cannot express."""
     wants = files / "etc/systemd/system/multi-user.target.wants"
     wants.mkdir(exist_ok=True)
     (wants / "onoff-lab-agent.service").symlink_to("../onoff-lab-agent.service")
@@ -324,14 +324,14 @@ def finish(files):
 
 
 def replace(path, text, mode=0o444):
-    """Anew, as the file may be a link into the kept tree."""
+    """Writes a new file, because the existing one may be a hard link into the cached tree."""
     path.unlink(missing_ok=True)
     path.write_text(text)
     path.chmod(mode)
 
 
 def write_swap_header(disk):
-    """What mkswap writes (it has no offset of its own): one page that tells version, last page and label, and ends in the signature."""
+    """Writes the page that mkswap would write, which does not support an offset: version, last page, UUID, label and signature."""
     page = bytearray(4096)
     page[1024:1028] = (1).to_bytes(4, "little")
     page[1028:1032] = (SWAP[1] // 4096 - 1).to_bytes(4, "little")
@@ -343,9 +343,9 @@ def write_swap_header(disk):
         out.write(page)
 
 
-def run(*command, given=None):
-    done = subprocess.run([str(word) for word in command], input=given, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          stdin=None if given is not None else subprocess.DEVNULL, env={**os.environ, "MTOOLS_SKIP_CHECK": "1"})
+def run(*command, stdin_text=None):
+    done = subprocess.run([str(word) for word in command], input=stdin_text, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          stdin=None if stdin_text is not None else subprocess.DEVNULL, env={**os.environ, "MTOOLS_SKIP_CHECK": "1"})
     if done.returncode:
         sys.exit(f"build: {command[0]} failed:\n{done.stdout}")
 

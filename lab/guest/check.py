@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Records transitions of a guest (record.py) and checks what came of them and what onoff says of it.
+"""Records transitions of a guest (record.py), and checks the recordings and onoff's analyses of them.
 
 lab/guest/check.py ONOFF CACHE [SCENARIO...] [--out OUT] [--again]
 
-No time is asserted, but that the delays which are put in are found: order, presence and identities are. `--again` checks what
-OUT holds already.
+Checks order, presence and identities, and that injected delays are found, but no exact times. `--again` checks existing recordings
+in OUT.
 """
 
 import argparse
@@ -22,25 +22,25 @@ import build
 import record
 from guest import Failed
 
-# The units that are put in sleep 6 s.
+# The injected units sleep for 6 s.
 DELAY_NS = 5_900_000_000
-# User space takes 20 s to start in a guest on an idle host and 8 s to stop, those 6 s among them. In one that takes longer than this
-# others take 6 s too.
+# On an idle host, the guest's user space takes 20 s to start and 8 s to stop, including those 6 s. Above these limits, other units may
+# take 6 s as well.
 BUSY_START_NS = 35_000_000_000
 BUSY_STOP_NS = 25_000_000_000
-# How far the journal's own answer may be from that of systemd's properties: phases, and units that are no devices. A device's job
-# begins when a unit needs it, which no message says.
-PHASE_APART_NS = 20_000_000
-UNIT_APART_NS = 50_000_000
-# On a busy host journald and systemd wait for a processor between two steps of one unit.
-UNITS_WITHIN = 0.95
-# systemd gives up a device after 20 s; the limit that the guest's unit has.
+# Maximum difference between times from the journal and from systemd's properties, for phases and for units other than devices. A device
+# job starts when a unit needs it, for which there is no message.
+MAX_PHASE_DIFFERENCE_NS = 20_000_000
+MAX_UNIT_DIFFERENCE_NS = 50_000_000
+# Minimum share of units within that limit: on a busy host, journald and systemd may wait for a CPU between two steps of a unit.
+MIN_UNITS_WITHIN = 0.95
+# Timeout of the guest's device unit.
 DEVICE_LIMIT_NS = 20_000_000_000
-# What the module's start and the driver's probe sleep.
+# Minimum durations of the module's initialization and the driver's probe.
 SLOW_DRIVERS = {"onoff_lab_module": 1_990_000_000, "onoff_lab_driver": 2_990_000_000}
 PHASES = ["firmware", "loader", "kernel", "initrd", "user_space", "PostBoot", "TraceTail"]
-# What each kind of recording must hold.
-PARTS = {
+# Required files in each kind of recording.
+REQUIRED_FILES = {
     "boot": ["boot.trace.txt", "boot.saved_cmdlines", "boot.stats.txt", "clock.txt", "dmesg.txt", "journal.export", "show-units.txt",
              "show-manager.txt", "cmdline", "uname", "recording.json"],
     "shutdown": ["shutdown.trace.txt", "clock.txt", "dmesg.txt", "journal.export", "show-units.txt", "recording.json"],
@@ -53,15 +53,15 @@ VERBS = {"boot": "boot", "shutdown": "shutdown", "suspend": "suspend", "hibernat
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("onoff", type=pathlib.Path, help="the program, built for this Debian")
-    arguments.add_argument("cache", type=pathlib.Path, help="folder for what is downloaded and built once")
+    arguments.add_argument("cache", type=pathlib.Path, help="folder for downloads and build results")
     arguments.add_argument("scenarios", nargs="*", metavar="SCENARIO", help="; ".join(record.SCENARIOS))
-    arguments.add_argument("--out", type=pathlib.Path, help="keep what is recorded there")
-    arguments.add_argument("--again", action="store_true", help="only check what --out holds")
-    arguments.add_argument("--processors", type=int, default=2, help="of the guest; 1 is quicker on a busy host (default 2)")
+    arguments.add_argument("--out", type=pathlib.Path, help="folder to keep the recordings in")
+    arguments.add_argument("--again", action="store_true", help="only check existing recordings in --out")
+    arguments.add_argument("--processors", type=int, default=2, help="number of guest CPUs; 1 is faster on a busy host (default 2)")
     arguments = arguments.parse_args()
     if unknown := set(arguments.scenarios) - set(record.SCENARIOS):
         arguments.error(f"no such scenario: {', '.join(sorted(unknown))}")
-    # `quick` is a part of the others.
+    # The other scenarios include `quick`.
     names = arguments.scenarios or [name for name in record.SCENARIOS if name != "quick"]
     with contextlib.ExitStack() as kept:
         if not arguments.out:
@@ -76,29 +76,29 @@ def main():
 
 
 def check(onoff, folder, name):
-    """Prints what is wrong with a scenario and gives how much that is."""
+    """Checks a scenario, prints the faults and returns their number."""
     facts = json.loads((folder / "facts.json").read_text())
     of = {record.Observation: of_observation, record.Requests: of_requests}.get(type(record.SCENARIOS[name]), differences)
     faults = list(of(onoff, folder, facts))
     for fault in faults:
         print(f"check: {name}: {fault}", file=sys.stderr)
     recordings = ", ".join(facts["recordings"]) or "no recording"
-    print(f"check: {name}: {recordings}; {facts['took_s']:.0f} s; {f'{len(faults)} faults' if faults else 'as it should be'}", flush=True)
+    print(f"check: {name}: {recordings}; {facts['took_s']:.0f} s; {f'{len(faults)} faults' if faults else 'passed'}", flush=True)
     return len(faults)
 
 
 def differences(onoff, folder, facts):
-    """What is otherwise than the facts."""
+    """Yields differences between the recordings and the facts."""
     yield from same("recordings", sorted(facts["expected"]), facts["recordings"])
-    yield from same("what the guest is like afterwards", [], facts["changed"])
+    yield from same("changes to the guest", [], facts["changed"])
     yield from same("status of --check", 0, (facts["check"] or {}).get("status"))
     yield from same("starts of the guest", len(set(facts["boot_ids"])), len(facts["boot_ids"]))
     if facts["restored"] is None:
         yield from same("restarts", facts["restarts"], len(facts["boot_ids"]) - 1)
-        # Whoever stands before a computer that restarts sees how far it is; a sleep is told to who asked for it.
+        # Restarting jobs report progress on the console; sleep jobs report to the command that started them.
         for recording in facts["recordings"] if facts["restarts"] else []:
             if f"{recording}.tar.gz" not in facts["console"]:
-                yield f"the console does not tell of {recording}"
+                yield f"the console does not mention {recording}"
     seen = []
     for recording in facts["recordings"]:
         with tempfile.TemporaryDirectory() as unpacked:
@@ -113,26 +113,26 @@ def differences(onoff, folder, facts):
 
 
 def of_requests(onoff, folder, facts):
-    """The kernel's tracer saw each request of the command and of its children, and left nothing behind."""
+    """Checks that ftrace recorded each request of the command and its children, and that its instance was removed."""
     yield from same("recordings", ["requests.trace"], facts["recordings"])
     yield from same("instances of the tracer", facts["instances"][0], facts["instances"][1])
-    # 64: what was written as the command line cannot be done.
+    # 64: usage error.
     yield from same("status of a second recording into the same file", 64, facts["again"])
     in_guest = json.loads((folder / "answer.json").read_text())
     answer = ask(onoff, "io", folder / "requests.trace")
     if isinstance(answer, str):
         yield answer
         return
-    yield from same("what the guest's program answered", in_guest["views"], answer["views"])
-    # Programs map their libraries, and the shell was in a call when it named itself to the tracer.
-    yield from same("what was lost", {"fileio_mapped_not_seen", "system_calls_without_begin"}, {loss["counter"] for loss in answer["losses"]})
+    yield from same("output of onoff in the guest", in_guest["views"], answer["views"])
+    # Programs map their libraries, and the shell was inside a call when it registered itself with ftrace.
+    yield from same("losses", {"fileio_mapped_not_seen", "system_calls_without_begin"}, {loss["counter"] for loss in answer["losses"]})
     views = {(view["level"], view["direction"]): view for view in answer["views"]}
     for direction, known in facts["known"].items():
         view = views.get(("application", direction))
         if not view:
             yield f"no {direction}s by programs"
             continue
-        # The sizes are in bins of the histogram that nothing else is in: programs read the heads of their libraries, 832 bytes and less.
+        # Each size has its own histogram bin: other reads are library headers of at most 832 bytes.
         for size, requests in known.items():
             of_size = [bin for bin in view["histogram"]["bins"] if bin["from_bytes"] <= int(size) <= bin["to_bytes"]]
             yield from same(f"{direction}s of {size} bytes", [(requests, int(size) * requests)], [(bin["requests"], bin["bytes"]) for bin in of_size])
@@ -154,11 +154,11 @@ def of_recording(onoff, archive, kind, unpacked, facts, seen):
     parts = {}
     for path in sorted(unpacked.rglob("*")):
         if path.is_file():
-            # A shutdown's last moments come before what was collected while it ran.
+            # Files from the end of a shutdown take precedence over those collected before.
             parts.setdefault(path.name, path)
-    for name in PARTS[kind]:
+    for name in REQUIRED_FILES[kind]:
         if name not in parts or not parts[name].stat().st_size:
-            yield f"{name} is not in it, or empty"
+            yield f"{name} is missing or empty"
     answer = ask(onoff, VERBS[kind], archive)
     if isinstance(answer, str):
         yield answer
@@ -171,14 +171,14 @@ def of_recording(onoff, archive, kind, unpacked, facts, seen):
 
 
 def ask(onoff, verb, archive, *options):
-    """The program's answer, or why there is none."""
+    """Returns onoff's JSON output, or an error message."""
     done = subprocess.run([onoff, verb, archive, *options, "--format", "json"], capture_output=True, text=True)
     if done.returncode:
         return f"onoff {verb}: status {done.returncode}: {done.stderr.strip()}"
     try:
         return json.loads(done.stdout)
     except ValueError as error:
-        return f"onoff {verb}: no JSON: {error}"
+        return f"onoff {verb}: invalid JSON: {error}"
 
 
 def of_boot(answer, parts, facts, seen):
@@ -187,7 +187,7 @@ def of_boot(answer, parts, facts, seen):
     yield from same("phases", PHASES, [phase["name"] for phase in phases])
     variant = build.VARIANTS[facts["guest"]]
     unknown = set()
-    # The initial file system of initramfs-tools has no service manager that could tell when it began.
+    # The initramfs of initramfs-tools has no systemd that could report its start.
     if variant.initrd == "initramfs-tools":
         unknown.add("initrd")
     if variant.loader == "grub":
@@ -196,16 +196,16 @@ def of_boot(answer, parts, facts, seen):
         if phase["name"] not in unknown and not (phase["duration_ns"] or 0) > 0:
             yield f"phase {phase['name']} has no length"
         if phase["name"] in unknown - {"initrd"} and phase["duration_ns"] is not None:
-            yield f"phase {phase['name']} has a length that nothing says"
+            yield f"phase {phase['name']} has a length without evidence"
     for one, next_one in zip(phases, phases[1:]):
         if one["end_ns"] is not None and next_one["start_ns"] is not None and one["end_ns"] != next_one["start_ns"]:
-            yield f"{one['name']} does not end where {next_one['name']} begins"
+            yield f"{one['name']} does not end at the start of {next_one['name']}"
     yield from of_systemd_analyze(answer, parts)
-    # Which boot it was the guest says itself.
+    # The guest reports its boot ids.
     seen += [boot["id"] for boot in answer["boots"] if boot["read"]]
     known = [boot_id.replace("-", "") for boot_id in facts["boot_ids"][1:]]
     if seen and seen[-1] not in known:
-        yield f"the boot {seen[-1]} is none of {known}"
+        yield f"boot {seen[-1]} is not one of {known}"
 
     units = {unit["name"]: unit for unit in answer["units"]}
     for name in ("onoff-lab-agent.service", "systemd-journald.service", "multi-user.target"):
@@ -215,9 +215,9 @@ def of_boot(answer, parts, facts, seen):
         yield "no processes"
     drivers = {driver["driver"] if "driver" in driver else driver.get("name") for driver in answer["drivers"]}
     if not any("virtio" in (driver or "") for driver in drivers):
-        yield f"no driver of the disk among {len(drivers)}"
+        yield f"no disk driver among {len(drivers)} drivers"
     if phases[2]["cpu"] is None:
-        yield "nobody used a processor in the kernel's phase"
+        yield "no CPU usage in the kernel phase"
     if not answer["clock_conversions"]:
         yield "no clock was converted"
 
@@ -225,20 +225,20 @@ def of_boot(answer, parts, facts, seen):
     steps = sorted(answer["critical_path"]["steps"], key=lambda step: -step["duration_ns"])
     named = [step["unit"] for step in steps]
     if slow:
-        # Whoever looks for devices waited for it, and the way to the target leads there.
+        # The device scan waited for it, and is on the critical path.
         released = (units.get("systemd-udev-trigger.service", {}).get("waited_for") or {}).get("name")
-        yield from same("what the search for devices waited for", record.SLOW_START, released)
+        yield from same("unit that the device scan waited for", record.SLOW_START, released)
         if not was_busy(phases[4]["duration_ns"], BUSY_START_NS):
-            yield from same("the longest step on the path", record.SLOW_START, next(iter(named), None))
+            yield from same("longest step on the critical path", record.SLOW_START, next(iter(named), None))
         took = units.get(record.SLOW_START, {}).get("duration_ns") or 0
         if took < DELAY_NS:
-            yield f"{record.SLOW_START} took {took} ns, less than it sleeps"
+            yield f"{record.SLOW_START} took {took} ns, less than its delay"
     elif record.SLOW_START in named:
-        yield "a unit that is not there is on the path"
+        yield "a unit that is not enabled is on the critical path"
 
 
 def of_drivers(onoff, unpacked):
-    """The account names the module and the driver that are put in, each with its seconds; with the trace and without it."""
+    """Checks that the slow module and driver are named with their durations, with and without the trace."""
     for form in ("with the trace", "without a trace"):
         if form == "without a trace":
             for path in unpacked.rglob("*.trace.*"):
@@ -248,58 +248,58 @@ def of_drivers(onoff, unpacked):
             yield f"{form}: {answer}"
             continue
         took = {one["entry"]["name"]: one["entry"]["ns"] for one in answer["culprits"]}
-        for name, least_ns in SLOW_DRIVERS.items():
-            if took.get(name, 0) < least_ns:
-                yield f"{form}: {name} took {took.get(name)} ns by the account, {least_ns} or more were put in; it names {sorted(took)}"
+        for name, min_ns in SLOW_DRIVERS.items():
+            if took.get(name, 0) < min_ns:
+                yield f"{form}: {name} took {took.get(name)} ns, expected at least {min_ns}; named: {sorted(took)}"
 
 
 def of_journal_alone(onoff, full, journal):
-    """The journal by itself gives the phases and units of systemd's own properties and of the trace."""
+    """Checks that the journal alone gives the same phases and units as with systemd's properties and the trace."""
     alone = ask(onoff, "boot", journal)
     if isinstance(alone, str):
-        yield f"the journal alone: {alone}"
+        yield f"journal only: {alone}"
         return
     for one, other in zip(full["phases"][:5], alone["phases"][:5]):
         if one["duration_ns"] is None and other["duration_ns"] is None:
             continue
         if None in (one["duration_ns"], other["duration_ns"]) or not one["duration_ns"]:
-            yield f"the journal alone: phase {one['name']} has no length, in one of {one['duration_ns']} and {other['duration_ns']}"
-        elif abs(one["duration_ns"] - other["duration_ns"]) > PHASE_APART_NS:
-            yield f"the journal alone: phase {one['name']} is {other['duration_ns']} ns, not {one['duration_ns']}"
+            yield f"journal only: phase {one['name']} has no length, in one of {one['duration_ns']} and {other['duration_ns']}"
+        elif abs(one["duration_ns"] - other["duration_ns"]) > MAX_PHASE_DIFFERENCE_NS:
+            yield f"journal only: phase {one['name']} is {other['duration_ns']} ns, not {one['duration_ns']}"
     starts = {}
     for unit in alone["units"]:
         if unit["kind"] == "start" and unit["end_ns"] is not None:
             starts.setdefault(unit["name"], []).append(unit)
-        # What the initial file system's service manager does last is over when the next one runs.
+        # The last job of the initramfs's systemd ends when the next systemd starts.
         if unit["name"] == "initrd-switch-root.service" and unit["outcome"] == "unfinished":
-            yield "the journal alone: the change to the root file system is unfinished in a boot that was finished"
-    apart = {}
+            yield "journal only: the switch to the root file system is unfinished in a finished boot"
+    difference_ns = {}
     for unit in full["units"]:
         if unit["kind"] == "start" and unit["end_ns"] is not None and not unit["name"].endswith(".device") and unit["name"] in starts:
-            # A unit of both service managers is there twice. That of the change itself is over for the next one once it has read
-            # its units, for the journal when it began.
+            # Units of both systemd instances occur twice. The switch itself ends when the next systemd has loaded its units, but in
+            # the journal when it starts.
             if unit["name"] == "initrd-switch-root.service":
                 continue
-            apart[unit["name"]] = min(max(abs(one[end] - unit[end]) for end in ("start_ns", "end_ns")) for one in starts[unit["name"]])
-    within = [name for name, ns in apart.items() if ns <= UNIT_APART_NS]
-    farthest = max(apart, key=apart.get, default=None)
-    print(f"check: the journal alone: {len(within)} of {len(apart)} units within 50 ms; farthest {farthest}, {apart.get(farthest, 0) / 1e6:.0f} ms")
-    if len(apart) < 50 or len(within) < UNITS_WITHIN * len(apart):
-        yield f"the journal alone: {len(within)} of {len(apart)} units within 50 ms"
+            difference_ns[unit["name"]] = min(max(abs(one[end] - unit[end]) for end in ("start_ns", "end_ns")) for one in starts[unit["name"]])
+    within = [name for name, ns in difference_ns.items() if ns <= MAX_UNIT_DIFFERENCE_NS]
+    farthest = max(difference_ns, key=difference_ns.get, default=None)
+    print(f"check: journal only: {len(within)} of {len(difference_ns)} units within 50 ms; farthest {farthest}, {difference_ns.get(farthest, 0) / 1e6:.0f} ms")
+    if len(difference_ns) < 50 or len(within) < MIN_UNITS_WITHIN * len(difference_ns):
+        yield f"journal only: {len(within)} of {len(difference_ns)} units within 50 ms"
 
 
 def of_observation(onoff, folder, facts):
-    """Of a start that never ends: what its journal says, as it goes on and after its power was cut, against what systemd said then."""
+    """Compares the journal of an unfinished boot, saved during the boot and after a power cut, with systemd's state at that time."""
     yield from same("recordings", sorted(facts["expected"]), facts["recordings"])
     jobs = [line.split() for line in (folder / "hung/jobs.txt").read_text().splitlines()]
     running = sorted(unit for _, unit, kind, state in jobs if (kind, state) == ("start", "running"))
-    yield from same("what systemd was starting", [record.NEVER_ENDS], running)
+    yield from same("units that systemd was starting", [record.NEVER_ENDS], running)
     for name in facts["recordings"]:
         with tempfile.TemporaryDirectory() as unpacked:
             journal = pathlib.Path(unpacked) / "journal"
             with tarfile.open(folder / name / "journal.tar") as files:
                 files.extractall(journal, filter="data")
-            forms = {"the journal's files": journal, "the export": folder / name / "journal.export"}
+            forms = {"journal files": journal, "export": folder / name / "journal.export"}
             for form, path in forms.items():
                 answer = ask(onoff, "boot", path, "--boot", facts["boot_id"])
                 for fault in [answer] if isinstance(answer, str) else of_unfinished(answer, running):
@@ -308,7 +308,7 @@ def of_observation(onoff, folder, facts):
             answer = ask(onoff, "boot", journal, "--boot", facts["boot_id"])
             if not isinstance(answer, str):
                 yield from same(f"{name}: boots", listed, [boot["id"] for boot in answer["boots"]])
-    # With the units' properties it is known who waits.
+    # The unit properties show which units wait.
     with tempfile.TemporaryDirectory() as both:
         for part in ("journal.export", "show-units.txt"):
             shutil.copy(folder / "hung" / part, both)
@@ -317,40 +317,40 @@ def of_observation(onoff, folder, facts):
             yield f"hung, with units: {answer}"
             return
         waiting = sorted(unit for _, unit, kind, state in jobs if (kind, state) == ("start", "waiting"))
-        held = {unit for one in answer["still_starting"] for unit in one["holds_up"]}
-        if "multi-user.target" not in held or not held <= set(waiting):
-            yield f"hung, with units: {sorted(held)} wait for it; systemd says {waiting}"
+        blocked = {unit for one in answer["still_starting"] for unit in one["holds_up"]}
+        if "multi-user.target" not in blocked or not blocked <= set(waiting):
+            yield f"hung, with units: {sorted(blocked)} wait for it; according to systemd: {waiting}"
 
 
 def of_unfinished(answer, running):
-    yield from same("the end of the start", None, answer["startup_ns"])
-    yield from same("what was still starting", running, sorted(unit["unit"] for unit in answer["still_starting"]))
+    yield from same("end of the boot", None, answer["startup_ns"])
+    yield from same("units still starting", running, sorted(unit["unit"] for unit in answer["still_starting"]))
     units = {unit["name"]: unit for unit in answer["units"]}
     device = next((unit for name, unit in units.items() if name.endswith(".device") and "onoff" in name), None)
     if not device or device["outcome"] != "failed" or (device["duration_ns"] or 0) < DEVICE_LIMIT_NS:
-        yield f"the device that never came: {device}"
-    yield from same("what needs that device", "failed", units.get(record.NO_DEVICE, {}).get("outcome"))
+        yield f"missing device: {device}"
+    yield from same("unit that needs that device", "failed", units.get(record.NO_DEVICE, {}).get("outcome"))
 
 
-def was_busy(took_ns, most_ns):
-    """Whether the guest was so slow that other units may have taken longer than the 6 s that were put in."""
-    busy = (took_ns or 0) > most_ns
+def was_busy(took_ns, max_ns):
+    """True if the guest was so slow that other units may have taken longer than the injected 6 s."""
+    busy = (took_ns or 0) > max_ns
     if busy:
         print(f"check: the host was busy, {took_ns / 1e9:.0f} s: other units may have taken longer than 6 s", file=sys.stderr)
     return busy
 
 
 def of_systemd_analyze(answer, parts):
-    """The total is the one that systemd itself printed in that boot; its parts are rounded to ms."""
+    """Compares the total with the output of systemd-analyze in that boot, which is rounded to ms."""
     text = parts["analyze-time.txt"].read_text() if "analyze-time.txt" in parts else ""
     match = re.search(r"^Startup finished in .*= (?:(\d+)min )?([\d.]+)(m?s)", text)
     if not match:
-        yield f"systemd-analyze did not tell the time: {text!r}"
+        yield f"unexpected output of systemd-analyze: {text!r}"
         return
     printed_ms = int(match[1] or 0) * 60_000 + round(float(match[2]) * (1 if match[3] == "ms" else 1000))
     found_ms = (answer["startup_ns"] or 0) / 1e6
     if abs(found_ms - printed_ms) > 1:
-        yield f"the start took {found_ms:.3f} ms, systemd-analyze says {printed_ms}"
+        yield f"the boot took {found_ms:.3f} ms, but {printed_ms} ms according to systemd-analyze"
 
 
 def of_shutdown(answer, parts, facts, seen):
@@ -368,22 +368,22 @@ def of_shutdown(answer, parts, facts, seen):
     slow = record.SLOW_STOP
     if slow not in facts["slow_units"]:
         if slow in units:
-            yield "a unit that is not there was stopped"
+            yield "a unit that is not enabled was stopped"
         return
     took = units.get(slow, {}).get("duration_ns") or 0
     if took < DELAY_NS:
-        yield f"{slow} took {took} ns to stop, less than it sleeps"
+        yield f"{slow} took {took} ns to stop, less than its delay"
     stopping = next((phase["end_ns"] - phase["start_ns"] for phase in phases if phase["name"] == "stop_units" and phase["end_ns"]), 0)
     if not was_busy(stopping, BUSY_STOP_NS):
-        yield from same("what took longest", slow, (answer["longest"] or {}).get("name"))
+        yield from same("longest unit", slow, (answer["longest"] or {}).get("name"))
     if slow not in [step["name"] for step in answer["path"]]:
-        yield f"{slow} is not on the path"
+        yield f"{slow} is not on the critical path"
 
 
 def of_sleep(answer, parts, facts, seen):
     if not answer["transitions"]:
         yield "no sleep"
-    # The kernel's log tells of earlier sleeps of the same boot too.
+    # The kernel log also has earlier sleeps of the same boot.
     for sleep in answer["transitions"][-1:]:
         hibernates = facts["job"].startswith("hibernate")
         expected = "hibernate" if hibernates else "suspend_to_idle" if "s2idle" in facts["job"] else "sleep"
@@ -394,21 +394,21 @@ def of_sleep(answer, parts, facts, seen):
         yield from same("order of the phases", sorted(starts), starts)
         for half in ("suspend", "resume"):
             if not any(phase["half"] == half and (phase["work"] or {}).get("items") for phase in sleep["phases"]):
-                yield f"no device was asked in the half {half}"
+                yield f"no device request during {half}"
         if not any("virtio" in device["driver"] for device in sleep["devices"]):
-            yield "the disk is none of the devices"
+            yield "the disk is not among the devices"
         if not sleep["tasks"]:
             yield "no task was frozen"
-        # The alarm was set to 60 s after the request; what the guest does before it sleeps is part of that.
+        # The alarm was set to 60 s after the request, which includes the time before the guest is asleep.
         slept_ns = sleep["asleep"]["slept_ns"] or 0
         if slept_ns <= 0:
-            yield f"it slept {slept_ns} ns"
+            yield f"slept for {slept_ns} ns"
         if hibernates:
             image = sleep["image"] or {}
             if not image.get("pages"):
                 yield "the image has no pages"
-            # Nobody records while the image is written and read.
-            yield from same("time of writing the image", None, image.get("write_ns"))
+            # Nothing is recorded while the image is written and read.
+            yield from same("time to write the image", None, image.get("write_ns"))
 
 
 if __name__ == "__main__":

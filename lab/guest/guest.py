@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""A guest under QEMU, without virtualisation of the processor: it is turned on, asked to do something, turned on again when it is off.
+"""Runs a guest under QEMU, without hardware virtualization: turns it on, runs commands in it, and turns it on again when it is off.
 
-lab/guest/guest.py CACHE [--program FILE] COMMAND...    prints what each command prints in the guest, and turns it off
+lab/guest/guest.py CACHE [--program FILE] COMMAND...    runs commands in the guest, prints their output, and turns the guest off
 
-The guest's agent answers over a serial port, which needs no network and goes on after a sleep. Files come out through a disk of
-their own: the guest writes an archive to it.
+The host talks to an agent in the guest over a serial port, which needs no network and keeps working after a sleep. To copy files to the
+host, the guest writes an archive to a separate disk.
 """
 
 import argparse
@@ -27,18 +27,18 @@ import time
 import build
 
 OUT_BYTES = 1 << 30
-# Where onoff lies in the guest.
+# Path of onoff in the guest.
 PROGRAM = "/usr/local/bin/onoff"
 
 
 class Failed(Exception):
-    """The guest did not do what it was asked for."""
+    """The guest did not do what was requested."""
 
 
 class Guest:
-    """One machine with a disk of its own, a copy of the image.
+    """A virtual machine with its own copy of the disk image.
 
-    `events` holds what QEMU tells (SUSPEND, WAKEUP, SHUTDOWN), POWER_ON, OFF and UP; `starts` the identities of the boots, in order.
+    `events` lists events of QEMU (SUSPEND, WAKEUP, SHUTDOWN) plus POWER_ON, OFF and UP; `starts` lists the boot ids in order.
     """
 
     def __init__(self, image, work, processors=2, memory_mib=1536):
@@ -52,13 +52,13 @@ class Guest:
         with self.out.open("wb") as out:
             out.truncate(OUT_BYTES)
         self.command = [
-            # Whoever kills this program leaves no machine behind.
+            # Ends the machine if this program is killed.
             "setpriv", "--pdeathsig", "KILL",
             "qemu-system-x86_64", "-machine", "q35,smm=off", "-accel", "tcg,thread=multi",
-            # systemd-boot takes no times of a machine that says it is a virtual one.
+            # systemd-boot does not measure times on a machine that identifies itself as virtual.
             "-cpu", "max,-hypervisor", "-smp", str(processors), "-m", str(memory_mib),
-            # Firmware in a machine that was reset takes ten times as long: each of its writes meets pages that hold translated code
-            # of the system before. A new machine has none.
+            # After a reset, firmware would be ten times slower, because its writes hit pages with translated code of the previous
+            # system. A new machine has none.
             "-no-reboot",
             "-display", "none", "-no-user-config", "-nodefaults",
             "-drive", f"if=pflash,format=raw,unit=0,readonly=on,file={build.FIRMWARE}/OVMF_CODE_4M.fd",
@@ -88,13 +88,13 @@ class Guest:
         self.cut_power()
 
     def install_program(self, program):
-        """Puts onoff into the guest, without what only a debugger reads."""
+        """Installs onoff in the guest, without debug information."""
         stripped = self.work / "onoff"
         subprocess.run(["strip", "-o", stripped, program], check=True)
         self.install(stripped, PROGRAM)
 
     def install(self, source, target, mode=0o755):
-        """Puts a file into the guest's disk while the guest is off."""
+        """Writes a file to the guest's disk while the guest is off."""
         folder, name = os.path.split(target)
         commands = f"cd {folder}\nrm {name}\nwrite {source} {name}\nset_inode_field {name} mode 0{0o100000 | mode:o}\n"
         filesystem = f"{self.disk}?offset={build.ROOT[0]}"
@@ -107,14 +107,14 @@ class Guest:
             (self.work / name).unlink(missing_ok=True)
         with (self.work / "qemu.log").open("ab") as log:
             self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        self._happened("POWER_ON")
+        self._add_event("POWER_ON")
         self.ready = False
         self.agent = self._connect("agent")
         self.qmp = self._connect("qmp")
         self._send(self.qmp, json.dumps({"execute": "qmp_capabilities"}))
 
     def cut_power(self):
-        """What pulling the plug does."""
+        """Cuts the power without a shutdown."""
         if self.process and self.process.poll() is None:
             self.process.kill()
         self._is_off()
@@ -123,35 +123,35 @@ class Guest:
         self._send(self.qmp, json.dumps({"execute": "system_powerdown"}))
 
     @contextlib.contextmanager
-    def pressing_the_button(self, every):
-        """Again and again, as nobody knows how long it takes until the guest sleeps: one that does not sleep ignores the button."""
-        over = threading.Event()
+    def pressing_power_button(self, every):
+        """Presses the power button every few seconds, because the time of the sleep is unknown. The guest ignores it while awake."""
+        stopped = threading.Event()
 
         def press():
-            while not over.wait(every):
+            while not stopped.wait(every):
                 self.power_button()
 
-        hand = threading.Thread(target=press, daemon=True)
-        hand.start()
+        presser = threading.Thread(target=press, daemon=True)
+        presser.start()
         try:
             yield
         finally:
-            over.set()
-            hand.join()
+            stopped.set()
+            presser.join()
 
     def wait_for_start(self, limit=900):
-        """Until the guest's agent is there. A machine that is off is turned on."""
+        """Waits for the guest's agent. Turns the machine on if it is off."""
         deadline = time.monotonic() + limit
         while not self.ready:
             if self.is_off():
                 self.power_on()
-            self._listen(deadline, "it did not come up")
+            self._listen(deadline, "the guest did not boot")
 
     def ask(self, command, limit=300):
-        """Status and output of a command of the guest's shell; None when the machine started anew before it answered.
+        """Runs a shell command in the guest and returns its status and output, or None if the machine restarted before it answered.
 
-        A machine that is off is turned on: it may have been asked to sleep to the disk. What is asked while it is about to do so
-        is lost, and None too.
+        Turns the machine on if it is off, because it may have hibernated. A command sent while it is about to hibernate is lost and
+        also returns None.
         """
         self.wait_for_start()
         number = next(self.numbers)
@@ -159,26 +159,26 @@ class Guest:
         self._send(self.agent, f"{number} {base64.b64encode(command.encode()).decode()}")
         deadline = time.monotonic() + limit
         while number not in self.answers:
-            # One line of its idleness may have been under way.
+            # One idle line may have been in transit.
             if len(self.starts) > starts or self.idle_lines > idle_lines + 1:
                 return None
             if self.is_off():
                 self.power_on()
-            self._listen(deadline, f"it did not answer: {command}")
+            self._listen(deadline, f"no response to: {command}")
         return self.answers.pop(number)
 
     def do(self, command, limit=300):
-        """The output of a command that must succeed."""
+        """Runs a command that must succeed and returns its output."""
         answer = self.ask(command, limit)
         if answer is None:
-            raise Failed(f"the machine started anew during: {command}")
+            raise Failed(f"the machine restarted during: {command}")
         status, output = answer
         if status != 0:
-            raise Failed(f"status {status} of: {command}\n{output}")
+            raise Failed(f"status {status} from: {command}\n{output}")
         return output
 
     def wait_until(self, command, limit, every=5):
-        """Until a command succeeds, over any number of starts."""
+        """Repeats a command until it succeeds, across any number of restarts."""
         deadline = time.monotonic() + limit
         while True:
             answer = self.ask(command, max(deadline - time.monotonic(), 1))
@@ -186,7 +186,7 @@ class Guest:
                 return answer[1]
             pause = time.monotonic() + every
             while time.monotonic() < pause and not self.is_off():
-                self._listen(deadline, f"this did not succeed: {command}; last answer: {answer}", until=pause)
+                self._listen(deadline, f"command did not succeed in time: {command}; last result: {answer}", until=pause)
 
     def fetch(self, source, target):
         """Copies a folder out of the guest."""
@@ -196,13 +196,13 @@ class Guest:
             archive.extractall(target, filter="data")
 
     def turn_off(self, limit=600):
-        """By the guest's own shutdown."""
+        """Shuts the guest down."""
         self.ask("systemctl --no-block poweroff", 60)
         deadline = time.monotonic() + limit
         while not self.is_off():
-            self._listen(deadline, "it did not turn off")
+            self._listen(deadline, "the guest did not turn off")
 
-    def last_words(self):
+    def console_tail(self):
         return self.console.read_text(errors="replace")[-3000:] if self.console.exists() else ""
 
     def is_off(self):
@@ -213,9 +213,9 @@ class Guest:
             self.process.wait()
             self.process = None
             self.ready = False
-            self._happened("OFF")
+            self._add_event("OFF")
             for connection in (self.agent, self.qmp):
-                self._forget(connection)
+                self._disconnect(connection)
         return True
 
     def _connect(self, name):
@@ -233,7 +233,7 @@ class Guest:
         self.buffers[connection] = b""
         return connection
 
-    def _forget(self, connection):
+    def _disconnect(self, connection):
         if connection in self.buffers:
             self.selector.unregister(connection)
             del self.buffers[connection]
@@ -246,10 +246,10 @@ class Guest:
     def _listen(self, deadline, complaint, until=None):
         now = time.monotonic()
         if now > deadline:
-            raise Failed(f"{complaint}; the last words on its console:\n{self.last_words()}")
-        words = self.last_words()
-        if "Kernel panic" in words or "You are in emergency mode" in words:
-            raise Failed(f"it gave up:\n{words}")
+            raise Failed(f"{complaint}; end of the console log:\n{self.console_tail()}")
+        tail = self.console_tail()
+        if "Kernel panic" in tail or "You are in emergency mode" in tail:
+            raise Failed(f"the guest failed:\n{tail}")
         for key, _ in self.selector.select(max(min(1, (until or deadline) - now), 0)):
             connection = key.fileobj
             try:
@@ -257,17 +257,17 @@ class Guest:
             except OSError:
                 got = b""
             if not got:
-                self._forget(connection)
+                self._disconnect(connection)
                 continue
             *lines, self.buffers[connection] = (self.buffers[connection] + got).split(b"\n")
             for line in lines:
-                (self._heard if connection is self.agent else self._told)(line.decode(errors="replace").strip())
+                (self._on_agent_line if connection is self.agent else self._on_qemu_line)(line.decode(errors="replace").strip())
 
-    def _heard(self, line):
+    def _on_agent_line(self, line):
         words = line.split(" ")
         if words[0] == "ready" and len(words) == 2:
             self.starts.append(words[1])
-            self._happened("UP")
+            self._add_event("UP")
             self.ready = True
         elif words == ["idle"]:
             self.idle_lines += 1
@@ -277,26 +277,26 @@ class Guest:
             self.answers[int(words[0])] = (int(words[1]), output.decode(errors="replace"))
             self.ready = True
 
-    def _told(self, line):
+    def _on_qemu_line(self, line):
         try:
             event = json.loads(line).get("event")
         except ValueError:
             return
         if event:
-            self._happened(event)
+            self._add_event(event)
 
-    def _happened(self, event):
+    def _add_event(self, event):
         self.events.append(event)
         if event != "RTC_CHANGE":
-            print(f"guest: {event} {time.monotonic() - self.began:.0f} s after it was made", file=sys.stderr, flush=True)
+            print(f"guest: {event} {time.monotonic() - self.began:.0f} s after creation", file=sys.stderr, flush=True)
 
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("cache", type=pathlib.Path, help="folder for what is downloaded and built once")
-    arguments.add_argument("commands", nargs="*", metavar="COMMAND", help="what the guest's shell is to run")
-    arguments.add_argument("--program", type=pathlib.Path, help="onoff, to be put into the guest")
-    arguments.add_argument("--limit", type=float, default=300, help="seconds that one command may take")
+    arguments.add_argument("cache", type=pathlib.Path, help="folder for downloads and build results")
+    arguments.add_argument("commands", nargs="*", metavar="COMMAND", help="shell command to run in the guest")
+    arguments.add_argument("--program", type=pathlib.Path, help="onoff, to be installed in the guest")
+    arguments.add_argument("--limit", type=float, default=300, help="timeout per command in seconds")
     arguments = arguments.parse_args()
     image = build.image(arguments.cache)
     began = time.monotonic()
@@ -305,7 +305,7 @@ def main():
             guest.install_program(arguments.program)
         try:
             for command in arguments.commands:
-                status, output = guest.ask(command, arguments.limit) or ("none: the machine started anew", "")
+                status, output = guest.ask(command, arguments.limit) or ("none, the machine restarted", "")
                 print(f"[{time.monotonic() - began:.1f} s] {command}: status {status}\n{output}", flush=True)
             guest.turn_off()
         except Failed as reason:

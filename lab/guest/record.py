@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Records transitions of a guest with `onoff record`, and keeps beside the recordings what is known of them.
+"""Records transitions of a guest with `onoff record`, and stores known facts with the recordings.
 
 lab/guest/record.py ONOFF CACHE OUT [SCENARIO...]    OUT/SCENARIO/boot-1.tar.gz …, OUT/SCENARIO/facts.json
 
-Scenarios: see SCENARIOS; without one, all. What comes of them is checked by check.py.
+See SCENARIOS for the scenarios; the default is all of them. check.py checks the results.
 """
 
 import argparse
@@ -19,13 +19,13 @@ import time
 import build
 from guest import PROGRAM, Failed, Guest
 
-# In the guest.
+# Paths in the guest.
 RECORDINGS = "/var/tmp/recordings"
 STATE = "/var/lib/onoff-record"
 
-# Everything that a recording may change, as lines that can be compared: files that tell how the computer starts and what it runs,
-# firmware variables of the boot loader, the kernel's trace.
-STATE_OF_THE_GUEST = r"""
+# Prints everything that a recording may change, for comparison: boot and service configuration, EFI variables of the boot loader, and
+# the state of the kernel trace.
+PRINT_STATE = r"""
 cd /
 places='boot/efi boot/grub etc usr/lib/systemd usr/local var/lib'
 find $places -xdev \( -type d -printf '%p/\n' -o -printf '%p %m %l\n' \) | grep -v '^var/lib/systemd/' | sort
@@ -35,7 +35,7 @@ for name in LoaderEntryOneShot LoaderEntryDefault LoaderConfigTimeout LoaderConf
 done
 systemctl list-unit-files --no-pager --no-legend 'onoff*'
 buffer=$(grep -o "[0-9]*" /sys/kernel/tracing/buffer_size_kb | tail -1)
-# The kernel rounds it up to its pages.
+# The kernel rounds the size up to whole pages.
 echo "tracing $(wc -l < /sys/kernel/tracing/set_event) events, buffer $((buffer / 64 * 64)) KiB"
 true
 """
@@ -43,22 +43,22 @@ true
 
 @dataclasses.dataclass
 class Scenario:
-    """One recording job: what is put into the guest first, what `onoff record` is told, and the files that must come of it."""
+    """A recording job: the units to enable first, the arguments of `onoff record`, and the expected recordings."""
     job: str
     recordings: list[str]
     units: tuple[str, ...] = ()
-    # The power fails when the first recorded boot is up, and what was changed is put back by hand.
+    # Cut the power after the first recorded boot, then restore the guest manually.
     power_fails: bool = False
     restarts: int = 0
-    # Somebody presses the power button now and then, which ends a sleep.
+    # Press the power button repeatedly, to end a sleep.
     button: bool = False
-    # Which guest (build.VARIANTS).
+    # One of build.VARIANTS.
     guest: str = "debian"
 
 
 @dataclasses.dataclass
 class Observation:
-    """A restart that nothing records: what the guest's journal holds of it is kept, while it goes on and after its power was cut."""
+    """A restart without a recording. The guest's journal is saved during the boot and after the power was cut."""
     units: tuple[str, ...]
     recordings: list[str]
     guest: str = "debian"
@@ -66,9 +66,9 @@ class Observation:
 
 @dataclasses.dataclass
 class Requests:
-    """A command whose requests are known, recorded by `onoff io record` with the kernel's own tracer, which needs root."""
+    """A command with known I/O requests, recorded by `onoff io record` with ftrace, which requires root."""
     command: str
-    # By direction: how many requests of how many bytes the command makes of which no other program makes any.
+    # By direction: request size in bytes and number of requests. No other program makes requests of these sizes.
     known: dict[str, dict[str, int]]
     units: tuple[str, ...] = ()
     guest: str = "debian"
@@ -76,20 +76,20 @@ class Requests:
 
 SLOW_START = "onoff-lab-slow-start.service"
 SLOW_STOP = "onoff-lab-slow-stop.service"
-# It loads a module whose start takes 2 s and a driver whose probe takes 3 s.
+# Loads a module that takes 2 s to initialize and a driver that takes 3 s to probe.
 DRIVERS = "onoff-lab-drivers.service"
-# One sleeps for ever; the other needs a disk that is not there, which systemd gives up after 20 s.
+# The first sleeps forever; the second needs a disk that does not exist, for which systemd waits 20 s.
 NEVER_ENDS = "onoff-lab-never-ends.service"
 NO_DEVICE = "onoff-lab-no-device.service"
-# How long the start that never ends goes on: the device is given up, and the kernel has written what the journal holds by then to the disk.
+# How long to let the unfinished boot run: long enough for the device timeout, and for the kernel to write the journal to the disk.
 UNFINISHED_S = 60
-# What a user can send of a computer that did not come up; what is known of it besides is in `jobs.txt`, `show-…`.
+# Data that a user could send from a computer that did not finish booting; `jobs.txt` and `show-…` are additional facts.
 COLLECT = r"""
 set -e
 mkdir -p {folder}
 cd {folder}
 journalctl --sync
-# The journal goes on while it is copied, which tar says with status 1.
+# The journal changes while it is copied, for which tar returns status 1.
 tar -C /var/log/journal -cf journal.tar . || test $? -eq 1
 journalctl --boot {boot} -o export > journal.export
 journalctl --list-boots --no-pager > list-boots.txt
@@ -97,26 +97,26 @@ systemctl list-jobs --no-pager --no-legend > jobs.txt
 systemctl show '*' > show-units.txt
 """
 SCENARIOS = {
-    # A shutdown and a boot with one restart: what continuous integration does.
+    # A shutdown and a boot with one restart, for continuous integration.
     "quick": Scenario("reboot-cycle --post-boot-delay 13", ["shutdown-1", "boot-1"], (SLOW_START, SLOW_STOP), restarts=1),
     "plain": Scenario("reboot-cycle --post-boot-delay 13", ["shutdown-1", "boot-1"], restarts=1),
     "boot": Scenario("boot --train 1 --runs 2 --post-boot-delay 13", ["boot-1", "boot-2"], (SLOW_START,), restarts=3),
     "drivers": Scenario("boot --runs 1 --post-boot-delay 13", ["boot-1"], (DRIVERS,), restarts=1),
     "shutdown": Scenario("shutdown --post-boot-delay 5", ["shutdown-1"], (SLOW_STOP,), restarts=1),
-    # On a busy host it takes long until the machine sleeps, and an alarm that rings before keeps it from sleeping.
+    # On a busy host, the machine takes long to go to sleep, and an alarm before that would prevent the sleep.
     "suspend": Scenario("suspend --mem-sleep deep --wake-after 60 --post-boot-delay 13", ["suspend-1"]),
-    # The emulated real-time clock does not end it.
+    # The emulated real-time clock does not end this sleep.
     "idle": Scenario("suspend --mem-sleep s2idle --wake-after 30 --post-boot-delay 13", ["suspend-1"], button=True),
     "hibernate": Scenario("hibernate --hibernate-mode shutdown --post-boot-delay 13", ["hibernate-1"]),
-    # systemd runs in the initial file system.
+    # systemd runs in the initramfs.
     "dracut": Scenario("boot --runs 1 --post-boot-delay 13", ["boot-1"], (SLOW_START,), restarts=1, guest="dracut"),
-    # Nobody tells the system how long firmware and loader took. The first start is by a menu that Debian's programs did not make.
+    # GRUB does not report how long firmware and loader took. The menu of the first boot was not generated by Debian's tools.
     "grub": Scenario("boot --runs 1 --post-boot-delay 13", ["boot-1"], (SLOW_START,), restarts=1, guest="grub"),
-    # The second program is a child of a child; the reads of 5 bytes are those of the paper's kind, each followed by a write.
+    # The second program is a grandchild. The 5-byte reads follow the pattern in the paper: each is followed by a write.
     "requests": Requests("sh -c 'dd if=/etc/passwd of=/dev/null bs=5 count=100 status=none; "
                          "sh -c \"dd if=/bin/sh of=/dev/null bs=3001 count=40 status=none\"; true'",
                          {"read": {"5": 100, "3001": 40}, "write": {"5": 100, "3001": 40}}),
-    # A start that does not end, and whose power is cut then.
+    # A boot that never finishes and ends with a power cut.
     "unfinished": Observation((NEVER_ENDS, NO_DEVICE), ["cut", "hung"]),
     "interrupted": Scenario("boot --runs 3 --post-boot-delay 30", [], power_fails=True),
 }
@@ -125,10 +125,10 @@ SCENARIOS = {
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("onoff", type=pathlib.Path, help="the program, built for this Debian")
-    arguments.add_argument("cache", type=pathlib.Path, help="folder for what is downloaded and built once")
-    arguments.add_argument("out", type=pathlib.Path, help="folder for what is recorded")
+    arguments.add_argument("cache", type=pathlib.Path, help="folder for downloads and build results")
+    arguments.add_argument("out", type=pathlib.Path, help="folder for the recordings")
     arguments.add_argument("scenarios", nargs="*", metavar="SCENARIO", help=", ".join(SCENARIOS))
-    arguments.add_argument("--processors", type=int, default=2, help="of the guest; 1 is quicker on a busy host (default 2)")
+    arguments.add_argument("--processors", type=int, default=2, help="number of guest CPUs; 1 is faster on a busy host (default 2)")
     arguments = arguments.parse_args()
     if unknown := set(arguments.scenarios) - set(SCENARIOS):
         arguments.error(f"no such scenario: {', '.join(sorted(unknown))}")
@@ -140,10 +140,10 @@ def main():
 
 
 def record(arguments, names):
-    """Plays scenarios one after the other, those of one guest in one guest; yields the name of each that is done."""
+    """Runs scenarios in turn, one virtual machine per variant; yields the name of each completed scenario."""
     for variant in build.VARIANTS:
-        if mine := [name for name in names if SCENARIOS[name].guest == variant]:
-            yield from record_in(build.image(arguments.cache, variant), arguments, mine)
+        if matching := [name for name in names if SCENARIOS[name].guest == variant]:
+            yield from record_in(build.image(arguments.cache, variant), arguments, matching)
 
 
 def record_in(image, arguments, names):
@@ -157,8 +157,8 @@ def record_in(image, arguments, names):
             if build.VARIANTS[SCENARIOS[names[0]].guest].loader == "grub":
                 guest.do("grub-mkconfig -o /boot/grub/grub.cfg", 300)
             for name in names:
-                done = {Observation: observe, Requests: trace_requests}.get(type(SCENARIOS[name]), play)
-                done(guest, SCENARIOS[name], arguments.out / name)
+                run = {Observation: observe, Requests: trace_requests}.get(type(SCENARIOS[name]), run_scenario)
+                run(guest, SCENARIOS[name], arguments.out / name)
                 yield name
             guest.turn_off()
         finally:
@@ -167,19 +167,19 @@ def record_in(image, arguments, names):
 
 
 def observe(guest, scenario, out):
-    """Restarts the guest, keeps its journal while it starts for ever, cuts the power, and keeps the journal that is left."""
+    """Restarts the guest, saves its journal during the unfinished boot, cuts the power, and saves the remaining journal."""
     began = time.monotonic()
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
-    settled(guest)
+    wait_until_settled(guest)
     guest.do(f"systemctl --quiet enable {' '.join(scenario.units)}")
     starts = len(guest.starts)
     guest.ask("systemctl --no-block reboot")
     while len(guest.starts) == starts:
         guest.ask("true", 600)
     hung = guest.starts[-1]
-    print(f"record: {out.name}: {time.monotonic() - began:.0f} s: it starts for ever", file=sys.stderr, flush=True)
-    # Until all that is still being started is the unit that never ends.
+    print(f"record: {out.name}: {time.monotonic() - began:.0f} s: the boot does not finish", file=sys.stderr, flush=True)
+    # Wait until only the unit that never finishes is still starting.
     running = "systemctl list-jobs --no-pager --no-legend | awk '$4 == \"running\" { print $2 }'"
     guest.wait_until(f"test $(cut -d. -f1 /proc/uptime) -ge {UNFINISHED_S} && test \"$({running})\" = {NEVER_ENDS}", 900)
     guest.do(COLLECT.format(folder=f"{RECORDINGS}/hung", boot=hung.replace("-", "")), 600)
@@ -200,17 +200,17 @@ def observe(guest, scenario, out):
 
 
 def trace_requests(guest, scenario, out):
-    """Records a command's requests, and keeps the recording and the answer that the guest's own program gave."""
+    """Records a command's requests, and saves the recording and the output of onoff in the guest."""
     began = time.monotonic()
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
-    settled(guest)
+    wait_until_settled(guest)
     guest.do(f"mkdir -p {RECORDINGS}")
     instances = "ls /sys/kernel/tracing/instances"
     before = guest.do(instances)
     guest.do(f"{PROGRAM} io record --tracer ftrace --keep {RECORDINGS}/requests.trace --format json -- {scenario.command} "
              f"> {RECORDINGS}/answer.json", 600)
-    # What is kept is what is not replaced.
+    # onoff must not replace an existing file.
     again = guest.ask(f"{PROGRAM} io record --tracer ftrace --keep {RECORDINGS}/requests.trace -- true")
     after = guest.do(instances)
     guest.fetch(RECORDINGS, out)
@@ -225,7 +225,7 @@ def trace_requests(guest, scenario, out):
     (out / "facts.json").write_text(json.dumps(facts, indent=1) + "\n")
 
 
-def play(guest, scenario, out):
+def run_scenario(guest, scenario, out):
     began = time.monotonic()
 
     def progress(what):
@@ -233,16 +233,16 @@ def play(guest, scenario, out):
 
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
-    settled(guest)
+    wait_until_settled(guest)
     for unit in scenario.units:
         guest.do(f"systemctl --quiet enable {unit} && systemctl daemon-reload")
-        # What it takes to start now belongs to no recording.
+        # Start it now, so that this does not become part of a recording.
         guest.do(f"systemctl start {unit}")
-    before = guest.do(STATE_OF_THE_GUEST, 300)
+    before = guest.do(PRINT_STATE, 300)
     check = guest.ask(f"{PROGRAM} record {scenario.job} --out {RECORDINGS} --check")
     progress(f"onoff record {scenario.job}")
     starts, console = len(guest.starts), guest.console.stat().st_size
-    with guest.pressing_the_button(every=40) if scenario.button else contextlib.nullcontext():
+    with guest.pressing_power_button(every=40) if scenario.button else contextlib.nullcontext():
         answer = guest.ask(f"{PROGRAM} record {scenario.job} --out {RECORDINGS}", 1200)
     if answer and answer[0] != 0:
         raise Failed(f"onoff record {scenario.job}: status {answer[0]}\n{answer[1]}")
@@ -253,8 +253,8 @@ def play(guest, scenario, out):
         guest.wait_until(f"test ! -e {STATE}", 900 * (1 + scenario.restarts), every=10)
         restored = None
     progress("done")
-    settled(guest)
-    after = guest.do(STATE_OF_THE_GUEST, 300)
+    wait_until_settled(guest)
+    after = guest.do(PRINT_STATE, 300)
     if not scenario.power_fails:
         failed = guest.ask(f"cat {RECORDINGS}/FAILED.txt")
         if failed and failed[0] == 0:
@@ -263,7 +263,7 @@ def play(guest, scenario, out):
     guest.do(f"rm -rf {RECORDINGS}")
     for unit in scenario.units:
         guest.do(f"systemctl --quiet disable {unit}")
-        # Stopped when nothing measures it.
+        # Stop it while nothing is recorded.
         guest.ask(f"systemctl stop {unit}")
     facts = {
         "job": scenario.job,
@@ -282,13 +282,13 @@ def play(guest, scenario, out):
     (out / "facts.json").write_text(json.dumps(facts, indent=1) + "\n")
 
 
-def settled(guest):
-    """Until systemd has nothing to start any more."""
+def wait_until_settled(guest):
+    """Waits until systemd has no more startup jobs."""
     guest.wait_until("systemctl is-system-running | grep -qvE 'starting|initializing'", 600)
 
 
 def after_power_failure(guest, starts):
-    """Pulls the plug once the recorded boot is up, turns the guest on and puts back by hand."""
+    """Cuts the power after the recorded boot, turns the guest on and restores it manually."""
     guest.wait_until(f"test -e {STATE}", 600)
     while len(guest.starts) == starts:
         guest.ask("true", 600)
