@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fills fuzz/corpus with recordings to start from: those of this repository, of the test kit and of ONOFF_SAMPLES.
+"""Fills fuzz/corpus with seeds: recordings of this repository, of the test kit and of ONOFF_SAMPLES.
 
 Broken variants of a short recording are tried far more often than those of a long one, so
 long recordings give their first part only. Nothing here is committed.
@@ -30,14 +30,14 @@ def recordings():
 
 
 def firmware_tables():
-    """Firmware tables, for the target that reads them."""
+    """Firmware tables."""
     samples = os.environ.get("ONOFF_SAMPLES", ROOT.parent / "shared" / "samples")
     for path in sorted((pathlib.Path(samples) / "fpdt").rglob("*.bin")):
         yield path
 
 
 def firmware_forms():
-    """Firmware's times as text and tables, each form once."""
+    """Firmware times as text and tables, each form once."""
     yield from firmware_tables()
     names = ["ResetEnd", "OsLoaderLoadImageStart", "OsLoaderStartImageStart", "ExitBootServicesEntry", "ExitBootServicesExit"]
     log = "".join(f"FPDT: Boot Performance - {name} = {21 + at}000000\r\n" for at, name in enumerate(names))
@@ -60,7 +60,7 @@ def firmware_forms():
 
 
 def packet_events():
-    """Events of every kind that holds a packet: two bytes choose it, one its length."""
+    """Events of every kind with packets: two bytes for the kind, one for the length."""
     for path in captures():
         with OPENERS.get(path.suffix, open)(path, "rb") as file:
             data = file.read(MAX_LEN)
@@ -77,7 +77,7 @@ def packet_events():
 
 
 def captures():
-    """Network captures, for the target that reads them."""
+    """Network captures."""
     samples = os.environ.get("ONOFF_SAMPLES", ROOT.parent / "shared" / "samples")
     for path in sorted((pathlib.Path(samples) / "netboot").rglob("*.pcap*")):
         if path.is_file():
@@ -85,7 +85,7 @@ def captures():
 
 
 def linux_parts(names):
-    """Members of the Linux recordings: the beginning of each whose name ends with one of `names`."""
+    """The start of each file in the Linux recordings whose name ends with one of `names`."""
     samples = os.environ.get("ONOFF_SAMPLES", ROOT.parent / "shared" / "samples")
     for path in sorted((pathlib.Path(samples) / "linux").glob("*.tar.xz")):
         with tarfile.open(path) as archive:
@@ -95,14 +95,14 @@ def linux_parts(names):
 
 
 def traces():
-    """Text and files of the Linux tracer."""
+    """Text and files of ftrace."""
     yield from linux_parts((".trace.txt", ".trace.dat"))
 
 
 def linux():
-    """Parts of Linux recordings, each behind the byte that gives its name."""
+    """Files of Linux recordings, each after the byte that selects its name."""
     names = (".trace.txt", "dmesg.txt", "dmesg.json", "show-units.txt", "show-manager.txt", "analyze-dump.txt")
-    # What bootchart samples.
+    # Samples of bootchart.
     stat = "1 (init) S 0 1 1 0 -1 4194560 272 0 15 0 0 98 0 0 20 0 1 0 266 3227648 594\n"
     yield b"\0" + f"1261\n{stat}\n1281\n{stat}{stat.replace('1 (init)', '700 (udevd)')}".encode()
     for part in linux_parts((*names, "journal.export", "journal.json", "FBPT.bin", "clock.txt")):
@@ -110,21 +110,21 @@ def linux():
 
 
 def journals():
-    """Files of the journal: journald makes large and sparse ones, so these are made, in both forms and with every compression."""
+    """Generated journal files in both layouts and with every compression, because those of journald are large and sparse."""
     for compact in (False, True):
         for flag, pack in ((0, None), (1, lzma.compress), (2, lz4_literals), (4, None)):
             yield journal(compact, flag, pack or (lambda field: field))
 
 
 def lz4_literals(field):
-    """A block of literals only, behind its length."""
+    """A compressed block with literals only, after its length."""
     length = len(field)
     head = bytes([0xF0]) + b"\xff" * ((length - 15) // 255) + bytes([(length - 15) % 255])
     return struct.pack("<Q", length) + head + field
 
 
 def journal(compact, flag, pack):
-    """A journal of eight entries in two lists; the fourth field of each is packed."""
+    """A journal with eight entries in two arrays; the fourth field of each is compressed."""
     head_bytes = 264
     out = bytearray(head_bytes)
 
@@ -157,7 +157,7 @@ def journal(compact, flag, pack):
 
 
 def file_operations():
-    """Recordings of file operations: the first part of the real ones, and a few lines of each other format."""
+    """Recordings of file operations: the start of the real ones, and a few lines of each other format."""
     samples = os.environ.get("ONOFF_SAMPLES", ROOT.parent / "shared" / "samples")
     for path in sorted((pathlib.Path(samples) / "fileio").rglob("*")):
         if path.suffix == ".zz":
@@ -171,7 +171,7 @@ def file_operations():
 
 
 def xpress_huffman_literals(plain):
-    """Bytes as XPRESS Huffman that repeats nothing: every byte has a code of eight bits, itself. Of two bytes the first is the upper one."""
+    """XPRESS Huffman data without matches: every byte has itself as 8-bit code. The upper byte of each pair comes first."""
     even = plain + b"\0" * (len(plain) % 2)
     pairs = b"".join(bytes(reversed(even[at : at + 2])) for at in range(0, len(even), 2))
     return b"\x88" * 128 + b"\0" * 128 + pairs + b"\0" * 4
@@ -183,7 +183,7 @@ def ready_boot(inner):
 
 
 def prefetch():
-    """Prefetch plans, as they are, and one of each other file of the folder: of ReadyBoot, Layout.ini, a database of SuperFetch."""
+    """Prefetch files, and one of each other file in the folder: ReadyBoot, Layout.ini, a Superfetch database."""
     samples = os.environ.get("ONOFF_SAMPLES", ROOT.parent / "shared" / "samples")
     for path in sorted((pathlib.Path(samples) / "prefetch").rglob("*.pf")):
         yield path
@@ -205,7 +205,7 @@ def prefetch():
 
 
 def hives():
-    """Small registry hives without a log; the real ones are too long, so of these the first part."""
+    """Small registry hives without a log, and the start of real ones, which are too long."""
     samples = os.environ.get("ONOFF_SAMPLES", ROOT.parent / "shared" / "samples")
     for path in sorted((pathlib.Path(samples) / "hives").glob("*.xz")):
         with lzma.open(path) as file:
@@ -213,7 +213,7 @@ def hives():
 
 
 def comparisons():
-    """Limits, a study and two baselines, apart by the record separator."""
+    """Limits, a study and two baselines, separated by the record separator."""
     limits = "boot.total 5% and 500ms\nboot.phase.*Init 10% or 2s\nboot.service.* 3\n"
     study = """transition = "boot"
 [[configuration]]
@@ -262,7 +262,7 @@ decimals = 1
         yield "\x1e".join(["boot.* 1%", "", baseline(totals)]).encode()
 
 
-# Targets whose seeds are no Event Trace Logs.
+# Targets whose seeds are not Event Trace Logs.
 SEEDS = {
     "capture": captures,
     "comparison": comparisons,

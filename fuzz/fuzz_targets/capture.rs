@@ -1,4 +1,4 @@
-//! The reader of network captures, given any bytes: it answers or refuses, and never panics, to the last line of the report.
+//! Reads arbitrary bytes as a network capture and writes the report: succeeds or returns an error, and never panics.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -7,7 +7,7 @@ use onoff_sources::{files_from_bytes, Limits, Options, RecordingKind, read_captu
 
 fuzz_target!(|bytes: &[u8]| {
     let limits = Limits { unpacked_bytes: 1 << 22, ..Limits::default() };
-    // Half of the inputs are frames behind a good header, so that few are lost to the first check.
+    // Half of the inputs get a valid header, so that few fail the first check.
     let bytes = match bytes.split_first() {
         Some((0, frames)) => [PCAP, frames].concat(),
         Some((1, frames)) => [PCAP_NANOSECONDS_RAW, frames].concat(),
@@ -45,8 +45,8 @@ fuzz_target!(|bytes: &[u8]| {
     onoff_sections::json::document::write(&[], &report, &mut text).expect("a document");
 });
 
-/// Header of a pcap file of Ethernet frames with microseconds.
+/// Header of a pcap file with Ethernet frames and microsecond timestamps.
 const PCAP: &[u8] = &[0xD4, 0xC3, 0xB2, 0xA1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 1, 0, 0, 0];
-/// Header of a pcap file of IP packets with nanoseconds.
+/// Header of a pcap file with IP packets and nanosecond timestamps.
 const PCAP_NANOSECONDS_RAW: &[u8] =
     &[0x4D, 0x3C, 0xB2, 0xA1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 101, 0, 0, 0];

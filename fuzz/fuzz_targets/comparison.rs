@@ -1,4 +1,4 @@
-//! Kept baselines and studies of any bytes: they are read or refused, compared and judged, and nothing panics.
+//! Reads arbitrary bytes as saved baselines and studies, then compares them and checks limits: never panics.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -15,7 +15,7 @@ use onoff_report::markdown;
 use onoff_report::sarif;
 use onoff_sections::section;
 
-/// The runs of a baseline's text, as the program takes them.
+/// Parses the runs of a baseline as the program does.
 fn runs(text: &[u8]) -> Option<Vec<Run>> {
     let head: BaselineHead = serde_json::from_slice(text).ok()?;
     head.check().ok()?;
@@ -24,7 +24,7 @@ fn runs(text: &[u8]) -> Option<Vec<Run>> {
 }
 
 fuzz_target!(|bytes: &[u8]| {
-    // Parts are apart by the record separator: limits, a study, then baselines.
+    // Parts are separated by the record separator: limits, a study, then baselines.
     let mut parts = bytes.split(|&byte| byte == 0x1e);
     let texts = [parts.next(), parts.next()].map(|part| std::str::from_utf8(part.unwrap_or(b"")));
     let [Ok(limits), Ok(study)] = texts else {
@@ -34,7 +34,7 @@ fuzz_target!(|bytes: &[u8]| {
     let study: Option<Study> = toml::from_str(study).ok();
     let study = study.filter(|study| study.check().is_ok());
     let mut kept: Vec<Vec<Run>> = parts.take(4).filter_map(runs).collect();
-    // The same runs once more: what is alike must compare too.
+    // The same runs again: equal runs must compare, too.
     kept.extend(kept.first().cloned());
     let configurations: Vec<Configuration> = kept
         .into_iter()

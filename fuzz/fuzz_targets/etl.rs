@@ -1,4 +1,4 @@
-//! The `etl` reader, given any bytes: it answers or refuses, and never panics. What it answers keeps its promises.
+//! Reads arbitrary bytes as an ETL file: succeeds with consistent results or returns an error, and never panics.
 #![no_main]
 
 use std::ops::ControlFlow;
@@ -41,7 +41,7 @@ fuzz_target!(|bytes: &[u8]| {
     let second = recording.between(half, i64::MAX).for_each(proceed).records;
     assert!(first + second <= whole.records, "spans");
 
-    // Two files of one recording: the same one again, which has every tie there can be.
+    // Two files of one recording: the same file twice, so that all timestamps are equal.
     if let Ok(pair) = Recording::open(&[input, input]) {
         assert_eq!(walk(&pair).records, 2 * whole.records, "two files");
     }
@@ -78,7 +78,7 @@ fn walk(recording: &Recording<'_>) -> Walked {
     Walked { records: walk.records, losses: walk.losses, ..walked }
 }
 
-/// Calls everything a record offers.
+/// Calls all methods of a record.
 fn touch(record: &Record<'_>) -> u64 {
     let items: usize = record.extended_items().map(|item| item.data.len()).sum();
     let counters = record.hardware_counters().fold(0, u64::wrapping_add);

@@ -1,5 +1,5 @@
-//! Every record of any bytes, learned from, described and decoded; and any bytes as a manifest or a provider's
-//! binary: never a panic, and what is said about a payload is true.
+//! Learns from, describes and decodes all records in arbitrary bytes, and reads arbitrary bytes as a manifest or a provider
+//! binary: never panics, and descriptions match the payload.
 #![no_main]
 
 use std::fmt::Write as _;
@@ -29,7 +29,7 @@ fuzz_target!(|bytes: &[u8]| {
     } else if let Ok(text) = std::str::from_utf8(bytes) {
         let _ = schemas.add_manifest(text);
     }
-    // No file: then records one after the other, as a buffer holds them, all learned from before any is decoded.
+    // Not a file: read consecutive records as in a buffer, and learn from all of them before decoding.
     let mut rest = bytes;
     let mut records = Vec::new();
     while let Ok(record) = Record::parse(rest) {
@@ -70,7 +70,7 @@ fn show(field: &Field<'_, '_>) {
     });
 }
 
-/// Every typed struct over every record.
+/// Reads every record as every typed event.
 fn typed(record: &Record<'_>) {
     macro_rules! parse {
         ($($name:ident),* $(,)?) => { $(let _ = std::hint::black_box($name::parse(record));)* };

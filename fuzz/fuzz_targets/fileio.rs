@@ -1,4 +1,4 @@
-//! The `fileio` readers, given any bytes: they read to an end, never panic, and what they count adds up.
+//! Reads arbitrary bytes with the `fileio` readers: they terminate, never panic, and their counts add up.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -10,7 +10,7 @@ fuzz_target!(|bytes: &[u8]| {
         operations += 1;
         assert!(of.duration_ns.is_none() || of.file.len() <= bytes.len() * 3, "a name comes from the recording");
     });
-    // A CSV in pieces is the same CSV.
+    // A CSV read in chunks gives the same result.
     if recognize(bytes) == Some(Format::OperationsCsv)
         && let Some(pieces) = operations_csv::pieces(bytes, bytes.len() / 3 + 1)
     {

@@ -1,4 +1,4 @@
-//! The `firmware` reader, given any bytes: it reads to an end, and never panics. What it tells lies inside the input and adds up.
+//! Reads arbitrary bytes with the `firmware` reader: it terminates and never panics, and its results are within the input and add up.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -29,7 +29,7 @@ fuzz_target!(|bytes: &[u8]| {
         assert!(issue.offset <= bytes.len() as u64);
         assert!(!issue.kind.to_string().is_empty());
     }
-    // A whole table among what was read is read again the same way.
+    // A complete table in the input gives the same result when read alone.
     if let [table] = &contents.tables[..]
         && contents.issues.is_empty()
     {

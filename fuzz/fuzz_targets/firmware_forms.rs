@@ -1,5 +1,5 @@
-//! Firmware's times in every form they are handed over in (serial logs, coreboot's timestamps, Slim Bootloader's table, acpidump, XML,
-//! tables), given any bytes: they are read or refused, and never panic, to the last line of the report.
+//! Reads arbitrary bytes as firmware times in every supported form (serial logs, coreboot timestamps, Slim Bootloader's table,
+//! acpidump, XML, tables) and writes the report: succeeds or returns an error, and never panics.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! The reader of the Linux tracer's text and files, given any bytes: it answers or refuses, and never panics.
+//! Reads arbitrary bytes as ftrace text and files: succeeds or returns an error, and never panics.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -17,7 +17,7 @@ fuzz_target!(|bytes: &[u8]| {
     assert!(events + losses.unreadable_lines <= lines, "a line is one event");
 });
 
-/// Everything that a reader can ask of an event.
+/// Calls all accessors of an event.
 fn look(event: &Event<'_>) {
     let _ = Kind::of(event);
     if let Body::Record(body) = event.body {

@@ -1,11 +1,11 @@
-//! Files of the systemd journal, given any bytes: they are read or refused, and never panic.
+//! Reads arbitrary bytes as systemd journal files: succeeds or returns an error, and never panics.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use onoff_journal::{JournalFile, read};
 
 fuzz_target!(|bytes: &[u8]| {
-    // Files are apart by the record separator; one that is cut there is damaged, which is as good.
+    // Files are separated by the record separator; a file split there is damaged, which is fine.
     let files: Vec<JournalFile<'_>> = bytes
         .split(|&byte| byte == 0x1e)
         .take(4)

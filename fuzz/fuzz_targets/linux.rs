@@ -1,4 +1,4 @@
-//! A Linux recording of any bytes: parts of every kind together, or an archive. It is read or refused, and never panics.
+//! Reads arbitrary bytes as a Linux recording (files of every kind, or an archive): succeeds or returns an error, and never panics.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -6,7 +6,7 @@ use onoff_sources::{EventFilter, files_from_bytes, Limits, LinuxEventStream, Opt
 use onoff_trace::Tables;
 use std::ops::ControlFlow;
 
-/// Names of parts that only their name tells; others take any.
+/// Names of files that are recognized only by name.
 const NAMES: [&str; 6] = [
     "part",
     "cmdline",
@@ -18,7 +18,7 @@ const NAMES: [&str; 6] = [
 
 fuzz_target!(|bytes: &[u8]| {
     let limits = Limits { unpacked_bytes: 1 << 22, ..Limits::default() };
-    // Parts are apart by the record separator; the byte behind it names the part.
+    // Files are separated by the record separator; the byte after it selects the name.
     let held: Vec<(String, Vec<u8>)> = match bytes.split_first() {
         Some((b'A', archive)) => vec![("archive.tar".to_owned(), archive.to_vec())],
         _ => bytes

@@ -1,4 +1,4 @@
-//! Packets in event traces, given any payloads: each event is a packet, a part of one, or counted, and nothing panics.
+//! Reads arbitrary payloads as packet events: each event is a packet, a fragment, or counted, and nothing panics.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -10,7 +10,7 @@ const CAPTURE_FILTER: &str = "2ed6006e-4729-4609-b423-3ee7bcd678ef";
 const PACKET_MONITOR: &str = "4d4f80d9-c8bd-4d73-bb5b-19c90402c5ac";
 
 fuzz_target!(|bytes: &[u8]| {
-    // Two bytes choose the event, one its length, the rest is its payload.
+    // Two bytes select the event, one gives its length, the rest is the payload.
     let mut trace = EtlBuilder::new(Session::windows_10(1));
     let (mut rest, mut ticks, mut events) = (bytes, 7_000_000, 0_u64);
     while let [what, keyword, length, after @ ..] = rest {

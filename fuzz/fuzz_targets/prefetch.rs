@@ -1,4 +1,4 @@
-//! The readers of what `\Windows\Prefetch` holds, given any bytes: they read to an end, and never panic.
+//! Reads arbitrary bytes with the readers for `\Windows\Prefetch`: they terminate and never panic.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Records network boots (record.py) and checks what onoff says of them.
+"""Records network boots (record.py) and checks onoff's analyses of them.
 
 lab/netboot/check.py ONOFF [OUT] [RUN ...]
 
-No time is asserted, but that the delay which is put in is found: order, presence, identities and bytes are.
+Checks order, presence, identities and sizes, and that the injected delay is found, but no exact times.
 """
 
 import json
@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-# The DHCP server waits about 3 s for an answer from an address it is about to offer.
+# Before it offers an address, the DHCP server waits about 3 s for a response from it.
 ADDRESS_CHECK_NS = 2_500_000_000
 RUNS = {
     "windows": ["--server", "atftpd", "--check-address"],
@@ -23,7 +23,7 @@ RUNS = {
     "missing-file": ["--server", "dnsmasq", "--fault", "missing-file"],
     "dead-server": ["--server", "dnsmasq", "--fault", "dead-server"],
 }
-# The reason that each fault must be given.
+# The expected reason for each fault.
 REASONS = {"missing-file": "file_refused", "dead-server": "server_not_on_link"}
 
 
@@ -53,7 +53,7 @@ def check(name, onoff, folder):
 
 
 def differences(facts, answer):
-    """What the answer says otherwise than the facts."""
+    """Yields differences between onoff's output and the facts."""
     def same(what, expected, found):
         if expected != found:
             yield f"{what}: expected {expected!r}, found {found!r}"
@@ -69,13 +69,13 @@ def differences(facts, answer):
     twice = ["frames_captured_twice"] if facts["everywhere"] else []
     yield from same("losses", twice, [loss["counter"] for loss in answer["losses"]])
     if facts["everywhere"]:
-        # The bridge's port and the bridge each show what comes from or goes to the guest.
+        # The bridge and its port both see each frame from or to the guest.
         frames, copies = answer["capture"]["frames"], answer["capture"]["duplicate_frames"]
         if not 0.45 * frames < copies <= 0.5 * frames:
             yield f"frames captured twice: {copies} copies among {frames} frames"
     expected = ["dhcp", "size_probe", "boot_program"]
     yield from same("order of the stages", expected, [stage["kind"] for stage in boot["stages"] if stage["kind"] in expected])
-    # While the server looks whether the address is in use, the client may ask again.
+    # The client may repeat its request while the server checks the address.
     messages = [message["kind"] for message in boot["dhcp"][0]["messages"]]
     yield from same("DHCP messages", ["discover", "offer", "request", "ack"], list(dict.fromkeys(messages)))
     windows = facts["server"] == "atftpd"
@@ -85,30 +85,30 @@ def differences(facts, answer):
         blocks = facts["file_bytes"] // transfer["block_size"] + 1
         yield from same("bytes", facts["file_bytes"], transfer["counts"]["bytes"])
         yield from same("blocks", blocks, transfer["counts"]["blocks"])
-        yield from same("window asked for", 4, transfer["asked"]["window"])
+        yield from same("window requested", 4, transfer["asked"]["window"])
         yield from same("window granted", 4 if windows else None, transfer["granted"]["window"])
-        yield from same("blocks sent again", bool(facts["dropped_every"]), transfer["counts"]["repeated_data"] > 0)
+        yield from same("repeated blocks", bool(facts["dropped_every"]), transfer["counts"]["repeated_data"] > 0)
     rules = [finding["rule"] for finding in boot["findings"]]
     yield from same("a finding on the offer's delay", facts["address_checked"], "offer_delay" in rules)
     yield from same("a finding on lost blocks", bool(facts["dropped_every"]), "retransmissions" in rules)
-    # With one window in the capture, a larger one is advised only where it helps by both ends of the model's range.
-    yield from same("a finding on the window that was refused", not windows, "window_refused" in rules)
+    # With only one window size in the capture, onoff suggests a larger one only if both ends of the model's range predict a gain.
+    yield from same("a finding on the refused window", not windows, "window_refused" in rules)
     if facts["address_checked"]:
         delay = boot["dhcp"][0]["offer_delay_ns"]
         if delay < ADDRESS_CHECK_NS:
-            yield f"the offer's delay: {delay} ns are less than the server waits"
+            yield f"offer delay: {delay} ns is less than the address check of the server"
 
 
 def failed(facts, boot):
-    """What is said otherwise of a boot that failed than what was planted, and than what the firmware showed."""
+    """Yields differences for a failed boot, from the injected fault and from the firmware's error code."""
     outcome = boot["outcome"]
     if (outcome["verdict"], outcome["reason"]) != ("failed", REASONS[facts["fault"]]):
         yield f"outcome: {outcome['verdict']}, {outcome['reason']}: {outcome['what']}"
     codes = [code["code"] for code in outcome["codes"]]
     if not set(facts["screen"]) & set(codes):
-        yield f"codes: the screen shows {facts['screen']}, the answer says {codes}"
+        yield f"codes: the firmware printed {facts['screen']}, onoff reports {codes}"
     if "duplex" in json.dumps(boot["findings"]):
-        yield "a cable is suspected where nothing was sent again"
+        yield "a duplex mismatch is suspected without any retransmission"
 
 
 if __name__ == "__main__":

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Holds the latency model to the pairs that pairs.py recorded, and prints the table as Markdown.
+"""Validates the latency model with the recordings of pairs.py, and prints a Markdown table.
 
 lab/netboot/judge.py ONOFF CAPTURE...
 lab/netboot/judge.py --blocks ONOFF CAPTURE...
 lab/netboot/judge.py --across ONOFF FITTED OTHER
 
-For each file and block size of a capture, the client's turn, the server's turn and the gap are fitted to all windows but one, and
-predict that one. Rounds of the same load count as one, by their medians. Set-up, pauses and time-outs are left out on both sides.
+For each file and block size of a capture, the client turnaround, the server turnaround and the gap are fitted to all window sizes but one, and
+predict that one. Repeated downloads count once, by their medians. Setup, pauses and timeouts are excluded on both sides.
 
-With --blocks, all windows of one block size predict those of another size, as a range: what a block costs the client may stay, or shrink and grow
-with the block. With --across, the turns of each file in FITTED predict each other file in OTHER, of clients that load block by block; the two captures' bounds
-of the network's round trip are the difference of distance.
+With --blocks, all window sizes of one block size predict those of another, as a range: the client's cost per block may be constant or
+proportional to the block size. With --across, the turnarounds of each file in FITTED predict each other file in OTHER, for clients that load
+block by block; the difference in distance is that of the two captures' upper bounds of the round-trip time.
 """
 
 import collections
@@ -19,7 +19,7 @@ import statistics
 import subprocess
 import sys
 
-WANTED_PERCENT = 15
+MAX_ERROR_PERCENT = 15
 
 
 def transfers(onoff, capture):
@@ -37,7 +37,7 @@ def median(files, number):
 
 
 def line(points):
-    """c0 and k of c0 + k W by relative least squares, neither below zero."""
+    """Fits c0 + k W by relative least squares and returns c0 and k, neither negative."""
     weights = [(1 / (turn * turn), window, turn) for window, turn in points]
     one = sum(weight for weight, _, _ in weights)
     x = sum(weight * window for weight, window, _ in weights)
@@ -57,7 +57,7 @@ def round_trip(onoff, capture):
 
 
 def across(onoff, fitted, other):
-    print("| turns from | predicted | model | measured | off by |\n| --- | --- | ---: | ---: | ---: |")
+    print("| fitted to | predicted | model | measured | error |\n| --- | --- | ---: | ---: | ---: |")
     farther = round_trip(onoff, other) - round_trip(onoff, fitted)
     targets = transfers(onoff, other)
     for (name, _), windows in transfers(onoff, fitted).items():
@@ -70,7 +70,7 @@ def across(onoff, fitted, other):
             model = others[1][0]["counts"]["blocks"] * (turn + farther)
             measured = median(others[1], lambda file: file["model"]["steady_ns"])
             off = (model / measured - 1) * 100
-            text = f"{off:+.0f} %" if abs(off) <= WANTED_PERCENT else f"**{off:+.0f} %**"
+            text = f"{off:+.0f} %" if abs(off) <= MAX_ERROR_PERCENT else f"**{off:+.0f} %**"
             print(f"| {fitted}, {name} | {other}, {target} | {model / 1e9:.3f} s | {measured / 1e9:.3f} s | {text} |")
 
 
@@ -109,7 +109,7 @@ def main():
         across(*sys.argv[2:5])
         return
     onoff, captures = sys.argv[1], sys.argv[2:]
-    print("| capture | file, block | window | client's turn | model | measured | off by |\n| --- | --- | ---: | ---: | ---: | ---: | ---: |")
+    print("| capture | file, block | window | client's turn | model | measured | error |\n| --- | --- | ---: | ---: | ---: | ---: | ---: |")
     good = rows = 0
     for capture in captures:
         for (name, block), windows in transfers(onoff, capture).items():
@@ -128,11 +128,11 @@ def main():
                 measured = median(files, lambda file: file["model"]["steady_ns"])
                 off = (model / measured - 1) * 100
                 rows += 1
-                good += abs(off) <= WANTED_PERCENT
-                text = f"{off:+.0f} %" if abs(off) <= WANTED_PERCENT else f"**{off:+.0f} %**"
+                good += abs(off) <= MAX_ERROR_PERCENT
+                text = f"{off:+.0f} %" if abs(off) <= MAX_ERROR_PERCENT else f"**{off:+.0f} %**"
                 print(f"| {capture} | {name}, {block} | {window} | {turns[window] / 1e3:,.0f} µs | {model / 1e9:.3f} s "
                       f"| {measured / 1e9:.3f} s | {text} |")
-    print(f"\n{good} of {rows} within {WANTED_PERCENT} %.")
+    print(f"\n{good} of {rows} within {MAX_ERROR_PERCENT} %.")
 
 
 if __name__ == "__main__":

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Records the same two files by one TFTP client with windows of 1 to 64 blocks, for the latency model.
+"""Records downloads of two files by a TFTP client with window sizes of 1 to 64 blocks, to validate the latency model.
 
 lab/netboot/pairs.py OUT [--client shell|u-boot|grub|ipxe] [--delay MS]    OUT/capture.pcap, OUT/serial.log
 
-The client is the firmware shell's (OVMF), or that of a boot loader: U-Boot and iPXE with network stacks of their own, GRUB on the
-firmware's driver. GRUB and iPXE know no windows: they load each file block by block. With --delay every frame
-to and from the guest is held back so long, one way, on the client's side of the capture. Where the host has other work, its times
-are those of the host unless this runs before the others: `chrt --fifo 20 lab/netboot/pairs.py OUT`.
-Needs root and the packages that record.py needs, and mtools, dosfstools, and u-boot-qemu, grub-efi-amd64-signed or ipxe.
+The client is that of the firmware shell (OVMF) or of a boot loader: U-Boot and iPXE with their own network stacks, GRUB with the firmware's
+driver. GRUB and iPXE do not support windows and load each file block by block. --delay delays every frame to and from the guest, one way,
+between the capture and the client. On a busy host, use a real-time priority to avoid scheduling delays in the results:
+`chrt --fifo 20 lab/netboot/pairs.py OUT`.
+Requires root, the packages of record.py, mtools, dosfstools, and u-boot-qemu, grub-efi-amd64-signed or ipxe.
 """
 
 import argparse
@@ -28,21 +28,21 @@ WINDOWS = (1, 4, 8, 16, 32, 64)
 FILES = {"a.bin": 8_222_656, "b.bin": 3_000_001}
 BLOCKS = {"a.bin": 1468, "b.bin": 1024}
 DONE = "LAB done"
-# Loaders that the firmware's shell starts from the disk.
+# Boot loaders that the firmware shell starts from the disk.
 PROGRAMS = {"grub": pathlib.Path("/usr/lib/grub/x86_64-efi-signed/grubnetx64.efi.signed"), "ipxe": pathlib.Path("/usr/lib/ipxe/ipxe.efi")}
-# Frames longer than this hold a block.
-LONG = 400
+# Longer frames contain a block.
+MAX_CONTROL_FRAME_LEN = 400
 
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("out", type=pathlib.Path)
-    arguments.add_argument("--client", choices=["shell", "u-boot", *PROGRAMS], default="shell", help="who loads the files")
-    arguments.add_argument("--program", type=pathlib.Path, help="the loader, where it is not in its package's place")
-    arguments.add_argument("--u-boot", default="/usr/lib/u-boot/qemu-x86_64/u-boot.rom", help="U-Boot for QEMU")
-    arguments.add_argument("--rounds", type=int, default=1, help="load everything so often, one round after the other")
-    arguments.add_argument("--delay", type=float, default=0.0, help="ms, one way")
-    arguments.add_argument("--atftpd", default="atftpd", help="the server's program")
+    arguments.add_argument("--client", choices=["shell", "u-boot", *PROGRAMS], default="shell", help="TFTP client")
+    arguments.add_argument("--program", type=pathlib.Path, help="path of the boot loader, if not installed from its package")
+    arguments.add_argument("--u-boot", default="/usr/lib/u-boot/qemu-x86_64/u-boot.rom", help="path of U-Boot for QEMU")
+    arguments.add_argument("--rounds", type=int, default=1, help="number of times to repeat all downloads")
+    arguments.add_argument("--delay", type=float, default=0.0, help="one-way delay in ms")
+    arguments.add_argument("--atftpd", default="atftpd", help="path of the TFTP server")
     arguments.add_argument("--limit", type=float, default=400)
     arguments = arguments.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
@@ -52,7 +52,7 @@ def main():
 
 
 def loads(rounds):
-    """Round, file, block and window of each load: rounds follow each other, so that a host that slows down does so for every window."""
+    """Round, file, block size and window size of each download. Rounds run in turn, so that a slow host affects all window sizes."""
     return [(number, name, block, window) for number in range(rounds) for name, block in BLOCKS.items() for window in WINDOWS]
 
 
@@ -65,14 +65,14 @@ def script(rounds):
 
 
 def grub(rounds):
-    """GRUB's configuration. It reads what it is to start as a whole, and then finds that it is no program."""
+    """GRUB's configuration. GRUB reads each file completely before it finds that the file is not a program."""
     lines = ["net_add_addr lab efinet0 192.168.77.60"]
     lines += [f"chainloader (tftp,192.168.77.1)/{name}" for _ in range(rounds) for name in FILES]
     return "\n".join([*lines, f"echo {DONE}", "halt", ""])
 
 
 def ipxe(rounds):
-    """iPXE's script, which it gets from the server like any boot program."""
+    """iPXE's script, which it downloads from the server like a boot program."""
     lines = ["#!ipxe"]
     for _ in range(rounds):
         for name in FILES:
@@ -81,16 +81,16 @@ def ipxe(rounds):
 
 
 def commands(rounds):
-    """What U-Boot is to do, line by line."""
+    """Command lines for U-Boot."""
     lines = ["setenv autoload no", "setenv ipaddr 192.168.77.60", "setenv netmask 255.255.255.0", "setenv serverip 192.168.77.1"]
     for _, name, block, window in loads(rounds):
         lines += [f"setenv tftpblocksize {block}", f"setenv tftpwindowsize {window}", f"tftpboot 0x2000000 {name}"]
     return [*lines, f"echo {DONE}"]
 
 
-def play(guest, lines, serial, limit):
-    """Types each line when the loader's prompt is there; until the last is done, s."""
-    begin, said, written = time.monotonic(), b"", 0
+def type_lines(guest, lines, serial, limit):
+    """Types each line at U-Boot's prompt, for at most `limit` seconds."""
+    begin, output, interrupted = time.monotonic(), b"", 0
     os.set_blocking(guest.stdout.fileno(), False)
     with serial.open("wb") as log:
         while lines and guest.poll() is None and time.monotonic() - begin < limit:
@@ -98,16 +98,16 @@ def play(guest, lines, serial, limit):
             part = guest.stdout.read() or b""
             log.write(part)
             log.flush()
-            said += part
-            if b"any key" in said and not written:
+            output += part
+            if b"any key" in output and not interrupted:
                 guest.stdin.write(b"\n")
                 guest.stdin.flush()
-                written, said = 1, b""
-            elif written and said.rstrip(b" ").endswith(b"=>"):
+                interrupted, output = 1, b""
+            elif interrupted and output.rstrip(b" ").endswith(b"=>"):
                 line, lines = lines[0], lines[1:]
                 guest.stdin.write(line.encode() + b"\n")
                 guest.stdin.flush()
-                said = b""
+                output = b""
         if not lines:
             time.sleep(1)
             log.write(guest.stdout.read() or b"")
@@ -165,7 +165,7 @@ def record(arguments, out, work):
             machine += ["-bios", arguments.u_boot, "-device", f"e1000,{card}", "-serial", "stdio"]
             guest = subprocess.Popen(machine, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
             running.append(guest)
-            play(guest, commands(arguments.rounds), serial, arguments.limit)
+            type_lines(guest, commands(arguments.rounds), serial, arguments.limit)
         else:
             machine += ["-drive", "if=pflash,format=raw,unit=0,readonly=on,file=/usr/share/OVMF/OVMF_CODE_4M.fd",
                         "-drive", f"if=pflash,format=raw,unit=1,file={work}/vars.fd", "-device", f"virtio-net-pci,{card}",
@@ -186,11 +186,11 @@ def record(arguments, out, work):
                 process.kill()
         subprocess.run(["ip", "netns", "del", NAMESPACE], check=False)
     if DONE not in serial.read_text(errors="replace"):
-        sys.exit(f"pairs: the shell did not come to its end; see {serial}")
+        sys.exit(f"pairs: the client did not finish; see {serial}")
 
 
 def relay(delay_s, drop_every=0):
-    """Frames between QEMU's datagrams and the bridge, each held back; of the long ones to the guest every so-many-th is dropped."""
+    """Relays frames between QEMU and the bridge with a delay, and drops every `drop_every`th long frame to the guest."""
     tap = os.open("/dev/net/tun", os.O_RDWR)
     fcntl.ioctl(tap, 0x400454CA, struct.pack("16sH", b"tap0", 0x1002))
     os.set_blocking(tap, False)
@@ -210,8 +210,8 @@ def relay(delay_s, drop_every=0):
                 except BlockingIOError:
                     break
                 number += 1
-                long += source == tap and len(frame) > LONG
-                if drop_every and source == tap and len(frame) > LONG and long % drop_every == 0:
+                long += source == tap and len(frame) > MAX_CONTROL_FRAME_LEN
+                if drop_every and source == tap and len(frame) > MAX_CONTROL_FRAME_LEN and long % drop_every == 0:
                     continue
                 heapq.heappush(queue, (now + delay_s, number, source == tap, frame))
         while queue and queue[0][0] <= time.monotonic():

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Records a real network boot: firmware (OVMF) under QEMU, DHCP and TFTP by dnsmasq or atftpd, in a network namespace of its own.
+"""Records a real network boot: firmware (OVMF) under QEMU, DHCP and TFTP by dnsmasq or atftpd, in a separate network namespace.
 
 lab/netboot/record.py OUT --server atftpd    OUT/capture.pcap, OUT/serial.log, OUT/facts.json
 
-The boot program is a Linux kernel with an initial file system that says that it is up and powers off; it is made here from
-Debian's packages. Needs root, and the packages that it names when they are missing. Everything it sets up, it takes down again.
+The boot program is a Linux kernel with an initramfs that prints a line and powers off; it is built from Debian packages. Requires root
+and the packages that --missing lists. Removes everything it sets up.
 """
 
 import argparse
@@ -25,13 +25,13 @@ CLIENT_MAC = "52:54:00:77:00:01"
 BOOT_PROGRAM = "boot.efi"
 DEAD_SERVER = "192.168.77.200"
 RELAY = pathlib.Path(__file__).resolve().parent / "pairs.py"
-# How long the recording goes on after firmware gave up: long enough that silence is told from a cut, s.
-AFTER_THE_END = 8
+# How long to record after the firmware has failed, in seconds: long enough to tell silence from the end of the capture.
+DELAY_AFTER_FAILURE_S = 8
 UP = "onoff-lab: up"
 FIRMWARE = pathlib.Path("/usr/share/OVMF")
 STUB = pathlib.Path("/usr/lib/systemd/boot/efi/linuxx64.efi.stub")
 
-# What must be there: a file or a command, and the Debian package that brings it.
+# Required files and commands, and the Debian packages that contain them.
 NEEDED = {
     "qemu-system-x86_64": "qemu-system-x86",
     "dnsmasq": "dnsmasq-base",
@@ -55,30 +55,30 @@ echo "{UP} $(/bin/busybox cut -d' ' -f1 /proc/uptime)" > /dev/ttyS0
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("out", type=pathlib.Path, nargs="?", help="folder for what is recorded")
-    arguments.add_argument("--missing", action="store_true", help="only print the packages that are missing")
+    arguments.add_argument("out", type=pathlib.Path, nargs="?", help="folder for the recording")
+    arguments.add_argument("--missing", action="store_true", help="only print the missing packages")
     arguments.add_argument("--server", choices=["atftpd", "dnsmasq", "own"], default="atftpd",
-                           help="who serves the files: atftpd grants windows, over IPv4 only; dnsmasq grants none; own (tftpd.py) grants them over both")
+                           help="TFTP server: atftpd supports windows over IPv4 only, dnsmasq does not support them, own (tftpd.py) supports them over both")
     arguments.add_argument("--check-address", action="store_true",
-                           help="let the DHCP server look whether the address is in use before it offers it: costs about 3 s")
+                           help="make the DHCP server check that an address is free before it offers it, which takes about 3 s")
     arguments.add_argument("--fault", choices=["missing-file", "dead-server"],
-                           help="let the boot fail: DHCP names a file that is not there, or a server that nobody is")
-    arguments.add_argument("--drop", type=int, default=0, metavar="N", help="drop every Nth block on the client's side of the capture")
+                           help="make the boot fail: DHCP names a file that does not exist, or an unused server address")
+    arguments.add_argument("--drop", type=int, default=0, metavar="N", help="drop every Nth block between the capture and the client")
     arguments.add_argument("--everywhere", action="store_true",
-                           help="capture on every interface (tcpdump -i any): the bridge and its port show each frame twice")
-    arguments.add_argument("--ipv6", action="store_true", help="boot over IPv6, and only over it")
+                           help="capture on all interfaces (tcpdump -i any), which records each frame twice, on the bridge and on its port")
+    arguments.add_argument("--ipv6", action="store_true", help="boot over IPv6 only")
     arguments.add_argument("--cache", type=pathlib.Path, default=pathlib.Path(tempfile.gettempdir()) / "onoff-lab",
-                           help="folder for what is downloaded and built once")
-    arguments.add_argument("--limit", type=float, default=180, help="seconds after which a boot counts as failed")
+                           help="folder for downloads and build results")
+    arguments.add_argument("--limit", type=float, default=180, help="boot timeout in seconds")
     arguments = arguments.parse_args()
-    missing = sorted({package for what, package in NEEDED.items() if not shutil.which(what) and not pathlib.Path(what).exists()})
+    missing = sorted({package for file, package in NEEDED.items() if not shutil.which(file) and not pathlib.Path(file).exists()})
     if arguments.missing:
         print(*missing)
         return
     if not arguments.out:
-        sys.exit("record: say where to put it: record.py OUT")
+        sys.exit("record: no output folder; usage: record.py OUT")
     if missing:
-        sys.exit(f"record: missing; apt-get install --no-install-recommends {' '.join(missing)}")
+        sys.exit(f"record: missing packages: apt-get install --no-install-recommends {' '.join(missing)}")
     arguments.out.mkdir(parents=True, exist_ok=True)
     arguments.cache.mkdir(parents=True, exist_ok=True)
     program = boot_program(arguments.cache)
@@ -89,7 +89,7 @@ def main():
 
 
 def package(name, cache):
-    """The unpacked files of a Debian package: some start a service when installed, and none is needed but for its files."""
+    """Downloads and unpacks a Debian package without installing it: some would start a service, and only the files are needed."""
     unpacked = cache / name
     if not unpacked.exists():
         with tempfile.TemporaryDirectory(dir=cache) as download:
@@ -101,14 +101,14 @@ def package(name, cache):
 
 
 def boot_program(cache):
-    """A unified kernel image: one program that firmware starts and that holds kernel and initial file system."""
+    """Builds a unified kernel image: an EFI program with a kernel and an initramfs."""
     program = cache / BOOT_PROGRAM
     if program.exists():
         return program
     depends = subprocess.run(["apt-cache", "depends", "linux-image-amd64"], check=True, capture_output=True, text=True).stdout
     names = [word for word in depends.split() if word.startswith("linux-image-") and word != "linux-image-amd64"]
     if not names:
-        sys.exit("record: apt-cache does not know which package linux-image-amd64 stands for; run apt-get update")
+        sys.exit("record: apt-cache cannot resolve linux-image-amd64; run apt-get update")
     kernel = next((package(names[0], cache) / "boot").glob("vmlinuz-*"))
     root = cache / "root"
     shutil.rmtree(root, ignore_errors=True)
@@ -124,7 +124,7 @@ def boot_program(cache):
         subprocess.run(["cpio", "-o", "-H", "newc", "--quiet"], cwd=root, input=listing.encode(), stdout=out, check=True)
     command_line = cache / "command-line"
     command_line.write_text("console=ttyS0 quiet\0")
-    # The addresses leave each section the room that the stub's documentation leaves it.
+    # The addresses are those in the stub's documentation.
     sections = {".osrel": (pathlib.Path("/etc/os-release"), 0x20000), ".cmdline": (command_line, 0x30000),
                 ".linux": (kernel, 0x2000000), ".initrd": (initrd, 0x4000000)}
     flags = [flag for name, (path, address) in sections.items()
@@ -136,7 +136,7 @@ def boot_program(cache):
 
 @contextlib.contextmanager
 def network():
-    """A namespace with a bridge for the servers and a port for the guest."""
+    """Creates a network namespace with a bridge for the servers and a port for the guest."""
     commands = ["link set lo up", "link add br0 type bridge", "link set br0 up", f"addr add {SERVER_ADDRESS}/24 dev br0", f"-6 addr add {SERVER_ADDRESS_6}/64 dev br0 nodad",
                 "tuntap add tap0 mode tap", "link set tap0 master br0 up"]
     subprocess.run(["ip", "netns", "del", NAMESPACE], stderr=subprocess.DEVNULL, check=False)
@@ -209,15 +209,15 @@ def record(arguments, program, work):
         ended = re.compile(r"PXE-E\d\d" if arguments.fault else re.escape(UP))
         while not ended.search(text(serial)):
             if machine.poll() is not None or time.monotonic() - begin > arguments.limit:
-                sys.exit(f"record: no {ended.pattern} within {arguments.limit:.0f} s; the guest's last words:\n{text(serial)[-2000:]}")
+                sys.exit(f"record: no {ended.pattern} within {arguments.limit:.0f} s; end of the guest's console:\n{text(serial)[-2000:]}")
             time.sleep(0.1)
         end_after = time.monotonic() - begin
-        time.sleep(AFTER_THE_END if arguments.fault else 1)
+        time.sleep(DELAY_AFTER_FAILURE_S if arguments.fault else 1)
     screen = re.findall(r"PXE-E\d\d", text(serial))
     return {"server": arguments.server, "server_address": SERVER_ADDRESS, "client_mac": CLIENT_MAC, "file": BOOT_PROGRAM,
             "file_bytes": program.stat().st_size, "address_checked": arguments.check_address, "fault": arguments.fault,
             "dropped_every": arguments.drop, "ip_version": 6 if arguments.ipv6 else 4, "everywhere": arguments.everywhere, "screen": screen[:1],
-            "end": "gave up" if arguments.fault else "up", "end_after_s": round(end_after, 3),
+            "end": "failed" if arguments.fault else "up", "end_after_s": round(end_after, 3),
             "capture_bytes": capture.stat().st_size}
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A TFTP server for the lab that grants windows over IPv6 too, which no server of Debian does. Reads only, one file at a time.
+"""A TFTP server for the lab that supports windows over IPv6, unlike the servers in Debian. Read-only, one file at a time.
 
 lab/netboot/tftpd.py ADDRESS FOLDER
 """
@@ -11,17 +11,17 @@ import struct
 import sys
 
 READ, DATA, ACKNOWLEDGMENT, ERROR, OPTIONS = 1, 3, 4, 5, 6
-WAIT_S = 1.0
-TRIES = 5
+TIMEOUT_S = 1.0
+MAX_TRIES = 5
 
 
 def main():
     address, folder = sys.argv[1], pathlib.Path(sys.argv[2]).resolve()
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    door = socket.socket(family, socket.SOCK_DGRAM)
-    door.bind((address, 69))
+    listener = socket.socket(family, socket.SOCK_DGRAM)
+    listener.bind((address, 69))
     while True:
-        request, client = door.recvfrom(2048)
+        request, client = listener.recvfrom(2048)
         if struct.unpack_from("!H", request)[0] == READ:
             with socket.socket(family, socket.SOCK_DGRAM) as link:
                 link.bind((address, 0))
@@ -34,20 +34,20 @@ def main():
 
 def serve(link, request, folder):
     name, _, *rest = [part.decode(errors="replace") for part in request[2:].split(b"\0")][:-1]
-    asked = {key.lower(): int(value) for key, value in zip(rest[::2], rest[1::2]) if value.isdigit()}
+    requested = {key.lower(): int(value) for key, value in zip(rest[::2], rest[1::2]) if value.isdigit()}
     path = (folder / name.lstrip("/")).resolve()
     if not path.is_relative_to(folder) or not path.is_file():
         link.send(struct.pack("!HH", ERROR, 1) + b"File not found\0")
         return
     content = path.read_bytes()
-    block_size = min(max(asked.get("blksize", 512), 8), 65464)
-    window = max(asked.get("windowsize", 1), 1)
+    block_size = min(max(requested.get("blksize", 512), 8), 65464)
+    window = max(requested.get("windowsize", 1), 1)
     values = {"blksize": block_size, "windowsize": window, "tsize": len(content)}
-    granted = b"".join(f"{key}\0{values[key]}\0".encode() for key in asked if key in values)
+    granted = b"".join(f"{key}\0{values[key]}\0".encode() for key in requested if key in values)
     blocks = len(content) // block_size + 1
 
     def send(first):
-        """The window from a block on, or the options before the first."""
+        """Sends a window of blocks from `first` on, or the options if `first` is 0."""
         if first == 0:
             link.send(struct.pack("!H", OPTIONS) + granted)
             return
@@ -57,19 +57,19 @@ def serve(link, request, folder):
 
     following, tries = (0 if granted else 1), 0
     send(following)
-    while following <= blocks and tries < TRIES:
-        if not select.select([link], [], [], WAIT_S)[0]:
+    while following <= blocks and tries < MAX_TRIES:
+        if not select.select([link], [], [], TIMEOUT_S)[0]:
             tries += 1
             send(following)
             continue
-        answer = link.recv(2048)
-        kind, number = struct.unpack_from("!HH", answer)
+        packet = link.recv(2048)
+        kind, number = struct.unpack_from("!HH", packet)
         if kind == ERROR:
             return
-        # Numbers roll over: the block that is meant is the one nearest behind what was sent.
-        gone = (number - (following - 1)) & 0xFFFF if following else (1 if number == 0 else 0)
-        if kind == ACKNOWLEDGMENT and (following == 0 or gone <= window):
-            following, tries = (1 if following == 0 else following + gone), 0
+        # Block numbers wrap around; count the acknowledged blocks modulo 2^16.
+        acknowledged = (number - (following - 1)) & 0xFFFF if following else (1 if number == 0 else 0)
+        if kind == ACKNOWLEDGMENT and (following == 0 or acknowledged <= window):
+            following, tries = (1 if following == 0 else following + acknowledged), 0
             if following <= blocks:
                 send(following)
 

@@ -101,7 +101,7 @@ fn the_action_refuses_a_package_that_is_not_the_released_one() {
     assert_eq!(output.status.code(), Some(1));
     assert!(
         text(&output.stdout)
-            .contains("::error::onoff-9.8.7-x86_64-unknown-linux-musl.tar.gz is not what SHA256SUMS says")
+            .contains("::error::checksum of onoff-9.8.7-x86_64-unknown-linux-musl.tar.gz does not match SHA256SUMS")
     );
     assert!(!folder.path().join("installed/onoff").exists());
 
@@ -197,7 +197,7 @@ fn the_manifests_carry_the_checksums_of_the_release() {
     fs::write(folder.path().join("SHA256SUMS"), sums.lines().skip(1).collect::<Vec<_>>().join("\n")).unwrap();
     let output = script(&folder, "packaging/manifests", &arguments, &[]);
     assert_eq!(output.status.code(), Some(1));
-    assert_eq!(text(&output.stderr), "manifests: no checksum of onoff-1.2.3-aarch64-apple-darwin.tar.gz\n");
+    assert_eq!(text(&output.stderr), "manifests: no checksum for onoff-1.2.3-aarch64-apple-darwin.tar.gz\n");
 }
 
 /// What `tools/package` writes is what `action/download`, the formula, winget and `cargo binstall` look for.
