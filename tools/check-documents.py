@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Checks what the verbs print with '--format json' against the JSON Schema that is made from the types.
+"""Validates the output of '--format json' against the JSON Schema that is generated from the types.
 
-Every verb that answers about a recording is run on the project's own samples. Each document must be what the schema calls by the
-name in its header, with no name that the schema does not have: a program generated from the schema then reads all that is there.
+Runs every command on the project's samples. Each document must match the schema definition named in its header and have no unknown
+fields, so that programs generated from the schema can read it completely.
 
     tools/check-documents.py ONOFF FILE...
 """
@@ -42,12 +42,12 @@ OTHERS = [
     ["compare", "--boots", str(SAMPLES / "linux-boot.tar.xz")],
     ["gate", *RUNS, "--limit", "boot.total 5%"],
 ]
-# Documents that none of the project's samples leads to.
+# Documents that none of the samples produces.
 UNSEEN = {"files", "linux_shutdown", "linux_suspend", "prefetch"}
 
 
 def closed(schema):
-    """The schema with every object closed: a name that it does not have is a fault."""
+    """The schema without additional properties: an unknown field is an error."""
     schema = copy.deepcopy(schema)
 
     def close(part):
@@ -56,7 +56,7 @@ def closed(schema):
         inner = [*part.get("properties", {}).values(), *part.get("prefixItems", [])]
         inner += [part[key] for key in ("items", "additionalProperties") if isinstance(part.get(key), dict)]
         for each in inner:
-            # Where it is used, not where it is defined: names of a flattened part are the whole's.
+            # Close objects where they are used, not where they are defined: flattened fields belong to the outer object.
             each["unevaluatedProperties"] = False
             close(each)
         for key in ("allOf", "anyOf", "oneOf"):
@@ -80,7 +80,7 @@ def faults(schema, document):
 
 
 def leaves(errors):
-    """Where the faults really are: those inside an alternative, not that no alternative fits."""
+    """The underlying errors: those inside the alternatives, not that no alternative matches."""
     for error in errors:
         if error.context:
             yield from leaves(error.context)
@@ -100,7 +100,7 @@ def main():
     for question in questions:
         result = subprocess.run([program, *question, "--format", "json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         words = " ".join(question)
-        # 2: the recording does not hold what was asked for.
+        # Exit code 2: the recording does not contain the requested data.
         if result.returncode == 2:
             continue
         if not result.stdout:
@@ -115,7 +115,7 @@ def main():
         failed += bool(found)
     never = set(schema["documents"]) - seen - UNSEEN
     if never:
-        print(f"no sample leads to these documents: {', '.join(sorted(never))}", file=sys.stderr)
+        print(f"no sample produces these documents: {', '.join(sorted(never))}", file=sys.stderr)
     print(f"{checked} documents of {len(seen)} kinds checked against {SCHEMA.relative_to(ROOT)}, {failed} failed")
     return 1 if failed or never else 0
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Checks a trace that 'onoff export --format perfetto' wrote against Perfetto's own schema.
+"""Validates the output of 'onoff export --format perfetto' against Perfetto's schema.
 
-The schema is that of the public package 'perfetto' (PyPI), generated from the protocol buffers of Perfetto itself: a field that it
-does not know, a track that nothing describes, an end without a begin or a time that runs backwards is a fault.
+The schema is that of the PyPI package 'perfetto', generated from Perfetto's protocol buffers. Unknown fields, undescribed tracks, ends
+without a start and decreasing times are errors.
 
     tools/check-perfetto.py FILE...
 """
@@ -14,7 +14,7 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as schema
 
 
 def unknown_fields(message, path="Trace"):
-    """Where a message holds what the schema does not know."""
+    """Yields the fields of a message that are not in the schema."""
     from google.protobuf.unknown_fields import UnknownFieldSet
 
     for field in UnknownFieldSet(message):
@@ -28,7 +28,7 @@ def unknown_fields(message, path="Trace"):
 
 
 def faults(trace):
-    """What is wrong with a trace, a line each."""
+    """Yields one line for each error in a trace."""
     event_type = schema.TrackEvent.Type
     described, parents, counters = set(), {}, set()
     open_slices = defaultdict(list)
@@ -54,7 +54,7 @@ def faults(trace):
         if event.track_uuid not in described:
             yield f"packet {number}: no track {event.track_uuid}"
         if packet.timestamp < last_ns.get(event.track_uuid, 0):
-            yield f"packet {number}: time runs backwards on track {event.track_uuid}"
+            yield f"packet {number}: decreasing time on track {event.track_uuid}"
         last_ns[event.track_uuid] = packet.timestamp
         is_counter = event.type == event_type.TYPE_COUNTER
         if is_counter != (event.track_uuid in counters):
@@ -65,7 +65,7 @@ def faults(trace):
             open_slices[event.track_uuid].append(packet.timestamp)
         elif event.type == event_type.TYPE_SLICE_END:
             if not open_slices[event.track_uuid]:
-                yield f"packet {number}: an end without a begin on track {event.track_uuid}"
+                yield f"packet {number}: an end without a start on track {event.track_uuid}"
             else:
                 open_slices[event.track_uuid].pop()
         flows_out.update(event.flow_ids)
@@ -77,7 +77,7 @@ def faults(trace):
         if begins:
             yield f"track {track}: {len(begins)} slices do not end"
     for flow in set(flows_in) - set(flows_out):
-        yield f"flow {flow} ends and begins nowhere"
+        yield f"flow {flow} is incomplete"
 
 
 def main(paths):

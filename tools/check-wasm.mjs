@@ -1,4 +1,4 @@
-// Asks the library built for WebAssembly about recordings, and checks that it answers as the program does.
+// Analyzes recordings with the WebAssembly library and checks that the output is the same as that of the program.
 //
 //   node tools/check-wasm.mjs MODULE PROGRAM RECORDING…
 import { execFileSync } from "node:child_process";
@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 
 const [module_path, program, ...recordings] = process.argv.slice(2);
 const module = new WebAssembly.Module(readFileSync(module_path));
-// The reader of .zip files brings imports for random numbers, which only writing encrypted archives takes: calling one is a fault.
+// The .zip reader imports random number functions that are only needed to write encrypted archives: a call is an error.
 const imports = {};
 for (const { module: from, name } of WebAssembly.Module.imports(module)) {
     imports[from] = { ...imports[from], [name]: () => assert.fail(`${from}.${name} was called`) };
@@ -41,13 +41,13 @@ for (const recording of recordings) {
     const expected = execFileSync(program, ["boot", recording, "--format", "json"], { encoding: "utf8", maxBuffer: 1 << 28 });
     assert.deepEqual(JSON.parse(json.text), JSON.parse(expected), `${recording}: JSON`);
     const text = ask(recording, bytes, 0);
-    // The library's text has its colors; the program leaves them out where nobody looks.
+    // The library's text has colors; the program omits them if the output is not a terminal.
     const plain = text.text.replace(/\u001b\[[0-9;]*m/g, "");
     assert.equal(plain, execFileSync(program, ["boot", recording], { encoding: "utf8" }), `${recording}: text`);
-    console.log(`${recording}: answered as the program does, in ${seconds} s`);
+    console.log(`${recording}: same output as the program, in ${seconds} s`);
 }
 
-// The other questions, of recordings that have an answer.
+// Other commands, with recordings that have a result.
 for (const [question, recording] of [
     ["shutdown", "samples/slow-shutdown.etl"],
     ["suspend", "samples/slow-sleep.etl"],
@@ -61,10 +61,10 @@ for (const [question, recording] of [
     assert.deepEqual(JSON.parse(json.text), JSON.parse(run("--format", "json")), `${question}: JSON`);
     const text = ask(recording, bytes, 0, question).text.replace(/\u001b\[[0-9;]*m/g, "");
     assert.equal(text, run(), `${question}: text`);
-    console.log(`${question}: answered as the program does`);
+    console.log(`${question}: same output as the program`);
 }
 
-// Lanes of a recording: no more than a screen can show, whatever the range, and nothing left uncounted.
+// Lanes of a recording: at most one item per pixel for any range, and nothing uncounted.
 const PIXELS = 300;
 ask("slow-boot.etl", readFileSync("samples/slow-boot.etl"), 1);
 assert.equal(onoff.onoff_tracks(), 0, "tracks");
@@ -90,7 +90,7 @@ assert.ok(intervals > 0, "intervals");
 assert.equal(onoff.onoff_lane(tracks.length, 0n, 1n, 1), 2, "no such track");
 console.log(`lanes: ${tracks.length} tracks, drawn in ${PIXELS} pixels`);
 
-// What is no recording, and a recording without a boot, are refused with a reason and another code.
+// A file that is not a recording, and a recording without a boot, give an error message and a different code.
 const noise = ask("noise.bin", new Uint8Array(4096).fill(7), 1);
 assert.equal(noise.code, 1);
 assert.match(noise.text, /noise\.bin: byte offset 0: not a recording/);

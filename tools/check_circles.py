@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""Checks that no two modules of a crate need each other, but for a module and those inside it.
+"""Checks that the modules of a crate have no circular dependencies, except between a module and its submodules.
 
-In each module, its children are looked at: one needs another when any file of the first names anything in the second, by a
-path or by a name that their parent re-exports. Children that need each other in a circle can neither be read nor tested
-without the rest of the circle. Tests are left out: they may look at everything.
+Compares the children of each module: one depends on another if any of its files uses an item of the other, by path or through a
+re-export of their parent. Modules in a circle can only be read and tested together. Tests are exempt.
 
-  check_circles.py            every crate: there is to be none
-  check_circles.py --why A B  every place in crate A that the circle with module B comes from
+  check_circles.py            check all crates
+  check_circles.py --why A B  list all uses in crate A that cause the circle with module B
 """
 
 import pathlib
@@ -23,7 +22,7 @@ TOKEN = re.compile(
 
 
 def tokens(text):
-    """The words and signs of a source file, with their lines; comments and texts are left out."""
+    """The tokens of a source file with their line numbers, without comments and strings."""
     found, line, seen = [], 1, 0
     for match in TOKEN.finditer(text):
         line += text.count("\n", seen, match.start())
@@ -35,7 +34,7 @@ def tokens(text):
 
 
 def without_tests(found):
-    """Leaves out what `#[cfg(test)]` stands before, up to the end of its block or statement."""
+    """Removes items after `#[cfg(test)]`, up to the end of the block or statement."""
     kept, at = [], 0
     words = [token for token, _ in found]
     while at < len(found):
@@ -56,7 +55,7 @@ def without_tests(found):
 
 
 def use_tree(found, at):
-    """The paths of a `use` from its first word on, each with the name it gives, and where it ends."""
+    """Parses a `use` statement: returns its paths with the names they introduce, and its end."""
     paths = []
 
     def tree(at, prefix):
@@ -97,7 +96,7 @@ class Module:
 
 
 def modules(crate):
-    """The modules of a crate that have files of their own, by path."""
+    """The modules of a crate that are files, by path."""
     source = ROOT / crate / "src"
     found = {}
     for file in sorted(source.rglob("*.rs")):
@@ -134,7 +133,7 @@ def read(module):
 
 
 def resolve(all_modules, module, path, depth=0):
-    """The module that a path written in `module` leads to; `None` for one of another crate."""
+    """The module that a path in `module` refers to; `None` if it is in another crate."""
     if not path or depth > 8:
         return None
     here, rest = module.path, list(path)
@@ -155,7 +154,7 @@ def resolve(all_modules, module, path, depth=0):
         if step in all_modules:
             here, rest = step, rest[1:]
             continue
-        # A name that the module brings in from elsewhere, mostly from its children.
+        # A re-exported name, mostly from a child.
         known = all_modules[here].names.get(rest[0]) if here in all_modules else None
         if known is not None and list(known) != list(path):
             further = resolve(all_modules, all_modules[here], known, depth + 1)
@@ -165,7 +164,7 @@ def resolve(all_modules, module, path, depth=0):
 
 
 def needs(crate):
-    """Which child needs which, by their parent: places by (child, other)."""
+    """Dependencies between children, by parent: uses by (child, other)."""
     all_modules = modules(crate)
     edges = {}
     for module in all_modules.values():
@@ -176,7 +175,7 @@ def needs(crate):
             shared = 0
             while shared < min(len(target), len(module.path)) and target[shared] == module.path[shared]:
                 shared += 1
-            # A module and one inside it, or outside of it, may need each other.
+            # A module and its submodules may depend on each other.
             if shared in (len(target), len(module.path)):
                 continue
             edge = (module.path[shared], target[shared])
@@ -186,7 +185,7 @@ def needs(crate):
 
 
 def circles(edges):
-    """Groups of children that need each other (Tarjan's strongly connected components)."""
+    """Groups of children with circular dependencies (Tarjan's strongly connected components)."""
     graph = {}
     for a, b in edges:
         graph.setdefault(a, set()).add(b)
@@ -222,7 +221,7 @@ def crates():
 
 
 def every_circle(only=None):
-    """Every circle as a line, with where it comes from."""
+    """Every circle as a line, with the uses that cause it."""
     found = {}
     for crate in crates():
         name = crate.removeprefix("crates/")
@@ -235,7 +234,7 @@ def every_circle(only=None):
 
 
 def show(line, edges, every):
-    print(f"check_circles: {line} need each other", file=sys.stderr)
+    print(f"check_circles: circular dependency: {line}", file=sys.stderr)
     for (a, b), places in sorted(edges.items()):
         shown = places if every else places[:1]
         more = "" if len(shown) == len(places) else f" and {len(places) - len(shown)} more"
@@ -253,7 +252,7 @@ def main(arguments):
     for line, edges in found.items():
         show(line, edges, False)
     if not found:
-        print(f"check_circles: {len(crates())} crates, no circle")
+        print(f"check_circles: {len(crates())} crates, no circular dependencies")
     return 1 if found else 0
 
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Asks every command about each recording and fails when two of them disagree.
+"""Runs every command on each recording and fails if two of them disagree.
 
-One transition has one length, one length for each phase, one thing to fix first and one duration for each unit, whichever command and
-format is asked. This script knows no answer: it only compares what the commands say.
+A transition must have the same duration, phase durations, first finding and unit durations in all commands and formats. The script has
+no expected values; it only compares outputs.
 
     tools/check_consistency.py ONOFF RECORDING...
 
-A recording is a file, or a folder of files that are one recording each.
+RECORDING is a file, or a folder with one recording per file.
 """
 
 import csv
@@ -26,13 +26,13 @@ PAGE_DATA = re.compile(r'<script type="application/json" id="page-data">(.*?)</s
 
 
 class Onoff:
-    """The program, asked about one recording."""
+    """Runs the program on one recording."""
 
     def __init__(self, program, recording):
         self.program, self.recording = program, str(recording)
 
     def text(self, *arguments):
-        """Standard output of a run; None where the program has no answer (exit code 2)."""
+        """Standard output of a run; None if the program has no result (exit code 2)."""
         run = subprocess.run([self.program, *arguments], capture_output=True, stdin=subprocess.DEVNULL)
         if run.returncode == 2:
             return None
@@ -54,7 +54,7 @@ class Onoff:
             return json.loads(PAGE_DATA.search(path.read_text())[1])
 
     def baseline(self, transition):
-        """The measures that `gate` and `compare` keep of a transition."""
+        """The metrics of a transition in `gate` and `compare`."""
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "baseline.json"
             self.text("gate", "--baseline", self.recording, "--transition", transition.replace(" ", ":"), "--save-baseline", str(path))
@@ -63,7 +63,7 @@ class Onoff:
 
 
 class Facts:
-    """What each source says of each fact."""
+    """The values of each fact by source."""
 
     def __init__(self):
         self.said = defaultdict(list)
@@ -88,7 +88,7 @@ class Facts:
 
 
 def printed(ns):
-    """A duration as text shows it."""
+    """Formats a duration as in text output."""
     if ns >= 999_500_000_000:
         minutes, rest = divmod((ns + 500_000_000) // 10**9, 60)
         hours, minutes = divmod(minutes, 60)
@@ -101,13 +101,13 @@ def printed(ns):
 
 
 def transitions_of(onoff):
-    """Each transition by name: the command that reports it, and its report."""
+    """Each transition by name, with the command that reports it and its report."""
     found = {}
     for command in TRANSITION_COMMANDS:
         answer = onoff.json(command)
         if answer is None:
             continue
-        # A boot by fast startup is reported as the sleep that it is.
+        # A fast startup is reported as a sleep.
         reports = answer["transitions"] if "transitions" in answer else [answer]
         for report in reports:
             name = f"suspend {report['number']}" if report["kind"] == "suspend" else report["kind"]
@@ -118,7 +118,7 @@ def transitions_of(onoff):
 
 
 def numbered(rows, kind_of):
-    """Rows by the name of their transition: sleeps are numbered."""
+    """Rows by the name of their transition; sleeps are numbered."""
     named, sleeps = {}, 0
     for row in rows:
         kind = kind_of(row)
@@ -172,7 +172,7 @@ def check_fix_first(onoff, facts, name, command, report, diagnosis, diagnosed, r
     facts.add("diagnose", fix_of(diagnosed["fix_first"]), "fix first of", name)
     facts.add("diagnose", fix and [fix["name"], fix["cost_ns"]], "first subject of", name)
     facts.add("summary", [row["subject"], row["subject_ns"]] if row["subject_ns"] is not None else None, "first subject of", name)
-    # A phase that two transitions share is found once, so the finding may be filed under the other one.
+    # A phase that two transitions share has one finding, which may be listed under the other transition.
     costs = [finding["cost_ns"] for finding in diagnosis["findings"] if finding["transition"] == name and finding["cost_ns"]]
     if costs:
         facts.require(fix is not None and fix["cost_ns"] >= max(costs), f"{name}: a finding costs {max(costs)}, first is {fix_of(fix)}")
@@ -185,7 +185,7 @@ def check_fix_first(onoff, facts, name, command, report, diagnosis, diagnosed, r
 
 
 def check_phases(facts, name, command, report, measures, page):
-    """Lengths of phases: those of one name are added up. A person's time is in a phase, and in no measure of it."""
+    """Phase durations, summed by name. User time is part of a phase but not of its metric."""
     reported, persons = defaultdict(int), defaultdict(int)
     unknown = set()
     for phase in report["phases"]:
@@ -213,7 +213,7 @@ def check_phases(facts, name, command, report, measures, page):
 
 
 def check_usage(onoff, facts, name, command, report):
-    """Lists of a phase against the report's own account of it; for recordings of one transition, where a phase's name is enough."""
+    """Compares lists of a phase with the report's breakdown; only for recordings with one transition, where phase names are unique."""
     names = [phase["name"] for phase in report["phases"]]
     for stretch in (onoff.json("why") or {"stretches": []})["stretches"]:
         if stretch["kind"] == "phase" and names.count(stretch["name"]) == 1:
@@ -247,7 +247,7 @@ def check_units(onoff, facts, transitions):
 
 
 def check_network_boots(onoff, facts):
-    """The network boots of a capture; returns how many it holds."""
+    """Compares the network boots of a capture; returns their number."""
     answer = onoff.json("netboot")
     if answer is None:
         return 0
@@ -258,7 +258,7 @@ def check_network_boots(onoff, facts):
         name = f"network boot {number}"
         drawn = defaultdict(int)
         for phase in page["phases"]:
-            # Stages of one name are numbered on the page.
+            # The page numbers stages with the same name.
             drawn[re.sub(r" \d+$", "", phase["name"])] += phase["end_ns"] - phase["start_ns"]
         facts.add("netboot", boot["duration_ns"], "length of", name)
         facts.add("summary", row["duration_ns"], "length of", name)

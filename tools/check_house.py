@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks the layout of the crates against docs/architecture.md.
 
-Data flows one way through the floors; an import that points the other way compiles, so only this check would notice it.
+Crates are organized in floors, and dependencies go only downwards. Cargo does not enforce this.
 """
 
 import json
@@ -12,13 +12,13 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 ARCHITECTURE = ROOT / "docs/architecture.md"
 
-# From the ground up: a crate imports only from its own floor or below.
+# From bottom to top: a crate imports only from its own floor or below.
 FLOORS = ["formats", "model", "answers", "output", "apps"]
 
-# Crates of `support` that the program contains, and the floors that may import them. The others are for tests and benchmarks.
+# Crates of `support` that are part of the program, with the floors that may import them. The others are for tests and benchmarks.
 LINKED_SUPPORT = {"record": {"apps"}, "symbols": {"apps"}}
 
-# Imports that the floors allow and the layout does not.
+# Imports that the floors would allow but the architecture does not.
 FORBIDDEN = {
     "etl": {"etw"},
     "input": {"sources", "windows", "linux"},
@@ -48,7 +48,7 @@ def import_faults(packages, place_of):
     for package in packages:
         floor, name = place_of[package["name"]]
         for dependency in package["dependencies"]:
-            # Tests may use every crate: nothing of them is shipped.
+            # Tests are not shipped and may use every crate.
             if dependency["kind"] == "dev" or dependency["name"] not in place_of:
                 continue
             other_floor, other = place_of[dependency["name"]]
@@ -91,7 +91,7 @@ def main():
     for fault in faults:
         print(f"check_house: {fault}", file=sys.stderr)
     if not faults:
-        print(f"check_house: {len(packages)} crates on {len(FLOORS)} floors, no fault")
+        print(f"check_house: {len(packages)} crates on {len(FLOORS)} floors, no errors")
     return 1 if faults else 0
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that every test that a page of the book names as `file::function` is a test of the project."""
+"""Checks that every test that the book refers to as `file::function` exists."""
 
 import pathlib
 import re
@@ -23,11 +23,11 @@ def main():
     for page in PAGES:
         named = NAMED.findall(page.read_text())
         if not named:
-            print(f"check_named_tests: {page.relative_to(ROOT)} names no test", file=sys.stderr)
+            print(f"check_named_tests: {page.relative_to(ROOT)} refers to no test", file=sys.stderr)
             faults += 1
         for test in named:
             if test not in tests:
-                print(f"check_named_tests: {page.relative_to(ROOT)} names {'::'.join(test)}, which is no test", file=sys.stderr)
+                print(f"check_named_tests: {page.relative_to(ROOT)} refers to {'::'.join(test)}, which is not a test", file=sys.stderr)
                 faults += 1
     return 1 if faults else 0
 

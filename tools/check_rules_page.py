@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that the book's page of rules holds every rule the code has, in the words the program prints."""
+"""Checks that the book's page of rules lists every rule in the code, with the text that the program prints."""
 
 import pathlib
 import re
@@ -13,7 +13,7 @@ PAGE = ROOT / "docs/src/reference/rules.md"
 
 
 def phrase(rule, phrases):
-    """What the program prints for a rule as the code names it."""
+    """The text that the program prints for a rule."""
     started = re.fullmatch(r'first_start\("?([\w.]+)"?\)', rule)
     if started:
         return f"the first start of {started[1].replace('shell', 'the shell (explorer.exe)')}"
@@ -27,7 +27,7 @@ def main():
     named = re.findall(r"Search::(measured|inferred)\(\s*(first_start\([^)]*\)|Rule::\w+(?: \{[^}]*\})?)", code)
     rules = [(certainty, phrase(rule, phrases)) for certainty, rule in named]
     if len(rules) < 16:
-        print(f"check_rules_page: {len(rules)} rules found in {' and '.join(file.name for file in CODE)}: is it still the place?", file=sys.stderr)
+        print(f"check_rules_page: {len(rules)} rules found in {' and '.join(file.name for file in CODE)}: have they moved?", file=sys.stderr)
         return 1
     page = PAGE.read_text().replace("`", "")
     missing = [
@@ -36,7 +36,7 @@ def main():
         if not re.search(re.escape(words) + rf"[^|]*\| {certainty}", page)
     ]
     for certainty, words in missing:
-        print(f"check_rules_page: {PAGE.relative_to(ROOT)} lacks: {words} ({certainty})", file=sys.stderr)
+        print(f"check_rules_page: {PAGE.relative_to(ROOT)} is missing: {words} ({certainty})", file=sys.stderr)
     return 1 if missing else 0
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Damages recordings and asks the program about them, every verb in every format.
+"""Damages recordings and runs every command in every format on them.
 
-A fault is a panic, a signal, more than 1 GiB of memory or more than 5 s of processor time; refusing the file is none. The damages depend
-on the seed alone: the same seed gives the same inputs. Inputs that made a fault are kept.
+A panic, a signal, more than 1 GiB of memory or more than 5 s of CPU time is a fault; an error message is not. The damage depends only on
+the seed: the same seed gives the same inputs. Inputs that cause a fault are kept.
 
     tools/damaged_inputs.py ONOFF FOLDER... [--runs N] [--seed S] [--keep DIR]
 """
@@ -33,7 +33,7 @@ ACTIONS = (
 
 
 def questions(file, folder):
-    """Every way to ask about one file."""
+    """All command lines for a file."""
     for form in ["text", "json", "xml", "csv", "svg"]:
         for verb in ["boot", "shutdown", "suspend"]:
             yield [verb, "--format", form, file]
@@ -59,7 +59,7 @@ def questions(file, folder):
 
 
 def contents(file):
-    """The bytes of a recording, unpacked: damage to a packed file is found by its checksum alone. None for those that are too large."""
+    """The decompressed bytes of a recording, because damage to a compressed file would only fail its checksum. None if too large."""
     if not file.is_file() or file.stat().st_size > MAX_BYTES:
         return None
     data = file.read_bytes()
@@ -73,7 +73,7 @@ def contents(file):
 
 
 def damaged(chance, whole):
-    """The bytes of a file with some of them changed, cut out, repeated or moved."""
+    """Changes, removes, repeats or moves some bytes of a file."""
     data = bytearray(whole)
     for _ in range(chance.choice([1, 1, 2, 4, 16, 64])):
         if not data:
@@ -105,7 +105,7 @@ def damaged(chance, whole):
 
 
 def ask(program, words, folder, seconds):
-    """Runs the program; what is wrong with how it ended, or None."""
+    """Runs the program and returns the fault, or None."""
 
     def limits():
         resource.setrlimit(resource.RLIMIT_CPU, (4 * seconds, 4 * seconds))
@@ -157,7 +157,7 @@ def main():
             file.write_bytes(damaged(chance, whole))
             inputs += 1
             every = list(questions(str(file), folder))
-            # A few questions about each of many inputs find more than all about few.
+            # Few commands on many inputs find more than many commands on few inputs.
             for words in chance.sample(every, 12):
                 fault = ask(program, words, folder, arguments.seconds)
                 asked += 1

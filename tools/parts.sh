@@ -1,4 +1,4 @@
-# Sourced by scripts that run several checks: `part NAME COMMAND...` runs one, `report` says what was done and how long each took.
+# Sourced by scripts that run several checks: `part NAME COMMAND...` runs one, `report` prints the parts with their durations.
 
 part_name=
 part_lines=()

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes the facts about providers that public manifests hold, in the form that `make catalog` reads.
+"""Extracts facts about providers from public manifests, in the format that `make catalog` reads.
 
     tools/provider_facts.py NAMES MANIFEST... > crates/formats/etw/examples/catalog/further_providers.json
 
-NAMES is a text with `{GUID}<tab>Manifest<tab>name` lines. Where several manifests declare a provider, the first one wins
-for each event and version. Kept are identifiers, names (those of values too), types and numbers: no text of an event.
+NAMES is a text file with `{GUID}<tab>Manifest<tab>name` lines. If several manifests declare a provider, the first one takes
+precedence for each event and version. Keeps identifiers, names (including value names), types and numbers, but no event texts.
 """
 
 import json
@@ -50,7 +50,7 @@ def field(element, known_maps):
         fact["members"] = [field(member, known_maps) for member in element if plain(member) == "data"]
     else:
         name = element.get("inType").removeprefix("win:")
-        # What wrote some manifests printed the index of a struct's first member as its type.
+        # The generator of some manifests printed the index of a struct's first member as its type.
         fact = {"name": element.get("name"), "inType": name if name in TYPES else "Struct"}
         out_type = element.get("outType")
         if out_type:
@@ -60,7 +60,7 @@ def field(element, known_maps):
     for extent in ("length", "count"):
         if element.get(extent):
             fact[extent] = element.get(extent)
-    # The runtime's manifest declares two frames; the event has as many as it says (FrameCount).
+    # The .NET runtime's manifest declares two frames; the actual number is in FrameCount.
     if fact["name"] == "Stack" and fact.get("count") == "2":
         fact["count"] = "FrameCount"
     return fact
@@ -83,7 +83,7 @@ def provider_facts(provider, strings):
     tasks, opcodes, shown = {}, {}, {}
 
     def name(key, element):
-        # A manifest regenerated from a computer has made its names from the texts that Windows shows: those are the names.
+        # In manifests regenerated from a computer, names are derived from the displayed texts: use those.
         if provider.get("source"):
             shown[key] = text(element, strings) or element.get("name")
         return int(element.get("value"), 0)

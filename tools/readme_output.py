@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Puts what the program prints, read from stdin, into the README's picture of it, shortened.
+"""Inserts the program's output, read from stdin and shortened, into the README's example.
 
     onoff boot samples/slow-boot.etl | tools/readme_output.py
 """
@@ -9,7 +9,7 @@ import sys
 
 README = pathlib.Path(__file__).resolve().parent.parent / "README.md"
 FIRST = "$ onoff boot samples/slow-boot.etl\n"
-# Paragraphs of the output by the word they begin with; the first one, the answer, is always shown.
+# Paragraphs to show, by first word. The first paragraph, with the result, is always shown.
 SHOWN = ("Phases", "Services", "Drivers", "Processors")
 
 
