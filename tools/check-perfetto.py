@@ -89,9 +89,9 @@ def main(paths):
         found = list(unknown_fields(trace)) + list(faults(trace))
         kinds = Counter(packet.track_event.type for packet in trace.packet if packet.HasField("track_event"))
         names = {number: name for name, number in schema.TrackEvent.Type.items()}
-        told = ", ".join(f"{count} {names[kind]}" for kind, count in sorted(kinds.items()))
+        counts = ", ".join(f"{count} {names[kind]}" for kind, count in sorted(kinds.items()))
         tracks = sum(packet.HasField("track_descriptor") for packet in trace.packet)
-        print(f"{path}: {len(trace.packet)} packets, {tracks} tracks, {told}: {len(found)} faults")
+        print(f"{path}: {len(trace.packet)} packets, {tracks} tracks, {counts}: {len(found)} faults")
         for fault in found[:20]:
             print(f"  {fault}")
         failed |= bool(found) or not kinds

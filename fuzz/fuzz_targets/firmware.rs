@@ -14,7 +14,7 @@ fuzz_target!(|bytes: &[u8]| {
             assert!(record.offset >= at, "records follow each other");
             assert!(record.length >= 4, "a record holds its header");
             at = record.offset + u64::from(record.length);
-            assert!(at <= bytes.len() as u64, "a record lies inside");
+            assert!(at <= bytes.len() as u64, "a record is inside the input");
             accounted += u64::from(record.length);
             if let Content::Other(rest) = &record.content {
                 assert_eq!(rest.len() + 4, usize::from(record.length), "nothing of it is lost");

@@ -30,8 +30,8 @@ fuzz_target!(|bytes: &[u8]| {
         };
         trace.push(0, &Record::manifest(event, ticks, Payload::wide().bytes(payload)));
     }
-    let held = [("fuzz.etl".to_owned(), trace.finish())];
-    let Ok(files) = files_from_bytes(held, &Limits::default()) else {
+    let inputs = [("fuzz.etl".to_owned(), trace.finish())];
+    let Ok(files) = files_from_bytes(inputs, &Limits::default()) else {
         return;
     };
     let Ok(capture) = read_capture(&files, &Options::default()) else {

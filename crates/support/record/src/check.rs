@@ -62,7 +62,7 @@ pub fn check(job: &Job, offer: &Offer, free_bytes: Option<u64>) -> Vec<Item> {
     if job.transition.records_boot() {
         items.push(loader(job, offer));
         let available = "from EFI variables";
-        let missing = "no LoaderTimeInitUSec: time in the firmware and in the loader cannot be told apart";
+        let missing = "no LoaderTimeInitUSec: firmware and loader times cannot be separated";
         items.push(Item::of("loader times", offer.loader_times, Standing::Narrower, available, missing));
         let missing = "no FPDT: no times for the firmware's stages";
         items.push(Item::of("firmware times", offer.firmware_table, Standing::Narrower, "FPDT", missing));

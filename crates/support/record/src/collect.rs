@@ -73,7 +73,7 @@ pub fn tracefs(machine: &dyn Machine) -> Option<&'static str> {
     TRACEFS.into_iter().find(|folder| machine.exists(&format!("{folder}/trace")))
 }
 
-/// Collects everything available while the computer runs in a new folder. Returns the subfolder it filled and what was missing.
+/// Collects everything available on the running computer in a new folder. Returns the subfolder and what was missing.
 pub fn computer(
     machine: &mut dyn Machine,
     folder: &str,

@@ -50,7 +50,7 @@ pub fn record_command(tracer: Tracer, command: &[OsString], recording: &Path) ->
     }
 }
 
-/// Follows threads and children, and prints each call's time in seconds since 1970, its duration, and the paths of descriptors.
+/// Follows threads and children, and prints each call's time in seconds since 1970, its duration, and descriptor paths.
 fn strace_arguments(command: &[OsString], recording: &Path) -> Vec<OsString> {
     // The question mark makes strace ignore calls that this system does not have.
     let calls: Vec<String> = CALLS.split(' ').map(|call| format!("?{call}")).collect();
@@ -76,7 +76,8 @@ const MAX_HEADER_LEN: u64 = 4096;
 /// Records with ftrace, in a private instance below `tracefs` that is removed afterwards.
 ///
 /// # Errors
-/// The instance cannot be created or set up (it requires root), the command cannot be started, or `recording` cannot be written.
+/// The instance cannot be created or set up (requires root), the command cannot be started, or `recording` cannot be
+/// written.
 pub fn trace_command(tracefs: &Path, command: &[OsString], recording: &Path) -> io::Result<ExitStatus> {
     let instance = Instance::create(&tracefs.join("instances"))?;
     instance.set("tracing_on", "0")?;
@@ -111,7 +112,8 @@ fn copy_with_clock(trace: &mut impl BufRead, file: &mut impl Write) -> io::Resul
     Ok(())
 }
 
-/// A shell that registers its own process id with ftrace and then execs the command, so that the trace has the whole command and nothing else.
+/// A shell that registers its own process id with ftrace and then execs the command, so that the trace has the whole
+/// command and nothing else.
 fn shell_arguments(instance: &Path, command: &[OsString]) -> Vec<OsString> {
     const SCRIPT: &str = "echo $$ > \"$0/set_event_pid\" && echo 1 > \"$0/tracing_on\" && exec \"$@\"";
     let mut arguments: Vec<OsString> = vec!["-c".into(), SCRIPT.into(), instance.into()];

@@ -9,7 +9,7 @@ use crate::machine::{Files, Machine};
 
 /// Id of the menu entry.
 pub const ENTRY: &str = "onoff-record";
-/// Name of the entry as a Boot Loader Specification file. It sorts last, so it never becomes the default.
+/// Name of the entry as a Boot Loader Specification file. The name sorts lowest, so that it never becomes the default.
 const ENTRY_FILE: &str = "0-onoff-record";
 /// The line above our entry in `custom.cfg`.
 const MARKER: &str = "# Written by 'onoff record'; 'onoff record --restore' removes it.";

@@ -1,7 +1,7 @@
 //! Identifies a recorded boot by its boot loader entry and the marks on its kernel command line.
 
-/// The boot loader entry of a recorded boot. Without a configured default, systemd-boot starts the entry that sorts first: this
-/// one must sort last.
+/// The boot loader entry of a recorded boot. Without a configured default, systemd-boot starts the entry with the highest
+/// name, so this one must have the lowest.
 pub const LOADER_ENTRY: &str = "0-onoff-record.conf";
 
 /// The option that marks a boot as recorded. The kernel and systemd ignore it.
