@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// A driver that takes 3 s to probe its device, which it brings along.
+// A driver that takes 3 s to probe its device, which it also registers.
 #include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/module.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// A module whose own start takes 2 s.
+// A module that takes 2 s to initialize.
 #include <linux/delay.h>
 #include <linux/init.h>
 #include <linux/module.h>

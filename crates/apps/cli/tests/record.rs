@@ -53,7 +53,7 @@ fn everywhere_the_same(folder: &Folder, text: &str) -> String {
     let own = folder.path("out").display().to_string();
     let mut same = String::new();
     for line in text.replace(&own, "/out").lines() {
-        let of_this_machine = ["  rights ", "  room "].iter().any(|it| line.contains(it));
+        let of_this_machine = ["  rights ", "  disk space "].iter().any(|it| line.contains(it));
         if !of_this_machine {
             same += line;
             same.push('\n');
@@ -87,7 +87,7 @@ fn check_lists_available_and_missing() {
     let output = folder.run("record hibernate --wake-after 30 --check --out out --root computer");
     assert_eq!(output.status.code(), Some(2));
     let printed = String::from_utf8(output.stdout).unwrap();
-    assert!(printed.contains("missing  sleep states  this kernel offers 'freeze mem', not 'disk'"), "{printed}");
+    assert!(printed.contains("LACKING   sleep states  this kernel supports 'freeze mem', not 'disk'"), "{printed}");
     assert!(printed.contains("missing  wake alarm"), "{printed}");
     let unread = folder.unread(folder.command("record hibernate --wake-after 30 --check --out out --root computer"));
     assert_eq!(unread.status.code(), Some(2));
@@ -101,14 +101,14 @@ fn rejects_impossible_jobs_with_advice() {
     let (code, printed) = folder.refusal("record boot --dry-run --root computer");
     assert_eq!(code, 2);
     assert!(
-        printed.contains("repeat with '--loader manual'")
-            && printed.contains("The options: trace_event=sched:sched_switch,"),
+        printed.contains("run this command again with '--loader manual'")
+            && printed.contains("Options: trace_event=sched:sched_switch,"),
         "{printed}"
     );
     folder.answer("record boot --dry-run --root computer --loader manual");
     let (code, printed) = folder.refusal("record hibernate --dry-run --root computer");
     assert_eq!(code, 2);
-    assert!(printed.contains("this kernel offers 'freeze mem', not 'disk'"), "{printed}");
+    assert!(printed.contains("this kernel supports 'freeze mem', not 'disk'"), "{printed}");
     let (code, printed) = folder.refusal("record");
     assert_eq!((code, printed.contains("name what to record: boot, shutdown")), (64, true), "{printed}");
     let (code, printed) = folder.refusal("record boot --trace-flags sched+nonsense");
@@ -144,8 +144,8 @@ fn plan_trains_below_write_filter_in_paper_order() {
         "/v EnableSuperfetch /t REG_DWORD /d 3",
         "sc config SysMain start= auto",
         "Restart 3 times",
-        "idle for 5 minutes or longer",
-        "those that matter most last",
+        "idle for at least 5 minutes",
+        "the most important ones last",
         // Only file-based filters have exclusions; EWF does not.
         r"uwfmgr file add-exclusion C:\Windows\Prefetch",
         "uwfmgr registry add-exclusion",

@@ -225,7 +225,7 @@ fn reports_missing_symbols_reason() {
     other[at] ^= 0xFF;
     folder.file("driver.pdb", &other);
     let shown = text("--symbols .");
-    assert!(shown.contains("driver.pdb: of another build"), "{shown}");
+    assert!(shown.contains("driver.pdb: from another build"), "{shown}");
 }
 
 /// The paper's appendix A: thread 44 → 64 → 16 → 20 → timer expiration.

@@ -1,4 +1,4 @@
-//! What the kernel, systemd and the boot loader of this computer offer.
+//! Detects what the kernel, systemd and the boot loader of this computer support.
 
 use std::collections::BTreeSet;
 
@@ -7,80 +7,77 @@ use crate::machine::{Files, Machine};
 use crate::recorded_boot::{LOADER_ENTRY, entry_made_from};
 use crate::trace_group::TRACEFS;
 
-/// Namespace of the boot loader interface's variables.
-const LOADER: &str = "4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
-/// Where the kernel shows firmware variables.
+/// Vendor GUID of the Boot Loader Interface's EFI variables.
+const LOADER_GUID: &str = "4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
+/// Where the kernel exposes EFI variables.
 pub const VARIABLES: &str = "/sys/firmware/efi/efivars";
-/// Bit of `LoaderFeatures`: an entry can be chosen for one boot.
+/// Bit of `LoaderFeatures`: an entry can be selected for one boot.
 const ENTRY_ONE_SHOT: u64 = 1 << 3;
 
-/// A boot loader that can be told kernel options.
+/// A boot loader that can add kernel options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Loader {
-    /// systemd-boot, with the entry of this boot.
+    /// systemd-boot and the entry of the current boot.
     SystemdBoot {
-        /// Entry file of this boot.
+        /// Entry file of the current boot.
         entry: String,
-        /// The folder it is in.
+        /// Folder of the entry file.
         folder: String,
-        /// Its text.
+        /// Contents of the entry file.
         text: String,
-        /// Whether an entry can be chosen for one boot only.
+        /// True if an entry can be selected for one boot only.
         one_shot: bool,
     },
-    /// GRUB, with the entry of this boot.
+    /// GRUB and the entry of the current boot.
     Grub(Grub),
-    /// None that is known; why.
+    /// No supported boot loader, and why.
     Unknown(String),
 }
 
-/// What is there to record with.
+/// What this computer offers for recording.
 #[derive(Clone, Debug)]
 pub struct Offer {
-    /// Where the kernel's trace is; `None` when it cannot be seen.
+    /// Mount point of tracefs; `None` if it is not visible.
     pub tracefs: Option<String>,
-    /// Events that the kernel can trace, as `system:event`; `None` when they cannot be seen.
+    /// Events the kernel can trace, as `system:event`; `None` if they are not visible.
     pub events: Option<BTreeSet<String>>,
-    /// Clocks of the trace.
+    /// Trace clocks.
     pub clocks: Vec<String>,
-    /// systemd's version, in words, if systemd runs this computer.
+    /// systemd's version as text; `None` if systemd is not process 1.
     pub systemd: Option<String>,
-    /// The target that pulls in a service at every start.
+    /// The target that starts a service at every boot.
     pub default_target: String,
-    /// Whether the shutdown hook's folder is there.
+    /// True if systemd's folder of shutdown hooks exists.
     pub shutdown_hooks: bool,
-    /// The boot loader.
     pub loader: Loader,
-    /// Firmware variables with the loader's times.
+    /// True if EFI variables have the boot loader's times.
     pub loader_times: bool,
-    /// The firmware's performance table.
+    /// True if the firmware has a performance table (FPDT).
     pub firmware_table: bool,
-    /// States that the kernel can sleep in.
+    /// Sleep states of the kernel (`/sys/power/state`).
     pub sleep_states: Vec<String>,
-    /// Kinds of suspend to RAM.
+    /// Variants of suspend to RAM (`/sys/power/mem_sleep`).
     pub mem_sleep: Vec<String>,
-    /// Whether the real-time clock can wake the computer.
+    /// True if the real-time clock can wake the computer.
     pub wake_alarm: bool,
-    /// Whether there is room to hibernate to.
+    /// True if there is swap to hibernate to.
     pub swap: bool,
-    /// Whether the kernel is told where to resume from.
+    /// True if the kernel has a device to resume from.
     pub resume_device: bool,
-    /// Switches of the kernel for more text about sleeping.
+    /// Kernel switches for more verbose suspend messages.
     pub power_values: Vec<String>,
-    /// Whether the journal outlives a restart.
+    /// True if the journal is kept across restarts.
     pub persistent_journal: bool,
-    /// Processors.
     pub processors: u32,
-    /// Memory, bytes.
     pub memory_bytes: u64,
-    /// Folder on the root file system in which the shutdown's recording can wait for the next boot.
+    /// Folder on the root file system that can keep a shutdown recording until the next boot.
     pub staging: Option<String>,
-    /// Whether files of the system may be changed.
+    /// True if system files can be changed.
     pub superuser: bool,
 }
 
 impl Offer {
-    /// Looks.
+    /// Inspects the machine.
     #[must_use]
     pub fn probe(machine: &mut dyn Machine) -> Self {
         let tracefs = TRACEFS.into_iter().find(|folder| machine.exists(&format!("{folder}/trace"))).map(str::to_owned);
@@ -94,7 +91,7 @@ impl Offer {
         });
         let systemd = machine
             .exists("/run/systemd/system")
-            .then(|| systemd_version(machine).unwrap_or_else(|| "of unknown version".to_owned()));
+            .then(|| systemd_version(machine).unwrap_or_else(|| "unknown version".to_owned()));
         let power_values = ["/sys/power/pm_print_times", "/sys/power/pm_debug_messages"];
         Self {
             events,
@@ -122,13 +119,13 @@ impl Offer {
     }
 }
 
-/// The file of one of the boot loader interface's variables.
+/// Path of an EFI variable of the Boot Loader Interface.
 #[must_use]
 pub fn variable_path(name: &str) -> String {
-    format!("{VARIABLES}/{name}-{LOADER}")
+    format!("{VARIABLES}/{name}-{LOADER_GUID}")
 }
 
-/// Words of a kernel's list, the brackets around the chosen one taken off.
+/// Words of a kernel list, without the brackets around the selected one.
 fn words(text: &str) -> Vec<String> {
     text.split_whitespace().map(|word| word.trim_matches(['[', ']']).to_owned()).collect()
 }
@@ -139,7 +136,7 @@ fn systemd_version(machine: &mut dyn Machine) -> Option<String> {
     printed.split_whitespace().nth(1).map(str::to_owned)
 }
 
-/// The default target; `multi-user.target` where that is a part of it, as of the usual ones.
+/// The default target, or `multi-user.target` for the usual targets, which include it.
 fn default_target(machine: &dyn Machine) -> String {
     let usual = || "multi-user.target".to_owned();
     ["/etc/systemd/system", "/usr/lib/systemd/system"]
@@ -150,7 +147,7 @@ fn default_target(machine: &dyn Machine) -> String {
         .unwrap_or_else(usual)
 }
 
-/// A text variable of the boot loader interface.
+/// Reads a text variable of the Boot Loader Interface.
 fn variable_text(machine: &dyn Machine, name: &str) -> Option<String> {
     let bytes = machine.read(&variable_path(name))?;
     let units: Vec<u16> = bytes
@@ -168,11 +165,11 @@ fn variable_number(machine: &dyn Machine, name: &str) -> Option<u64> {
 }
 
 fn find_loader(machine: &dyn Machine) -> Loader {
-    let told = variable_text(machine, "LoaderInfo");
-    if told.as_deref().is_some_and(|it| it.starts_with("systemd-boot")) {
+    let loader = variable_text(machine, "LoaderInfo");
+    if loader.as_deref().is_some_and(|it| it.starts_with("systemd-boot")) {
         return systemd_boot(machine);
     }
-    match (Grub::find(machine), told) {
+    match (Grub::find(machine), loader) {
         (Some(Ok(grub)), _) => Loader::Grub(grub),
         (Some(Err(why)), _) => Loader::Unknown(why),
         (None, Some(name)) => Loader::Unknown(format!("the boot loader is {name}")),
@@ -182,19 +179,20 @@ fn find_loader(machine: &dyn Machine) -> Loader {
 
 fn systemd_boot(machine: &dyn Machine) -> Loader {
     let Some(mut entry) = variable_text(machine, "LoaderEntrySelected") else {
-        return Loader::Unknown("systemd-boot does not say which entry it took".to_owned());
+        return Loader::Unknown("systemd-boot did not report which entry it started".to_owned());
     };
     if entry == LOADER_ENTRY {
-        let told = machine.read_text("/proc/cmdline").unwrap_or_default();
-        let Some(made_from) = entry_made_from(&told) else {
+        let command_line = machine.read_text("/proc/cmdline").unwrap_or_default();
+        let Some(made_from) = entry_made_from(&command_line) else {
             return Loader::Unknown(
-                "this boot was recorded, and nothing says which entry its own was made from: restart the computer first".to_owned(),
+                "the current boot was recorded, and its original boot entry is unknown: restart the computer first"
+                    .to_owned(),
             );
         };
         made_from.clone_into(&mut entry);
     }
     if entry.contains('/') || !entry.ends_with(".conf") {
-        return Loader::Unknown(format!("systemd-boot took {entry}, an image whose options cannot be changed"));
+        return Loader::Unknown(format!("systemd-boot started {entry}, an image whose options cannot be changed"));
     }
     let features = variable_number(machine, "LoaderFeatures").unwrap_or_default();
     for mount in ["/efi", "/boot", "/boot/efi"] {
@@ -204,14 +202,14 @@ fn systemd_boot(machine: &dyn Machine) -> Loader {
         }
     }
     Loader::Unknown(format!(
-        "systemd-boot's entry {entry} was found neither below /efi nor /boot nor /boot/efi: is its partition mounted?"
+        "systemd-boot's entry {entry} was not found in /efi, /boot or /boot/efi: is its partition mounted?"
     ))
 }
 
 fn has_resume_device(machine: &dyn Machine) -> bool {
-    let told = machine.read_text("/proc/cmdline").unwrap_or_default();
+    let command_line = machine.read_text("/proc/cmdline").unwrap_or_default();
     let set = machine.read_text("/sys/power/resume").unwrap_or_default();
-    told.split_whitespace().any(|it| it.starts_with("resume=")) || !matches!(set.trim(), "" | "0:0")
+    command_line.split_whitespace().any(|it| it.starts_with("resume=")) || !matches!(set.trim(), "" | "0:0")
 }
 
 fn processors(machine: &dyn Machine) -> u32 {
@@ -229,10 +227,10 @@ fn memory_bytes(machine: &dyn Machine) -> u64 {
     kib.unwrap_or_default().saturating_mul(1024)
 }
 
-/// A folder that is still there, and can be made writable, when all other file systems are gone.
+/// Returns a folder that is still available, and can be made writable, after all other file systems are unmounted.
 fn staging(machine: &dyn Machine) -> Option<String> {
-    /// File systems that forget, or that cannot be written.
-    const USELESS: [&str; 5] = ["tmpfs", "overlay", "squashfs", "erofs", "rootfs"];
+    /// File systems that are volatile or read-only.
+    const UNSUITABLE: [&str; 5] = ["tmpfs", "overlay", "squashfs", "erofs", "rootfs"];
     let mounts = machine.read_text("/proc/self/mountinfo")?;
     // Fields: id parent device root mount-point options … - type source options.
     let mounted: Vec<(&str, &str)> = mounts
@@ -243,11 +241,11 @@ fn staging(machine: &dyn Machine) -> Option<String> {
         })
         .collect();
     let root = mounted.iter().rfind(|(point, _)| *point == "/")?;
-    if USELESS.contains(&root.1) {
+    if UNSUITABLE.contains(&root.1) {
         return None;
     }
-    let own = |point: &str| mounted.iter().any(|(it, _)| *it == point);
-    Some(if own("/var") || own("/var/lib") {
+    let is_mount_point = |point: &str| mounted.iter().any(|(it, _)| *it == point);
+    Some(if is_mount_point("/var") || is_mount_point("/var/lib") {
         "/onoff-record".to_owned()
     } else {
         "/var/lib/onoff-record/shutdown".to_owned()

@@ -1,4 +1,4 @@
-//! Gathers what tells of a transition into a folder, as files that the readers know.
+//! Collects the evidence of a transition in a folder, as files in formats that onoff reads.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -9,44 +9,45 @@ use crate::error::Error;
 use crate::machine::{Files, Machine};
 use crate::tracing::{TRACEFS, mark};
 
-/// Most bytes read of a firmware table: EDK II's debug builds write some hundred KB.
+/// Maximum size of a firmware table. Debug builds of EDK II write several hundred KB.
 const MAX_TABLE_BYTES: u32 = 16 << 20;
 
-/// What a recording says of itself.
+/// Metadata of a recording (`recording.json`).
 #[derive(Debug, Serialize)]
 pub struct About<'a> {
     /// `boot`, `shutdown`, `suspend`, `hibernate`.
     pub kind: &'a str,
-    /// Its number among the recordings of the job.
+    /// Number of the recording within the job, from 1.
     pub number: u32,
-    /// Recordings of the job.
+    /// Number of recordings in the job.
     pub of: u32,
-    /// The program that made it.
+    /// Name and version of the program that recorded.
     pub recorder: String,
-    /// How the boot before the recorded one ended; of a boot only.
+    /// How the boot before the recorded one ended; for boots only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub previous_boot_ended: Option<PreviousEnd>,
     /// What could not be collected, and why.
-    pub lacking: Vec<String>,
+    #[serde(rename = "lacking")]
+    pub missing: Vec<String>,
 }
 
-/// How the boot before ended, by the journal.
+/// How the previous boot ended, according to the journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PreviousEnd {
     /// With a shutdown.
     Orderly,
-    /// In the middle of something: the power was cut, or the computer hung and was reset. The boot after it repairs file systems
-    /// and throws away caches, and is no boot like others.
+    /// Without a shutdown: the power was cut, or the computer hung and was reset. The next boot repairs file systems and
+    /// discards caches, so it is not comparable with others.
     Cut,
-    /// The journal does not say.
+    /// The journal has no entries of the previous boot.
     Unknown,
 }
 
 impl PreviousEnd {
-    /// Looks at the last lines of that boot's journal. journald writes when it is stopped, and systemd what it goes on to.
+    /// Searches the last lines of the previous boot's journal for messages that journald and systemd log during a shutdown.
     pub fn find(machine: &mut dyn Machine) -> Self {
-        const SAID_AT_THE_END: [&str; 6] = [
+        const SHUTDOWN_MESSAGES: [&str; 6] = [
             "Journal stopped",
             "Shutting down.",
             "System is rebooting",
@@ -60,19 +61,19 @@ impl PreviousEnd {
         if text.trim().is_empty() {
             return Self::Unknown;
         }
-        match text.lines().any(|line| SAID_AT_THE_END.iter().any(|said| line.contains(said))) {
+        match text.lines().any(|line| SHUTDOWN_MESSAGES.iter().any(|message| line.contains(message))) {
             true => Self::Orderly,
             false => Self::Cut,
         }
     }
 }
 
-/// Where the kernel's trace is.
+/// Mount point of tracefs.
 pub fn tracefs(machine: &dyn Machine) -> Option<&'static str> {
     TRACEFS.into_iter().find(|folder| machine.exists(&format!("{folder}/trace")))
 }
 
-/// All that the running computer tells of itself, into a new folder: gives the part of it, and what was lacking.
+/// Collects everything available on the running computer in a new folder. Returns the subfolder and what was missing.
 pub fn computer(
     machine: &mut dyn Machine,
     folder: &str,
@@ -82,25 +83,25 @@ pub fn computer(
     let part = format!("{folder}/running");
     machine.remove_tree(folder)?;
     machine.make_private_folders(&part)?;
-    let mut lacking = Vec::new();
+    let mut missing = Vec::new();
     self::clocks(machine, &part, clocks)?;
-    trace(machine, &part, name, &mut lacking)?;
-    kernel(machine, &part, &mut lacking)?;
-    user_space(machine, &part, &mut lacking)?;
-    firmware(machine, &part, &mut lacking)?;
-    Ok((part, lacking))
+    trace(machine, &part, name, &mut missing)?;
+    kernel(machine, &part, &mut missing)?;
+    user_space(machine, &part, &mut missing)?;
+    firmware(machine, &part, &mut missing)?;
+    Ok((part, missing))
 }
 
-/// The kernel's trace as text, with what it lost. It should have been stopped before.
-pub fn trace(machine: &mut dyn Machine, folder: &str, name: &str, lacking: &mut Vec<String>) -> Result<(), Error> {
+/// Collects the kernel's trace as text, and its loss statistics. The caller must stop the trace first.
+pub fn trace(machine: &mut dyn Machine, folder: &str, name: &str, missing: &mut Vec<String>) -> Result<(), Error> {
     let Some(tracefs) = tracefs(machine) else {
-        lacking.push("the kernel's trace: no tracefs".to_owned());
+        missing.push("kernel trace: tracefs is not mounted".to_owned());
         return Ok(());
     };
-    copy(machine, &format!("{tracefs}/trace"), &format!("{folder}/{name}.trace.txt"), lacking)?;
+    copy(machine, &format!("{tracefs}/trace"), &format!("{folder}/{name}.trace.txt"), missing)?;
     for (from, to) in [("saved_cmdlines", format!("{name}.saved_cmdlines")), ("trace_clock", "trace_clock".to_owned())]
     {
-        copy(machine, &format!("{tracefs}/{from}"), &format!("{folder}/{to}"), lacking)?;
+        copy(machine, &format!("{tracefs}/{from}"), &format!("{folder}/{to}"), missing)?;
     }
     let mut stats = String::new();
     let processors = machine.at(&format!("{tracefs}/per_cpu"));
@@ -118,17 +119,17 @@ pub fn trace(machine: &mut dyn Machine, folder: &str, name: &str, lacking: &mut 
     put(machine, &format!("{folder}/{name}.stats.txt"), stats.as_bytes())
 }
 
-/// What the kernel says of itself and of the machine.
-pub fn kernel(machine: &mut dyn Machine, folder: &str, lacking: &mut Vec<String>) -> Result<(), Error> {
+/// Collects the kernel's log and its descriptions of the machine.
+pub fn kernel(machine: &mut dyn Machine, folder: &str, missing: &mut Vec<String>) -> Result<(), Error> {
     for name in ["cmdline", "uptime", "cpuinfo", "meminfo", "interrupts", "iomem", "swaps", "mounts"] {
-        copy(machine, &format!("/proc/{name}"), &format!("{folder}/{name}"), lacking)?;
+        copy(machine, &format!("/proc/{name}"), &format!("{folder}/{name}"), missing)?;
     }
-    output(machine, &["uname", "-a"], &format!("{folder}/uname"), lacking)?;
-    output(machine, &["dmesg"], &format!("{folder}/dmesg.txt"), lacking)
+    output(machine, &["uname", "-a"], &format!("{folder}/uname"), missing)?;
+    output(machine, &["dmesg"], &format!("{folder}/dmesg.txt"), missing)
 }
 
-/// What systemd and its journal know of this boot.
-pub fn user_space(machine: &mut dyn Machine, folder: &str, lacking: &mut Vec<String>) -> Result<(), Error> {
+/// Collects systemd's data about this boot, and the journal.
+pub fn user_space(machine: &mut dyn Machine, folder: &str, missing: &mut Vec<String>) -> Result<(), Error> {
     let outputs: [(&[&str], &str); 7] = [
         (&["journalctl", "--boot", "--output=export", "--no-pager"], "journal.export"),
         (&["systemctl", "show", "--no-pager", "--all", "*"], "show-units.txt"),
@@ -139,13 +140,13 @@ pub fn user_space(machine: &mut dyn Machine, folder: &str, lacking: &mut Vec<Str
         (&["systemd-analyze", "critical-chain", "--no-pager"], "critical-chain.txt"),
     ];
     for (line, name) in outputs {
-        output(machine, line, &format!("{folder}/{name}"), lacking)?;
+        output(machine, line, &format!("{folder}/{name}"), missing)?;
     }
-    copy(machine, "/etc/os-release", &format!("{folder}/os-release"), lacking)
+    copy(machine, "/etc/os-release", &format!("{folder}/os-release"), missing)
 }
 
-/// What the firmware and the boot loader left.
-pub fn firmware(machine: &mut dyn Machine, folder: &str, lacking: &mut Vec<String>) -> Result<(), Error> {
+/// Collects the times that the firmware and the boot loader recorded.
+pub fn firmware(machine: &mut dyn Machine, folder: &str, missing: &mut Vec<String>) -> Result<(), Error> {
     let variables = machine.at(crate::capabilities::VARIABLES);
     let into = format!("{folder}/efivars");
     machine.make_private_folders(&into)?;
@@ -153,7 +154,7 @@ pub fn firmware(machine: &mut dyn Machine, folder: &str, lacking: &mut Vec<Strin
         let Ok(name) = entry.file_name().into_string() else { continue };
         if ["Loader", "Stub", "Boot"].iter().any(|start| name.starts_with(start)) {
             let from = format!("{}/{name}", crate::capabilities::VARIABLES);
-            copy(machine, &from, &format!("{into}/{name}"), lacking)?;
+            copy(machine, &from, &format!("{into}/{name}"), missing)?;
         }
     }
     let into = format!("{folder}/acpi");
@@ -161,33 +162,33 @@ pub fn firmware(machine: &mut dyn Machine, folder: &str, lacking: &mut Vec<Strin
     for name in ["FPDT", "FACP"] {
         let from = format!("/sys/firmware/acpi/tables/{name}");
         if machine.exists(&from) {
-            copy(machine, &from, &format!("{into}/{name}"), lacking)?;
+            copy(machine, &from, &format!("{into}/{name}"), missing)?;
         } else {
-            lacking.push(format!("{from}: not there"));
+            missing.push(format!("{from}: not found"));
         }
     }
-    copy_numbers(machine, "/sys/firmware/acpi/fpdt", &format!("{into}/fpdt"), lacking)?;
-    performance_tables(machine, &into, lacking)
+    copy_sysfs_folder(machine, "/sys/firmware/acpi/fpdt", &format!("{into}/fpdt"), missing)?;
+    performance_tables(machine, &into, missing)
 }
 
-/// A folder of the kernel's numbers with its folders.
-fn copy_numbers(machine: &mut dyn Machine, from: &str, to: &str, lacking: &mut Vec<String>) -> Result<(), Error> {
+/// Copies a sysfs folder and its subfolders.
+fn copy_sysfs_folder(machine: &mut dyn Machine, from: &str, to: &str, missing: &mut Vec<String>) -> Result<(), Error> {
     let Ok(entries) = fs::read_dir(machine.at(from)) else { return Ok(()) };
     machine.make_private_folders(to)?;
     for entry in entries.flatten() {
         let Ok(name) = entry.file_name().into_string() else { continue };
         let (from, to) = (format!("{from}/{name}"), format!("{to}/{name}"));
         match entry.file_type() {
-            Ok(it) if it.is_dir() => copy_numbers(machine, &from, &to, lacking)?,
-            Ok(it) if it.is_file() => copy(machine, &from, &to, lacking)?,
+            Ok(it) if it.is_dir() => copy_sysfs_folder(machine, &from, &to, missing)?,
+            Ok(it) if it.is_file() => copy(machine, &from, &to, missing)?,
             _ => {}
         }
     }
     Ok(())
 }
 
-/// The tables that the FPDT points to, from memory: ACPI 6.5, 5.2.24.
-fn performance_tables(machine: &mut dyn Machine, folder: &str, lacking: &mut Vec<String>) -> Result<(), Error> {
+/// Copies the tables that the FPDT points to from memory (ACPI 6.5, section 5.2.24).
+fn performance_tables(machine: &mut dyn Machine, folder: &str, missing: &mut Vec<String>) -> Result<(), Error> {
     const HEADER_BYTES: usize = 36;
     let Some(table) = machine.read("/sys/firmware/acpi/tables/FPDT") else { return Ok(()) };
     let mut records = table.get(HEADER_BYTES..).unwrap_or_default();
@@ -201,7 +202,7 @@ fn performance_tables(machine: &mut dyn Machine, folder: &str, lacking: &mut Vec
             let name = if kind == 0 { "FBPT" } else { "S3PT" };
             match memory_table(machine, u64::from_le_bytes(address), name) {
                 Ok(bytes) => put(machine, &format!("{folder}/{name}.bin"), &bytes)?,
-                Err(error) => lacking.push(format!("{name}: {error}")),
+                Err(error) => missing.push(format!("{name}: {error}")),
             }
         }
         if rest.len() == records.len() {
@@ -212,7 +213,7 @@ fn performance_tables(machine: &mut dyn Machine, folder: &str, lacking: &mut Vec
     Ok(())
 }
 
-/// A table in memory: signature, length, records.
+/// Reads a table from memory: signature, length, records.
 fn memory_table(machine: &dyn Machine, address: u64, signature: &str) -> io::Result<Vec<u8>> {
     let mut memory = File::open(machine.at("/dev/mem"))?;
     memory.seek(SeekFrom::Start(address))?;
@@ -220,30 +221,30 @@ fn memory_table(machine: &dyn Machine, address: u64, signature: &str) -> io::Res
     memory.read_exact(&mut header)?;
     let [s0, s1, s2, s3, l0, l1, l2, l3] = header;
     if [s0, s1, s2, s3] != signature.as_bytes() {
-        return Err(io::Error::other("another table is at its address"));
+        return Err(io::Error::other("there is another table at its address"));
     }
     let length = u32::from_le_bytes([l0, l1, l2, l3]);
     if length > MAX_TABLE_BYTES {
-        return Err(io::Error::other(format!("{length} bytes are too many")));
+        return Err(io::Error::other(format!("{length} bytes is too large")));
     }
     let mut bytes = header.to_vec();
     memory.take(u64::from(length).saturating_sub(8)).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// Writes lines that tie the clocks together.
+/// Writes clock readings, which map the clocks to each other.
 pub fn clocks(machine: &mut dyn Machine, folder: &str, lines: &[String]) -> Result<(), Error> {
     let text = lines.join("\n") + "\n";
     put(machine, &format!("{folder}/clock.txt"), text.as_bytes())
 }
 
-/// One reading of the clocks, which goes into the trace too.
+/// Reads the clocks and writes the reading into the trace as well.
 pub fn clock(machine: &mut dyn Machine, label: &str) -> String {
     let tracefs = tracefs(machine);
     mark(machine, tracefs, label)
 }
 
-/// Writes what the recording says of itself.
+/// Writes `recording.json`.
 pub fn about(machine: &mut dyn Machine, folder: &str, about: &About<'_>) -> Result<(), Error> {
     let text = serde_json::to_vec_pretty(about).map_err(|error| Error::File {
         verb: "write",
@@ -253,12 +254,12 @@ pub fn about(machine: &mut dyn Machine, folder: &str, about: &About<'_>) -> Resu
     put(machine, &format!("{folder}/recording.json"), &text)
 }
 
-/// Copies a file whose length is not known beforehand. What cannot be read is said, what cannot be written ends the work.
-pub fn copy(machine: &mut dyn Machine, from: &str, to: &str, lacking: &mut Vec<String>) -> Result<(), Error> {
+/// Copies a file of unknown length. Read errors are added to `missing`; write errors are returned.
+pub fn copy(machine: &mut dyn Machine, from: &str, to: &str, missing: &mut Vec<String>) -> Result<(), Error> {
     let mut source = match File::open(machine.at(from)) {
         Ok(file) => file,
         Err(error) => {
-            lacking.push(format!("{from}: {error}"));
+            missing.push(format!("{from}: {error}"));
             return Ok(());
         }
     };
@@ -271,7 +272,7 @@ pub fn copy(machine: &mut dyn Machine, from: &str, to: &str, lacking: &mut Vec<S
             Ok(read) => read,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => {
-                lacking.push(format!("{from}: {error}"));
+                missing.push(format!("{from}: {error}"));
                 return Ok(());
             }
         };
@@ -280,13 +281,13 @@ pub fn copy(machine: &mut dyn Machine, from: &str, to: &str, lacking: &mut Vec<S
     }
 }
 
-/// Keeps what a command prints; a command that is not there or fails is said.
-pub fn output(machine: &mut dyn Machine, line: &[&str], to: &str, lacking: &mut Vec<String>) -> Result<(), Error> {
+/// Writes a command's output to a file. A failed command is added to `missing`.
+pub fn output(machine: &mut dyn Machine, line: &[&str], to: &str, missing: &mut Vec<String>) -> Result<(), Error> {
     match machine.run(line) {
         Ok(outcome) => {
             if outcome.code != Some(0) {
                 let said = String::from_utf8_lossy(&outcome.stderr).trim().to_owned();
-                lacking.push(format!("{}: {said}", line.join(" ")));
+                missing.push(format!("{}: {said}", line.join(" ")));
             }
             if outcome.stdout.is_empty() {
                 return Ok(());
@@ -294,7 +295,7 @@ pub fn output(machine: &mut dyn Machine, line: &[&str], to: &str, lacking: &mut 
             put(machine, to, &outcome.stdout)
         }
         Err(error) => {
-            lacking.push(format!("{}: {error}", line.join(" ")));
+            missing.push(format!("{}: {error}", line.join(" ")));
             Ok(())
         }
     }

@@ -1,5 +1,5 @@
-//! What a colleague needs to see where the time went, in one archive that onoff reads: the journal of some boots, systemd's own
-//! times, the kernel's log, what firmware and loader left.
+//! Packs what a colleague needs for an analysis into one archive that onoff reads: the journal of the last boots, systemd's
+//! times, the kernel log, and the times of the firmware and the boot loader.
 
 use std::collections::HashSet;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -14,14 +14,14 @@ use crate::machine::{Files, Machine};
 use crate::redaction::{Redaction, Replaced};
 use crate::running::RunningSystem;
 
-/// The folder in the archive.
+/// Top-level folder in the archive.
 const FOLDER: &str = "collected";
 
-/// Bytes of journal entries that are kept in memory until the archive takes them; more go to a temporary file.
-const HELD_BYTES: usize = 32 << 20;
+/// Maximum size of the exported journal in memory, in bytes. A larger export spills to a temporary file.
+const MAX_MEMORY_BYTES: usize = 32 << 20;
 
-/// Fields of journal entries that a redacted collection keeps: those that onoff reads, and who said it how loudly. The
-/// others may name anything.
+/// Journal fields that a redacted collection keeps: those that onoff reads, plus the source and priority of each entry.
+/// Other fields may have arbitrary names in them.
 const KEPT_FIELDS: &str = "\
     MESSAGE MESSAGE_ID UNIT USER_UNIT JOB_ID JOB_TYPE JOB_RESULT PRIORITY SYSLOG_FACILITY SYSLOG_IDENTIFIER \
     SYSLOG_PID KERNEL_USEC INITRD_USEC USERSPACE_USEC _SYSTEMD_UNIT _SYSTEMD_USER_UNIT _PID _UID _COMM _EXE \
@@ -30,39 +30,39 @@ const KEPT_FIELDS: &str = "\
 
 static KEPT: LazyLock<HashSet<&[u8]>> = LazyLock::new(|| KEPT_FIELDS.split(' ').map(str::as_bytes).collect());
 
-/// What to pack.
 #[derive(Clone, Copy, Debug)]
 pub struct Collecting {
-    /// How many boots of the journal, the last ones.
+    /// Number of boots to take from the journal, the most recent ones.
     pub boots: usize,
-    /// Whether names of computers and users, and addresses, are replaced.
+    /// True to replace names of computers and users, and addresses.
     pub redact: bool,
 }
 
-/// What was packed.
+/// What a collection contains.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Collected {
-    /// Ids of the boots, the oldest first.
+    /// Boot ids, oldest first.
     pub boots: Vec<String>,
-    /// Entries of the journal.
+    /// Number of journal entries.
     pub entries: u64,
-    /// Members of the archive.
+    /// Number of files in the archive.
     pub members: usize,
-    /// What was replaced, where that was wanted.
+    /// What was replaced, if redaction was requested.
     pub replaced: Option<Replaced>,
 }
 
-/// What the archive says of itself.
+/// Metadata of the archive (`recording.json`).
 #[derive(Serialize)]
 struct About {
     kind: &'static str,
     recorder: String,
     redacted: bool,
     boots: Vec<String>,
-    lacking: Vec<String>,
+    #[serde(rename = "lacking")]
+    missing: Vec<String>,
 }
 
-/// What replaces names, from what the computer is called and who uses it. More is learned from the journal.
+/// Creates a redaction with the computer's names and users. The journal adds more.
 #[must_use]
 pub fn redaction_of(machine: &dyn Machine) -> Redaction {
     let mut redaction = Redaction::default();
@@ -76,7 +76,7 @@ pub fn redaction_of(machine: &dyn Machine) -> Redaction {
     redaction
 }
 
-/// Packs what was found on a computer and its open journal as `.tar.gz` into `out`.
+/// Packs the collected files and the open journal into `out` as `.tar.gz`.
 ///
 /// # Errors
 /// `out` or a temporary file cannot be written.
@@ -115,16 +115,16 @@ pub fn write(
         }
         collected.members += 1;
     }
-    let mut lacking: Vec<String> = found.unread.iter().map(|unread| unread.what.clone()).collect();
+    let mut missing: Vec<String> = found.unread.iter().map(|unread| unread.what.clone()).collect();
     if let Some(redaction) = &mut redaction {
-        lacking = lacking.iter().map(|text| redaction.text(text)).collect();
+        missing = missing.iter().map(|text| redaction.text(text)).collect();
     }
     let about = About {
         kind: "collected",
         recorder: format!("onoff {}", env!("CARGO_PKG_VERSION")),
         redacted: redaction.is_some(),
         boots: collected.boots.clone(),
-        lacking,
+        missing,
     };
     let about = serde_json::to_vec_pretty(&about)?;
     append(&mut archive, "recording.json", about.len() as u64, &about[..])?;
@@ -134,11 +134,11 @@ pub fn write(
     Ok(collected)
 }
 
-/// The last boots, in the journal's order.
+/// Ids of the last boots, in journal order.
 fn last_boots(journals: &[JournalFile<'_>], count: usize) -> Vec<u128> {
     let mut boots: Vec<u128> = Vec::new();
     onoff_journal::read(journals, |entry| {
-        // Boots follow each other; a late entry of an earlier one changes nothing.
+        // A late entry of an earlier boot does not change the order.
         if boots.last() != Some(&entry.boot) && entry.boot != 0 && !boots.contains(&entry.boot) {
             boots.push(entry.boot);
         }
@@ -146,7 +146,7 @@ fn last_boots(journals: &[JournalFile<'_>], count: usize) -> Vec<u128> {
     boots.split_off(boots.len().saturating_sub(count))
 }
 
-/// Learns names from the entries that will be packed: a name may come before what shows that it is one.
+/// Learns names from the entries before they are packed: a name can occur before the entry that identifies it as one.
 fn learn(journals: &[JournalFile<'_>], boots: &[u128], redaction: &mut Redaction) {
     let mut last = Vec::new();
     onoff_journal::read(journals, |entry| {
@@ -155,7 +155,7 @@ fn learn(journals: &[JournalFile<'_>], boots: &[u128], redaction: &mut Redaction
         }
         for field in entry.fields() {
             match &*field.name {
-                // Nearly every entry has the same.
+                // Nearly all entries have the same host name.
                 b"_HOSTNAME" if *field.value != last[..] => {
                     redaction.add_host(&String::from_utf8_lossy(&field.value));
                     last = field.value.into_owned();
@@ -168,14 +168,14 @@ fn learn(journals: &[JournalFile<'_>], boots: &[u128], redaction: &mut Redaction
     });
 }
 
-/// The entries of `boots` as `journalctl -o export` writes them ("Journal Export Formats", systemd's documentation), without
-/// cursors, and how many they are.
+/// Exports the entries of `boots` in the format of `journalctl -o export` ("Journal Export Formats" in systemd's
+/// documentation), without cursors. Returns the file and the number of entries.
 fn export(
     journals: &[JournalFile<'_>],
     boots: &[u128],
     redaction: &mut Option<Redaction>,
 ) -> io::Result<(tempfile::SpooledTempFile, u64)> {
-    let mut file = tempfile::spooled_tempfile(HELD_BYTES);
+    let mut file = tempfile::spooled_tempfile(MAX_MEMORY_BYTES);
     let (mut entries, mut failed) = (0, None);
     let mut block = Vec::new();
     onoff_journal::read(journals, |entry| {
@@ -217,7 +217,7 @@ fn export_entry(entry: &Entry<'_, '_>, redaction: &mut Option<Redaction>, out: &
     out.push(b'\n');
 }
 
-/// A line, or of a value with line ends or control characters its length and its bytes.
+/// Writes a field as one line, or, if its value has line breaks or control characters, as its length and bytes.
 fn export_field(name: &[u8], value: &[u8], out: &mut Vec<u8>) {
     out.extend(name);
     if value.iter().all(|&byte| byte >= b' ' || byte == b'\t') {
@@ -230,7 +230,7 @@ fn export_field(name: &[u8], value: &[u8], out: &mut Vec<u8>) {
     out.push(b'\n');
 }
 
-/// Unit properties without what programs are given in their environment: nobody needs it here, and it may hold secrets.
+/// Removes environment variables from unit properties: they are not needed and may contain secrets.
 fn without_environment(text: &str) -> String {
     text.split_inclusive('\n').filter(|line| !line.starts_with("Environment")).collect()
 }

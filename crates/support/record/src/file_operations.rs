@@ -1,4 +1,4 @@
-//! The file operations of one command on Linux: by `strace`, or by the kernel's own tracer.
+//! Records the file operations of one command on Linux, with `strace` or with the kernel's ftrace.
 
 use std::ffi::OsString;
 use std::fs;
@@ -8,26 +8,26 @@ use std::process::{Command, ExitStatus};
 
 use crate::tracing::TRACEFS;
 
-/// The calls that open, move, copy and use files; what is not among them costs the command less.
+/// System calls that open, move, copy and use files. Tracing only these slows the command down less.
 const CALLS: &str = "\
     read write readv writev pread64 pwrite64 preadv pwritev preadv2 pwritev2 sendfile copy_file_range splice tee \
     open openat openat2 creat close lseek dup dup2 dup3 fcntl fsync fdatasync sync_file_range ftruncate fstat \
     newfstatat statx mmap clone clone3 fork vfork execve execveat io_uring_enter io_submit";
 
-/// What the tracer calls some of them in another way.
-const CALLS_OF_THE_KERNEL: [(&str, &str); 3] =
+/// Calls with a different name in ftrace.
+const FTRACE_NAMES: [(&str, &str); 3] =
     [("sendfile", "sendfile64"), ("fstat", "newfstat"), ("newfstatat", "newfstatat")];
 
-/// Which program records.
+/// The program that records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tracer {
-    /// `strace`: names every file; the command runs several times slower.
+    /// `strace` names every file; the command runs several times slower.
     Strace,
-    /// The kernel's tracer, as root: hardly slower; files have names since Linux 6.19 only.
+    /// ftrace needs root and adds little overhead; it names files only since Linux 6.19.
     Ftrace,
 }
 
-/// Runs `command` with its own input and output, and records the file operations of it and its children into `recording`.
+/// Runs `command` and records the file operations of it and its children in `recording`. Input and output are inherited.
 ///
 /// # Errors
 /// The tracer cannot be started, `recording` cannot be written, or `command` is empty.
@@ -42,7 +42,7 @@ pub fn record_command(tracer: Tracer, command: &[OsString], recording: &Path) ->
             let tracefs = tracefs.ok_or_else(|| {
                 io::Error::new(
                     io::ErrorKind::NotFound,
-                    "the kernel's tracer is not there: as root, mount -t tracefs nodev /sys/kernel/tracing",
+                    "tracefs is not mounted: as root, run 'mount -t tracefs nodev /sys/kernel/tracing'",
                 )
             })?;
             trace_command(tracefs, command, recording)
@@ -50,9 +50,9 @@ pub fn record_command(tracer: Tracer, command: &[OsString], recording: &Path) ->
     }
 }
 
-/// All threads and children, the time of each call in seconds since 1970, its duration, and the paths of descriptors.
+/// Follows threads and children, and prints each call's time in seconds since 1970, its duration, and descriptor paths.
 fn strace_arguments(command: &[OsString], recording: &Path) -> Vec<OsString> {
-    // A question mark before a name that this system does not have would be an error of strace without it.
+    // The question mark makes strace ignore calls that this system does not have.
     let calls: Vec<String> = CALLS.split(' ').map(|call| format!("?{call}")).collect();
     let mut arguments: Vec<OsString> =
         ["-f", "-ttt", "-T", "-y", "-s", "0", "-e", &format!("trace={}", calls.join(",")), "-o"]
@@ -64,23 +64,24 @@ fn strace_arguments(command: &[OsString], recording: &Path) -> Vec<OsString> {
     arguments
 }
 
-/// Memory of the trace for each processor, KiB: about half a million events.
+/// Trace buffer per CPU, in KiB: about half a million events.
 const BUFFER_KIB: u32 = 64 * 1024;
 
-/// The clock of the trace: the one that other records of Linux have.
+/// Trace clock, the one that the other Linux recordings use.
 const CLOCK: &str = "mono";
 
-/// Bytes of the first line of a trace, at most.
-const MAX_HEADING: u64 = 4096;
+/// Maximum length of the first line of a trace, in bytes.
+const MAX_HEADER_LEN: u64 = 4096;
 
-/// Records with the tracer whose folder is `tracefs`, in an instance that nothing else uses and that is gone afterwards.
+/// Records with ftrace, in a private instance below `tracefs` that is removed afterwards.
 ///
 /// # Errors
-/// The instance cannot be made or set up, as without the rights of root; the command cannot be started; `recording` cannot be written.
+/// The instance cannot be created or set up (requires root), the command cannot be started, or `recording` cannot be
+/// written.
 pub fn trace_command(tracefs: &Path, command: &[OsString], recording: &Path) -> io::Result<ExitStatus> {
-    let instance = Instance::make(&tracefs.join("instances"))?;
+    let instance = Instance::create(&tracefs.join("instances"))?;
     instance.set("tracing_on", "0")?;
-    // A trace that is full keeps its start, which has the names.
+    // A full buffer keeps the start of the trace, which has the names.
     instance.set("options/overwrite", "0")?;
     instance.set("options/event-fork", "1")?;
     instance.set("trace_clock", CLOCK)?;
@@ -93,16 +94,16 @@ pub fn trace_command(tracefs: &Path, command: &[OsString], recording: &Path) -> 
     let mut file = fs::File::create(recording)?;
     copy_with_clock(&mut BufReader::new(fs::File::open(instance.folder.join("trace"))?), &mut file)?;
     for (processor, events) in instance.dropped_events() {
-        // As `trace-cmd report` says it; the reader counts it.
+        // The format of `trace-cmd report`, which the reader parses.
         writeln!(file, "CPU:{processor} [{events} EVENTS DROPPED]")?;
     }
     Ok(status)
 }
 
-/// Copies a trace, with the clock in its heading: the kernel does not write there what stamped it.
+/// Copies a trace and adds the clock to its header, where the kernel does not write it.
 fn copy_with_clock(trace: &mut impl BufRead, file: &mut impl Write) -> io::Result<()> {
     let mut first = Vec::new();
-    trace.by_ref().take(MAX_HEADING).read_until(b'\n', &mut first)?;
+    trace.by_ref().take(MAX_HEADER_LEN).read_until(b'\n', &mut first)?;
     file.write_all(&first)?;
     if first.starts_with(b"#") {
         writeln!(file, "# trace_clock: {CLOCK}")?;
@@ -111,7 +112,8 @@ fn copy_with_clock(trace: &mut impl BufRead, file: &mut impl Write) -> io::Resul
     Ok(())
 }
 
-/// A shell that names itself to the tracer and becomes the command, so that nothing else is recorded and nothing of the command is missed.
+/// A shell that registers its own process id with ftrace and then execs the command, so that the trace has the whole
+/// command and nothing else.
 fn shell_arguments(instance: &Path, command: &[OsString]) -> Vec<OsString> {
     const SCRIPT: &str = "echo $$ > \"$0/set_event_pid\" && echo 1 > \"$0/tracing_on\" && exec \"$@\"";
     let mut arguments: Vec<OsString> = vec!["-c".into(), SCRIPT.into(), instance.into()];
@@ -119,13 +121,13 @@ fn shell_arguments(instance: &Path, command: &[OsString]) -> Vec<OsString> {
     arguments
 }
 
-/// A trace apart from all others of the kernel; it ends with this.
+/// A separate ftrace instance, removed on drop.
 struct Instance {
     folder: PathBuf,
 }
 
 impl Instance {
-    fn make(instances: &Path) -> io::Result<Self> {
+    fn create(instances: &Path) -> io::Result<Self> {
         let folder = instances.join(format!("onoff-io-{}", std::process::id()));
         fs::create_dir(&folder)?;
         Ok(Self { folder })
@@ -136,32 +138,29 @@ impl Instance {
         fs::write(&path, value).map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
     }
 
-    /// The folders of the events that this kernel has of [`CALLS`].
+    /// Folders of the events of [`CALLS`] that this kernel has.
     fn events(&self) -> Vec<String> {
-        let of_kernel = |call: &str| {
-            CALLS_OF_THE_KERNEL
-                .iter()
-                .find(|&&(name, _)| name == call)
-                .map_or(call.to_owned(), |&(_, of_kernel)| of_kernel.to_owned())
+        let ftrace_name = |call: &str| {
+            FTRACE_NAMES.iter().find(|&&(usual, _)| usual == call).map_or(call.to_owned(), |&(_, name)| name.to_owned())
         };
-        let calls = CALLS.split(' ').map(of_kernel);
+        let calls = CALLS.split(' ').map(ftrace_name);
         let both = calls.flat_map(|call| ["enter", "exit"].map(|end| format!("events/syscalls/sys_{end}_{call}")));
         both.filter(|event| self.folder.join(event).is_dir()).collect()
     }
 
-    /// Processors whose buffer was full, and how many events it had no room for.
+    /// CPUs whose buffer was full, with the number of events dropped.
     fn dropped_events(&self) -> Vec<(String, u64)> {
         let Ok(processors) = fs::read_dir(self.folder.join("per_cpu")) else { return Vec::new() };
-        let of_one = |folder: fs::DirEntry| {
+        let dropped_by = |folder: fs::DirEntry| {
             let dropped = dropped_in(&fs::read_to_string(folder.path().join("stats")).ok()?);
             let name = folder.file_name().to_str()?.strip_prefix("cpu")?.to_owned();
             (dropped > 0).then_some((name, dropped))
         };
-        processors.flatten().filter_map(of_one).collect()
+        processors.flatten().filter_map(dropped_by).collect()
     }
 }
 
-/// The sum of what a processor's statistics say was lost.
+/// Sum of the lost events in one CPU's statistics.
 fn dropped_in(stats: &str) -> u64 {
     let lost = stats.lines().filter_map(|line| line.split_once(": "));
     let lost = lost.filter(|(name, _)| matches!(*name, "overrun" | "dropped events"));
@@ -170,7 +169,7 @@ fn dropped_in(stats: &str) -> u64 {
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        // An instance that cannot be removed costs memory until the next restart, and nothing can be done about it here.
+        // An instance that cannot be removed uses memory until the next restart; there is nothing to do about it here.
         let _ = fs::remove_dir(&self.folder);
     }
 }
@@ -184,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn strace_is_asked_for_times_paths_and_children() {
+    fn strace_arguments_request_times_paths_and_children() {
         let arguments = strace_arguments(&["cat".into(), "a b".into()], Path::new("out.strace"));
         let words = words(&arguments);
         assert_eq!(words[..7], ["-f", "-ttt", "-T", "-y", "-s", "0", "-e"]);
@@ -193,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kept_trace_says_by_which_clock_it_is() {
+    fn adds_clock_to_trace_header() {
         let copied = |trace: &str| {
             let mut file = Vec::new();
             copy_with_clock(&mut trace.as_bytes(), &mut file).unwrap();
@@ -204,25 +203,25 @@ mod tests {
             copied(&format!("# tracer: nop\n#\n{event}")),
             format!("# tracer: nop\n# trace_clock: mono\n#\n{event}")
         );
-        // Without a heading nothing is put before an event.
+        // Without a header, nothing is added.
         assert_eq!(copied(event), event);
         assert_eq!(copied(""), "");
     }
 
     #[test]
-    fn the_tracer_follows_the_command_alone_and_is_undone() {
-        // A folder in place of the kernel's: a file for each value, and two of the calls.
+    fn ftrace_follows_only_the_command_and_is_cleaned_up() {
+        // A fake tracefs: a file for each value, and the events of two calls.
         let tracefs = tempfile::tempdir().unwrap();
         let instances = tracefs.path().join("instances");
         let instance = instances.join(format!("onoff-io-{}", std::process::id()));
         fs::create_dir_all(&instances).unwrap();
         let recording = tracefs.path().join("recording.txt");
-        // Without what the kernel puts into the folder nothing starts. The kernel's folder goes with all that is in it.
+        // Without the files the kernel creates in an instance, setup fails. A real instance can be removed with its files.
         let error = trace_command(tracefs.path(), &["true".into()], &recording).unwrap_err();
         assert!(error.kind() == io::ErrorKind::NotFound && error.to_string().contains("overwrite"), "{error}");
         fs::remove_dir_all(&instance).unwrap();
 
-        let instance = Instance::make(&instances).unwrap();
+        let instance = Instance::create(&instances).unwrap();
         for event in ["sys_enter_read", "sys_exit_read", "sys_enter_newfstat", "sys_enter_unlink"] {
             fs::create_dir_all(instance.folder.join("events/syscalls").join(event)).unwrap();
         }
@@ -238,12 +237,13 @@ mod tests {
         )
         .unwrap();
         assert_eq!(instance.dropped_events(), [("0".to_owned(), 42)]);
-        // The shell names itself, then is the command: they have one id.
-        let said = instance.folder.join("said");
-        let command = ["sh".into(), "-c".into(), OsString::from("echo $$ > \"$1\""), "sh".into(), said.clone().into()];
+        // The shell registers itself and then execs the command: both have the same id.
+        let printed_id = instance.folder.join("said");
+        let command =
+            ["sh".into(), "-c".into(), OsString::from("echo $$ > \"$1\""), "sh".into(), printed_id.clone().into()];
         let status = Command::new("sh").args(shell_arguments(&instance.folder, &command)).status().unwrap();
         assert!(status.success());
         let read = |name: &str| fs::read_to_string(instance.folder.join(name)).unwrap();
-        assert_eq!((read("tracing_on").trim(), read("set_event_pid")), ("1", fs::read_to_string(said).unwrap()));
+        assert_eq!((read("tracing_on").trim(), read("set_event_pid")), ("1", fs::read_to_string(printed_id).unwrap()));
     }
 }

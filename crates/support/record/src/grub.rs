@@ -1,52 +1,47 @@
-//! GRUB: an entry for one boot, made from the one that this boot was started with.
+//! GRUB: adds an entry for one boot, derived from the entry of the current boot.
 //!
-//! GRUB takes `next_entry` from its environment once and forgets it (`grub-reboot`), if it can write to the file system that
-//! the environment lies on. The entry goes where GRUB looks by itself, so that its menu is left as it is: into `custom.cfg`
-//! beside the menu, which every menu made by `grub-mkconfig` reads, or, where the menu is made of the Boot Loader
-//! Specification's files (Fedora, RHEL), as one of those.
+//! GRUB uses `next_entry` of its environment once and clears it (`grub-reboot`), provided that it can write to the file system
+//! of the environment. The menu itself stays unchanged: the entry goes into `custom.cfg` in the same folder, which every menu
+//! made by `grub-mkconfig` reads, or, if the menu is built from Boot Loader Specification files (Fedora, RHEL), into a file
+//! of its own.
 
 use crate::machine::{Files, Machine};
 
-/// What the entry is called.
+/// Id of the menu entry.
 pub const ENTRY: &str = "onoff-record";
-/// The same as a file of the Boot Loader Specification. It sorts lowest, so that nobody gets it who does not ask for it.
+/// Name of the entry as a Boot Loader Specification file. The name sorts lowest, so that it never becomes the default.
 const ENTRY_FILE: &str = "0-onoff-record";
 /// The line above our entry in `custom.cfg`.
-const WRITTEN_BY: &str = "# Written by 'onoff record'; 'onoff record --restore' removes it.";
-/// File systems that GRUB can write its environment on. On btrfs, ZFS and the like it cannot, and would go on taking the entry.
+const MARKER: &str = "# Written by 'onoff record'; 'onoff record --restore' removes it.";
+/// File systems on which GRUB can write its environment. On others, such as btrfs and ZFS, it would start the entry forever.
 const WRITABLE: [&str; 5] = ["ext2", "ext3", "ext4", "xfs", "vfat"];
 
-/// A GRUB that can be given an entry for one boot.
+/// A GRUB installation that supports an entry for one boot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grub {
-    /// Its folder, with the menu and the environment.
+    /// The folder of the menu and the environment.
     pub folder: String,
-    /// `grub-reboot` or `grub2-reboot`.
+    /// Path of `grub-reboot` or `grub2-reboot`.
     pub reboot: String,
-    /// `grub-editenv` or `grub2-editenv`.
+    /// Path of `grub-editenv` or `grub2-editenv`.
     pub editenv: String,
-    /// What it was started with.
+    /// The entry of the current boot.
     pub entry: Entry,
-    /// What `custom.cfg` holds already, but for an entry of ours.
+    /// Contents of `custom.cfg` without our entry.
     pub custom: String,
 }
 
-/// The entry that this boot was started with.
+/// A boot entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Entry {
     /// Lines of the menu, from `menuentry` to the closing brace.
     Menu(String),
-    /// A file of the Boot Loader Specification.
-    File {
-        /// The folder of the entries.
-        folder: String,
-        /// Its text.
-        text: String,
-    },
+    /// A Boot Loader Specification file.
+    File { folder: String, text: String },
 }
 
 impl Grub {
-    /// Looks for it. `None` where there is no GRUB; an error says why it cannot be used.
+    /// Finds GRUB. Returns `None` if it is not installed, and an error if it cannot be used.
     pub(crate) fn find(machine: &dyn Machine) -> Option<Result<Self, String>> {
         let folder = ["/boot/grub", "/boot/grub2"].into_iter().find(|it| machine.exists(&format!("{it}/grub.cfg")))?;
         Some(Self::at(machine, folder))
@@ -55,7 +50,7 @@ impl Grub {
     fn at(machine: &dyn Machine, folder: &str) -> Result<Self, String> {
         let menu_path = format!("{folder}/grub.cfg");
         let menu =
-            machine.read_text(&menu_path).ok_or_else(|| format!("GRUB's menu {menu_path} can be read by root only"))?;
+            machine.read_text(&menu_path).ok_or_else(|| format!("GRUB's menu {menu_path} is readable by root only"))?;
         let program = |name: &str| {
             let names = [format!("grub-{name}"), format!("grub2-{name}")];
             let places = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
@@ -65,34 +60,34 @@ impl Grub {
                 .find(|path| machine.exists(path))
         };
         let reboot =
-            program("reboot").ok_or("GRUB is there without grub-reboot, which chooses an entry for one boot")?;
-        let editenv = program("editenv").ok_or("GRUB is there without grub-editenv, which takes a choice back")?;
+            program("reboot").ok_or("GRUB is installed without grub-reboot, which selects an entry for one boot")?;
+        let editenv =
+            program("editenv").ok_or("GRUB is installed without grub-editenv, which clears that selection")?;
         if !machine.exists(&format!("{folder}/grubenv")) {
-            return Err(format!("GRUB has no {folder}/grubenv, where a choice for one boot is kept"));
+            return Err(format!("GRUB has no {folder}/grubenv to store a selection for one boot"));
         }
         if !menu.contains("next_entry") {
-            return Err(format!("GRUB's menu {menu_path} does not look at a choice for one boot (next_entry)"));
+            return Err(format!("GRUB's menu {menu_path} does not support a selection for one boot (next_entry)"));
         }
-        if let Some(why) = cannot_forget(machine, folder) {
+        if let Some(why) = reason_not_writable(machine, folder) {
             return Err(why);
         }
-        let told = machine.read_text("/proc/cmdline").unwrap_or_default();
-        let kernel =
-            started_kernel(&told).ok_or("the kernel's command line does not say which file it was started from")?;
+        let command_line = machine.read_text("/proc/cmdline").unwrap_or_default();
+        let kernel = booted_kernel(&command_line).ok_or("the kernel command line has no BOOT_IMAGE")?;
         let uses_files = menu.lines().any(|line| line.trim_start().starts_with("blscfg"));
         let entry = if uses_files { entry_file(machine, kernel)? } else { menu_entry(&menu, &menu_path, kernel)? };
         let custom = machine.read_text(&format!("{folder}/custom.cfg")).unwrap_or_default();
-        let custom = custom.split(WRITTEN_BY).next().unwrap_or_default().to_owned();
+        let custom = custom.split(MARKER).next().unwrap_or_default().to_owned();
         Ok(Self { folder: folder.to_owned(), reboot, editenv, entry, custom })
     }
 
-    /// Where GRUB keeps its choice.
+    /// Path of GRUB's environment, which stores the selection.
     #[must_use]
     pub fn environment(&self) -> String {
         format!("{}/grubenv", self.folder)
     }
 
-    /// The name by which the entry is chosen.
+    /// The name by which the entry is selected.
     #[must_use]
     pub fn entry_name(&self) -> &'static str {
         match self.entry {
@@ -101,7 +96,7 @@ impl Grub {
         }
     }
 
-    /// The file that the entry goes to, and its text with more options for the kernel.
+    /// Path and new contents of the file with the entry, with `options` added to the kernel command line.
     #[must_use]
     pub fn entry_with(&self, options: &str) -> (String, String) {
         match &self.entry {
@@ -110,7 +105,7 @@ impl Grub {
         }
     }
 
-    /// The file that the entry goes to.
+    /// Path of the file with the entry.
     #[must_use]
     pub fn entry_path(&self) -> String {
         match &self.entry {
@@ -120,11 +115,11 @@ impl Grub {
     }
 }
 
-/// Why GRUB would go on taking an entry that was chosen once.
-fn cannot_forget(machine: &dyn Machine, folder: &str) -> Option<String> {
+/// Returns the reason if GRUB cannot write its environment and would start the selected entry every time.
+fn reason_not_writable(machine: &dyn Machine, folder: &str) -> Option<String> {
     let mounts = machine.read_text("/proc/self/mountinfo")?;
     // Fields: id parent device root mount-point options … - type source options.
-    let holds = |point: &str| {
+    let contains_folder = |point: &str| {
         point == "/" || folder.strip_prefix(point).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
     let mount = mounts
@@ -134,24 +129,24 @@ fn cannot_forget(machine: &dyn Machine, folder: &str) -> Option<String> {
             let mut after = after.split_whitespace();
             Some((before.split_whitespace().nth(4)?, after.next()?, after.next()?))
         })
-        .filter(|(point, ..)| holds(point))
+        .filter(|(point, ..)| contains_folder(point))
         .max_by_key(|(point, ..)| point.len())?;
     let (_, kind, source) = mount;
     if !WRITABLE.contains(&kind) {
         return Some(format!(
-            "{folder} is on {kind}, which GRUB cannot write to: it would take the entry at every start"
+            "{folder} is on {kind}, which GRUB cannot write to: it would start the entry at every boot"
         ));
     }
     if ["/dev/mapper/", "/dev/md", "/dev/dm-"].iter().any(|start| source.starts_with(start)) {
         return Some(format!(
-            "{folder} is on {source}, which GRUB cannot write to: it would take the entry at every start"
+            "{folder} is on {source}, which GRUB cannot write to: it would start the entry at every boot"
         ));
     }
     None
 }
 
-/// The kernel's file as the boot loader names it, its device left out: `BOOT_IMAGE=(hd0,gpt2)/vmlinuz-6.1.0`.
-fn started_kernel(command_line: &str) -> Option<&str> {
+/// The path of the booted kernel without its device, from `BOOT_IMAGE=(hd0,gpt2)/vmlinuz-6.1.0`.
+fn booted_kernel(command_line: &str) -> Option<&str> {
     let image = command_line.split_whitespace().find_map(|word| word.strip_prefix("BOOT_IMAGE="))?;
     Some(without_device(image)).filter(|image| image.starts_with('/'))
 }
@@ -163,10 +158,10 @@ fn without_device(path: &str) -> &str {
     }
 }
 
-/// The first entry of the menu with the kernel that runs: recovery entries come behind the normal one.
+/// The first menu entry with the running kernel: recovery entries come after the normal one.
 fn menu_entry(menu: &str, path: &str, kernel: &str) -> Result<Entry, String> {
     if !menu.contains("custom.cfg") {
-        return Err(format!("GRUB's menu {path} does not read custom.cfg, where an entry could be added"));
+        return Err(format!("GRUB's menu {path} does not read custom.cfg, so no entry can be added"));
     }
     let lines: Vec<&str> = menu.lines().collect();
     for (start, line) in lines.iter().enumerate().filter(|(_, line)| line.trim_start().starts_with("menuentry ")) {
@@ -174,18 +169,18 @@ fn menu_entry(menu: &str, path: &str, kernel: &str) -> Result<Entry, String> {
         let is_end = |line: &&str| line.trim() == "}" && line.len() - line.trim_start().len() == indent;
         let Some(length) = lines.iter().skip(start).position(is_end) else { continue };
         let block = lines.get(start..=start + length).unwrap_or_default();
-        let starts_it = block.iter().any(|line| {
+        let has_kernel = block.iter().any(|line| {
             let mut words = line.split_whitespace();
             words.next().is_some_and(is_linux) && words.next().map(without_device) == Some(kernel)
         });
-        if starts_it {
+        if has_kernel {
             return Ok(Entry::Menu(block.join("\n")));
         }
     }
-    Err(format!("GRUB's menu {path} has no entry with the kernel that runs, {kernel}"))
+    Err(format!("GRUB's menu {path} has no entry for the running kernel {kernel}"))
 }
 
-/// The file with the kernel that runs.
+/// The entry file with the running kernel.
 fn entry_file(machine: &dyn Machine, kernel: &str) -> Result<Entry, String> {
     let folder = "/boot/loader/entries";
     let mut names: Vec<String> = std::fs::read_dir(machine.at(folder))
@@ -198,25 +193,25 @@ fn entry_file(machine: &dyn Machine, kernel: &str) -> Result<Entry, String> {
     names.sort();
     for name in names {
         let text = machine.read_text(&format!("{folder}/{name}")).unwrap_or_default();
-        let starts_it = text.lines().any(|line| {
+        let has_kernel = text.lines().any(|line| {
             let mut words = line.split_whitespace();
             words.next() == Some("linux") && words.next().map(without_device) == Some(kernel)
         });
-        if starts_it {
+        if has_kernel {
             return Ok(Entry::File { folder: folder.to_owned(), text });
         }
     }
-    Err(format!("{folder} has no entry with the kernel that runs, {kernel}, or can be read by root only"))
+    Err(format!("{folder} has no entry for the running kernel {kernel}, or is readable by root only"))
 }
 
 fn is_linux(word: &str) -> bool {
     matches!(word, "linux" | "linux16" | "linuxefi")
 }
 
-/// The entry under our name, with more options for the kernel. Also where a menu is protected by a password it is taken without.
+/// The menu entry under our name with `options` added. `--unrestricted` skips the password of a protected menu.
 fn menu_with(lines: &str, options: &str) -> String {
     let mut entry = format!(
-        "{WRITTEN_BY}\n\
+        "{MARKER}\n\
          menuentry 'onoff record' --unrestricted --id {ENTRY} {{\n"
     );
     for line in lines.lines().skip(1) {
@@ -229,7 +224,7 @@ fn menu_with(lines: &str, options: &str) -> String {
     entry
 }
 
-/// The file under our title, with more options for the kernel, on one line with the others.
+/// The entry file under our title, with `options` appended to its options line.
 fn file_with(text: &str, options: &str) -> String {
     let mut entry = String::from("title onoff record\nversion 0\n");
     let mut added = false;
@@ -285,7 +280,7 @@ if [ -f ${config_directory}/custom.cfg ]; then source ${config_directory}/custom
     }
 
     #[test]
-    fn the_entry_with_the_kernel_that_runs_is_copied_with_more_options() {
+    fn copies_entry_of_running_kernel_with_options() {
         assert_eq!(
             entry("/vmlinuz-6.1.0-18").unwrap(),
             "# Written by 'onoff record'; 'onoff record --restore' removes it.\n\
@@ -301,13 +296,13 @@ if [ -f ${config_directory}/custom.cfg ]; then source ${config_directory}/custom
             older.contains("/vmlinuz-6.1.0-17 root=UUID=1 ro onoff.record=1\n") && older.ends_with("\t}\n"),
             "{older}"
         );
-        assert!(entry("/vmlinuz-5").unwrap_err().contains("no entry with the kernel that runs"));
-        let deaf = MENU.replace("custom.cfg", "other.cfg");
-        assert!(menu_entry(&deaf, "menu", "/vmlinuz-6.1.0-18").is_err());
+        assert!(entry("/vmlinuz-5").unwrap_err().contains("no entry for the running kernel"));
+        let without_custom = MENU.replace("custom.cfg", "other.cfg");
+        assert!(menu_entry(&without_custom, "menu", "/vmlinuz-6.1.0-18").is_err());
     }
 
     #[test]
-    fn a_file_of_the_specification_keeps_its_options_and_gets_more_on_the_same_line() {
+    fn appends_options_to_entry_file() {
         let text = "title Fedora (6.5)\nversion 6.5\nlinux /vmlinuz-6.5\ninitrd /i $tuned_initrd\noptions root=UUID=1 ro $tuned_params\nid x\n";
         assert_eq!(
             file_with(text, "a=1 b"),
@@ -317,9 +312,9 @@ if [ -f ${config_directory}/custom.cfg ]; then source ${config_directory}/custom
     }
 
     #[test]
-    fn the_kernel_is_named_without_its_device() {
-        assert_eq!(started_kernel("BOOT_IMAGE=(hd0,gpt2)/vmlinuz-6.5 ro"), Some("/vmlinuz-6.5"));
-        assert_eq!(started_kernel("BOOT_IMAGE=/boot/vmlinuz-6.1 ro"), Some("/boot/vmlinuz-6.1"));
-        assert_eq!(started_kernel("initrd=x ro"), None);
+    fn strips_device_from_kernel_path() {
+        assert_eq!(booted_kernel("BOOT_IMAGE=(hd0,gpt2)/vmlinuz-6.5 ro"), Some("/vmlinuz-6.5"));
+        assert_eq!(booted_kernel("BOOT_IMAGE=/boot/vmlinuz-6.1 ro"), Some("/boot/vmlinuz-6.1"));
+        assert_eq!(booted_kernel("initrd=x ro"), None);
     }
 }

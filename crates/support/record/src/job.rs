@@ -1,26 +1,26 @@
-//! What is to be recorded, how often and where to.
+//! Recording jobs: what to record, how often and where to.
 
 use serde::{Deserialize, Serialize};
 
 use crate::trace_group::TraceGroup;
 
-/// The transition that is recorded.
+/// The transition to record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Transition {
-    /// From the first moment of the kernel until the computer has settled.
+    /// From the kernel's start until the computer is idle.
     Boot,
-    /// From the request to restart until the kernel takes over.
+    /// From the restart request until all processes have ended.
     Shutdown,
-    /// Into sleep and back.
+    /// Sleep and resume.
     Suspend,
-    /// To disk and back.
+    /// Hibernation and resume.
     Hibernate,
     /// A shutdown and the boot after it.
     RebootCycle,
 }
 
 impl Transition {
-    /// The word for it, as typed.
+    /// The name on the command line.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -32,86 +32,83 @@ impl Transition {
         }
     }
 
-    /// Whether each run gives a recording of a boot.
+    /// True if each run records a boot.
     #[must_use]
     pub const fn records_boot(self) -> bool {
         matches!(self, Self::Boot | Self::RebootCycle)
     }
 
-    /// Whether each run gives a recording of a shutdown.
+    /// True if each run records a shutdown.
     #[must_use]
     pub const fn records_shutdown(self) -> bool {
         matches!(self, Self::Shutdown | Self::RebootCycle)
     }
 
-    /// Whether each run restarts the computer.
+    /// True if each run restarts the computer.
     #[must_use]
     pub const fn restarts(self) -> bool {
         self.records_boot() || self.records_shutdown()
     }
 }
 
-/// Who sends the computer to sleep.
+/// How the computer is put to sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SleepBy {
-    /// A write to `/sys/power/state`: the kernel's part alone.
+    /// A write to `/sys/power/state`: the kernel only.
     Kernel,
-    /// systemd's service, with the hooks that other programs have put into `system-sleep`.
+    /// systemd's service, including the hooks in `system-sleep`.
     Systemd,
 }
 
-/// Who puts the kernel options onto the command line.
+/// How the kernel options get onto the kernel command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LoaderChoice {
-    /// Whatever boot loader is found.
+    /// Through the boot loader that was detected.
     Found,
-    /// A person has done it.
+    /// The user has added them.
     Manual,
 }
 
 /// A recording job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Job {
-    /// What is recorded.
     pub transition: Transition,
-    /// Recordings to make.
+    /// Number of recordings to make.
     pub runs: u32,
-    /// Runs before those that leave no recording: the computer's caches get used to being restarted.
+    /// Number of runs before them without a recording, which warm up the computer's caches.
     pub train: u32,
-    /// How long to wait once the boot is done or the computer is awake, s; `None` until it has settled.
+    /// Delay after the boot or the resume, in seconds; `None` to wait until the computer is idle.
     pub post_delay_s: Option<u64>,
-    /// The folder of the recordings, absolute.
+    /// Absolute path of the folder of the recordings.
     pub out: String,
-    /// What the kernel traces.
+    /// Groups of kernel events to trace.
     pub groups: Vec<TraceGroup>,
-    /// Further events, as `system:event`.
+    /// Additional events, as `system:event`.
     pub events: Vec<String>,
-    /// Buffer of the kernel's trace for each processor, MiB; `None` by the memory there is.
+    /// Trace buffer per CPU, in MiB; `None` to choose it by the size of the memory.
     pub buffer_mib: Option<u64>,
-    /// Who puts the kernel options onto the command line.
     pub loader: LoaderChoice,
-    /// Who sends the computer to sleep.
     pub sleep_by: SleepBy,
-    /// What is written to `/sys/power/state`: `mem`, `freeze`, `standby`.
+    /// Value for `/sys/power/state`: `mem`, `freeze` or `standby`.
     pub sleep_state: String,
-    /// What is written to `/sys/power/mem_sleep` before: `s2idle`, `shallow`, `deep`.
+    /// Value for `/sys/power/mem_sleep`: `s2idle`, `shallow` or `deep`.
     pub mem_sleep: Option<String>,
-    /// What is written to `/sys/power/disk` before a hibernation.
+    /// Value for `/sys/power/disk` before hibernating.
     pub hibernate_mode: Option<String>,
-    /// When the real-time clock wakes the computer, s after it is sent to sleep.
+    /// Time from the sleep request to the wake alarm, in seconds.
     pub wake_after_s: Option<u64>,
-    /// The user and group that the recordings are given to.
+    /// User and group id of the recordings' owner.
     pub owner: Option<(u32, u32)>,
 }
 
 impl Job {
-    /// Training runs and recorded runs together.
+    /// Number of training and recorded runs.
     #[must_use]
     pub const fn total_runs(&self) -> u32 {
         self.train.saturating_add(self.runs)
     }
 
-    /// What run `run` (from 1) is called: `training run 1 of 2`, `run 3 of 10`.
+    /// The name of run `run` (from 1): `training run 1 of 2`, `run 3 of 10`.
     #[must_use]
     pub fn run_name(&self, run: u32) -> String {
         match run.checked_sub(self.train) {
@@ -120,13 +117,13 @@ impl Job {
         }
     }
 
-    /// The number of the recording that run `run` leaves; `None` for a training run.
+    /// The number of the recording that run `run` makes; `None` for a training run.
     #[must_use]
     pub fn recording_number(&self, run: u32) -> Option<u32> {
         run.checked_sub(self.train).filter(|&number| number > 0)
     }
 
-    /// The file of recording `number` of a kind (`boot`, `shutdown`, …).
+    /// Path of recording `number` of a kind (`boot`, `shutdown`, …).
     #[must_use]
     pub fn recording_path(&self, kind: &str, number: u32) -> String {
         format!("{}/{kind}-{number}.tar.gz", self.out.trim_end_matches('/'))

@@ -1,4 +1,4 @@
-//! What the kernel is told on its command line, so that it traces from its first moment.
+//! Kernel command-line options that start the trace as early as possible.
 
 use crate::capabilities::{Loader, Offer};
 use crate::job::Job;
@@ -6,13 +6,13 @@ use crate::recorded_boot::{ENTRY, MARK};
 pub use crate::recorded_boot::{entry_made_from, is_marked};
 use crate::tracing;
 
-/// Options for a boot that is recorded, with the job's mark.
+/// Options for a recorded boot, including the job's mark.
 #[must_use]
 pub fn options(job: &Job, offer: &Offer, id: &str) -> Vec<String> {
     let mut options = vec![
         format!("trace_event={}", tracing::events(job, offer).join(",")),
         format!("trace_buf_size={}M", tracing::buffer_mib(job, offer)),
-        // Any clock named here; without one the kernel may go over to another clock late and lose what it has traced.
+        // Without a clock here, the kernel may switch clocks later and lose what it has traced.
         "trace_clock=mono".to_owned(),
         "initcall_debug".to_owned(),
         "printk.time=1".to_owned(),

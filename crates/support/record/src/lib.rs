@@ -1,20 +1,20 @@
-//! Records a computer turning on and off: plans what is to be done, does it, and puts everything back.
+//! Records a computer's boots, shutdowns and sleeps: plans the changes, makes them, and reverts them afterwards.
 //!
-//! Planning and doing are apart. [`capabilities`] looks at what the kernel, systemd and the boot loader offer; [`plan`] makes of it
-//! and of the [`job`] a list of [`step`]s, each of which can be said as a sentence, done and undone; [`session`] does them.
-//! What undoes a step is on disk before the step is done ([`state`]), so that a computer that crashed between any two
-//! steps can be put back.
+//! Planning and doing are separate. [`capabilities`] detects what the kernel, systemd and the boot loader support; [`plan`] turns
+//! that and the [`job`] into a list of [`step`]s, each of which can be described, performed and undone; [`session`] performs them.
+//! How to undo a step is on disk before the step is performed ([`state`]), so a computer that crashes between any two
+//! steps can be restored.
 //!
 //! ```text
-//!  start ─► steps ─► ┌─► arm, restart ─► (hook: the shutdown) ─► resume ─► settle ─► collect ─► pack ─┐ ─► put back
+//!  start ─► steps ─► ┌─► arm, restart ─► (hook: the shutdown) ─► resume ─► settle ─► collect ─► pack ─┐ ─► restore
 //!                    └──────────────────────── next run ◄─────────────────────────────────────────────┘
 //! ```
 //!
-//! Everything that touches the computer goes through [`machine::Machine`]: below a root folder, with commands run by it,
-//! so that tests work on a tree of files and an invented systemd.
+//! All access to the computer goes through [`machine::Machine`], which has a root folder and runs commands. Tests replace it
+//! with a tree of files and a fake systemd.
 //!
-//! [`windows`] is the same job on Windows: by the recorder that comes with it, with the same [`state`] and [`step`]s; and as command
-//! lines for a person to type.
+//! [`windows`] does the same job on Windows with the recorder that comes with Windows and the same [`state`] and [`step`]s, or
+//! prints command lines for the user to type.
 
 mod alarm;
 pub mod capabilities;

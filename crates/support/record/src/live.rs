@@ -1,4 +1,4 @@
-//! This computer.
+//! The local Linux computer.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -11,14 +11,14 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::machine::{Clocks, Machine, Outcome};
 
-/// This computer, or a tree of files that stands for it where only planning is wanted.
+/// The local computer, or a tree of files in its place, which is enough for planning.
 #[derive(Debug)]
 pub struct LiveMachine {
     root: PathBuf,
 }
 
 impl LiveMachine {
-    /// The computer whose files lie below `root`.
+    /// A computer whose files are below `root`.
     #[must_use]
     pub fn new(root: PathBuf) -> Self {
         Self { root }
@@ -32,7 +32,7 @@ impl Machine for LiveMachine {
 
     fn run(&mut self, line: &[&str]) -> io::Result<Outcome> {
         let Some((program, arguments)) = line.split_first() else { return Err(io::ErrorKind::InvalidInput.into()) };
-        // Commands of this computer say nothing about a tree that stands for another.
+        // Commands describe the local computer, not the one that the tree represents.
         if self.root != Path::new("/") {
             return Err(io::ErrorKind::Unsupported.into());
         }
@@ -75,8 +75,8 @@ impl Machine for LiveMachine {
     }
 
     fn free_bytes(&self, path: &Path) -> Option<u64> {
-        let there = path.ancestors().find(|it| it.exists())?;
-        let free = statvfs(there).ok()?;
+        let existing = path.ancestors().find(|it| it.exists())?;
+        let free = statvfs(existing).ok()?;
         Some(free.f_bavail.saturating_mul(free.f_frsize))
     }
 
@@ -84,7 +84,7 @@ impl Machine for LiveMachine {
         let file = File::open(path)?;
         match ioctl_getflags(&file) {
             Ok(flags) => Ok(ioctl_setflags(&file, flags - IFlags::IMMUTABLE)?),
-            // A file system without such flags protects nothing.
+            // The file system has no such flags, so nothing is protected.
             Err(_) => Ok(()),
         }
     }

@@ -1,4 +1,4 @@
-//! How the boot loader is told to start the kernel with more options.
+//! Makes the boot loader start the kernel with additional options.
 
 use crate::capabilities::{Loader, Offer, variable_path};
 use crate::error::Error;
@@ -7,7 +7,7 @@ use crate::kernel_options;
 pub use crate::recorded_boot::LOADER_ENTRY;
 use crate::step::{Step, Undo};
 
-/// Steps that are done once.
+/// Steps that are performed once per job.
 pub fn steps(job: &Job, offer: &Offer, id: &str) -> Result<Vec<Step>, Error> {
     let options = kernel_options::options(job, offer, id).join(" ");
     if job.loader == LoaderChoice::Manual {
@@ -16,32 +16,26 @@ pub fn steps(job: &Job, offer: &Offer, id: &str) -> Result<Vec<Step>, Error> {
     match &offer.loader {
         Loader::SystemdBoot { folder, text, one_shot: true, .. } => Ok(vec![Step::File {
             path: format!("{folder}/{LOADER_ENTRY}"),
-            what: "a boot loader entry with the options for tracing".to_owned(),
+            what: "boot loader entry with the trace options".to_owned(),
             contents: entry(text, &options),
             mode: 0o600,
         }]),
-        Loader::SystemdBoot { .. } => Err(refusal(
-            "this systemd-boot cannot take an entry for one boot only (it came with systemd 240)",
-            &options,
-        )),
+        Loader::SystemdBoot { .. } => {
+            Err(refusal("this systemd-boot cannot select an entry for one boot (that requires systemd 240)", &options))
+        }
         Loader::Grub(grub) => {
             let (path, contents) = grub.entry_with(&options);
-            let forget = Undo::run(&[&grub.editenv, &grub.environment(), "unset", "next_entry"]);
+            let clear = Undo::run(&[&grub.editenv, &grub.environment(), "unset", "next_entry"]);
             Ok(vec![
-                Step::Command { what: "GRUB forgets the entry".to_owned(), line: None, undo: Some(forget) },
-                Step::File {
-                    path,
-                    what: "a boot loader entry with the options for tracing".to_owned(),
-                    contents,
-                    mode: 0o600,
-                },
+                Step::Command { what: "clears the selected entry".to_owned(), line: None, undo: Some(clear) },
+                Step::File { path, what: "boot loader entry with the trace options".to_owned(), contents, mode: 0o600 },
             ])
         }
         Loader::Unknown(why) => Err(refusal(why, &options)),
     }
 }
 
-/// What is done before each restart: the entry is chosen for one boot.
+/// The step before each restart, which selects the entry for one boot.
 #[must_use]
 pub fn before_restart(job: &Job, offer: &Offer) -> Option<Step> {
     if job.loader == LoaderChoice::Manual {
@@ -52,7 +46,7 @@ pub fn before_restart(job: &Job, offer: &Offer) -> Option<Step> {
             Some(Step::OneShot { path: variable_path("LoaderEntryOneShot"), entry: LOADER_ENTRY.to_owned() })
         }
         Loader::Grub(grub) => Some(Step::Command {
-            what: "GRUB takes that entry at the next boot, once".to_owned(),
+            what: "selects that entry for the next boot only".to_owned(),
             line: Some(vec![grub.reboot.clone(), grub.entry_name().to_owned()]),
             undo: None,
         }),
@@ -60,13 +54,13 @@ pub fn before_restart(job: &Job, offer: &Offer) -> Option<Step> {
     }
 }
 
-/// The text of an entry with another title and more options.
+/// The contents of an entry file with our title and additional options.
 fn entry(text: &str, options: &str) -> String {
     let mut entry = String::from("title onoff record\n");
     for line in text.lines() {
         match line.split_whitespace().next().unwrap_or_default() {
             "title" | "version" => {}
-            // Entries with a key come before those without: as the entry it was made from, but last.
+            // Entries with a sort key come before entries without one: keep the key, but sort last.
             "sort-key" => entry += "sort-key zzz-onoff-record\n",
             _ => {
                 entry += line.trim_end();
@@ -74,19 +68,19 @@ fn entry(text: &str, options: &str) -> String {
             }
         }
     }
-    // Several lines of options are put together.
+    // systemd-boot joins multiple options lines.
     entry + &format!("options {options}\n")
 }
 
 fn refusal(why: &str, options: &str) -> Error {
     Error::Refused(format!(
-        "cannot put options onto the kernel's command line for one boot: {why}. Put them there yourself, repeat with \
-         '--loader manual', and take them away afterwards. {LINES}The options: {options}"
+        "cannot add options to the kernel command line for one boot: {why}. Add them yourself, run this command again with \
+         '--loader manual', and remove them afterwards. {INSTRUCTIONS}Options: {options}"
     ))
 }
 
-/// How to add options to the command line of every boot, by what maintains it.
-const LINES: &str = "Fedora, RHEL: sudo grubby --update-kernel=DEFAULT --args='OPTIONS', later --remove-args='OPTIONS'. \
+/// How to add options to the command line of every boot, by distribution.
+const INSTRUCTIONS: &str = "Fedora, RHEL: sudo grubby --update-kernel=DEFAULT --args='OPTIONS', later --remove-args='OPTIONS'. \
                      Debian, Ubuntu: add them to GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub, then sudo update-grub. \
                      SUSE: the same, then sudo grub2-mkconfig -o /boot/grub2/grub.cfg. \
                      Arch: the same, then sudo grub-mkconfig -o /boot/grub/grub.cfg. \

@@ -1,4 +1,4 @@
-//! A folder becomes a recording: `.tar.gz`.
+//! Packs a folder into a recording (`.tar.gz`).
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -10,15 +10,15 @@ use crate::error::Error;
 use crate::machine::{Files, Machine};
 use crate::private;
 
-/// The name of a recording that is being written.
+/// Path of a recording while it is being written.
 #[must_use]
 pub fn unfinished(to: &str) -> String {
     format!("{to}.unfinished")
 }
 
-/// Packs what is in `folder` below the name `name` into `to`, all or nothing, and removes the folder.
+/// Packs the contents of `folder`, under the name `name`, atomically into `to`, and removes the folder.
 ///
-/// The folder of the recordings must be as safe as it was at the start: between two restarts somebody may have changed it.
+/// Checks again that the folder of the recordings is safe: another user may have changed it between two restarts.
 pub fn pack(
     machine: &mut dyn Machine,
     folder: &str,
@@ -29,7 +29,7 @@ pub fn pack(
     let place = machine.at(to);
     let unfinished_path = unfinished(to);
     let unfinished = machine.at(&unfinished_path);
-    private::check(machine, folder_of(to), owner)?;
+    private::check(machine, parent_of(to), owner)?;
     let file = machine.make_private_file(&unfinished_path)?;
     let packed = (|| {
         let file = BufWriter::new(file);
@@ -40,7 +40,7 @@ pub fn pack(
         let mut file = archive.into_inner()?.finish()?;
         file.flush()?;
         file.get_ref().sync_all()?;
-        give(file.get_ref(), owner);
+        set_owner(file.get_ref(), owner);
         machine.before_change()?;
         fs::rename(&unfinished, &place)
     })();
@@ -48,18 +48,18 @@ pub fn pack(
     machine.remove_tree(folder)
 }
 
-/// Gives a recording to the user who asked for it. A file system without owners keeps it root's.
+/// Makes the user who started the job the owner of a recording. On a file system without owners it stays root's.
 #[cfg(unix)]
-fn give(file: &File, owner: Option<(u32, u32)>) {
+fn set_owner(file: &File, owner: Option<(u32, u32)>) {
     if let Some((user, group)) = owner {
         let _ = std::os::unix::fs::fchown(file, Some(user), Some(group));
     }
 }
 
 #[cfg(not(unix))]
-fn give(_: &File, _: Option<(u32, u32)>) {}
+fn set_owner(_: &File, _: Option<(u32, u32)>) {}
 
-/// The folder that a recording lies in.
-fn folder_of(recording: &str) -> &str {
+/// The parent folder of a recording.
+fn parent_of(recording: &str) -> &str {
     recording.rsplit_once('/').map_or("/", |(folder, _)| folder)
 }

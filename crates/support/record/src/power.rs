@@ -1,7 +1,7 @@
-//! What the machine counts of power: time in its low-power state, the charge of batteries.
+//! Reads the machine's power counters: time in the low-power state and battery charge.
 //!
-//! Sources: the kernel's ABI of `/sys/power/suspend_stats` and of cpuidle's `low_power_idle_system_residency_us`, and of
-//! `/sys/class/power_supply`, whose charge is in µWh, or in µAh with a voltage in µV.
+//! Sources: the kernel ABI documentation of `/sys/power/suspend_stats`, of cpuidle's `low_power_idle_system_residency_us`, and
+//! of `/sys/class/power_supply`, where charge is in µWh, or in µAh with a voltage in µV.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -14,11 +14,10 @@ const COUNTERS: [(&str, &str); 3] = [
     ("low_power_idle_us", "/sys/devices/system/cpu/cpuidle/low_power_idle_system_residency_us"),
 ];
 const SUPPLIES: &str = "/sys/class/power_supply";
-/// Batteries that are read, at most.
 const MAX_BATTERIES: usize = 16;
 
-/// Words to add to a reading of the clocks: ` power.total_hw_sleep_us=1200 power.BAT0.energy_uwh=50000000`. What the machine does not count
-/// has none.
+/// Fields to append to a clock reading: ` power.total_hw_sleep_us=1200 power.BAT0.energy_uwh=50000000`. Counters that the machine
+/// does not have are omitted.
 pub(crate) fn readings(machine: &dyn Machine) -> String {
     let number = |path: &str| machine.read_text(path)?.trim().parse::<i64>().ok();
     let mut words = String::new();
@@ -30,9 +29,9 @@ pub(crate) fn readings(machine: &dyn Machine) -> String {
     let entries = fs::read_dir(machine.at(SUPPLIES)).into_iter().flatten().flatten();
     let mut batteries: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
     batteries.sort();
-    let is_plain =
+    let has_plain_name =
         |name: &&String| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
-    for name in batteries.iter().filter(is_plain).take(MAX_BATTERIES) {
+    for name in batteries.iter().filter(has_plain_name).take(MAX_BATTERIES) {
         let of = |what: &str| format!("{SUPPLIES}/{name}/{what}");
         if machine.read_text(&of("type")).is_none_or(|kind| kind.trim() != "Battery") {
             continue;
@@ -54,15 +53,15 @@ mod tests {
     use crate::live::LiveMachine;
 
     #[test]
-    fn what_the_machine_counts_is_read_and_what_it_does_not_is_left_out() {
+    fn reads_available_counters_and_omits_others() {
         let root = tempfile::tempdir().unwrap();
         let put = |path: &str, text: &str| {
             let place = root.path().join(path);
             fs::create_dir_all(place.parent().unwrap()).unwrap();
             fs::write(place, text).unwrap();
         };
-        let said = || readings(&LiveMachine::new(root.path().to_owned()));
-        assert_eq!(said(), "");
+        let read = || readings(&LiveMachine::new(root.path().to_owned()));
+        assert_eq!(read(), "");
         put("sys/power/suspend_stats/total_hw_sleep", "1200\n");
         put("sys/class/power_supply/AC/type", "Mains\n");
         put("sys/class/power_supply/AC/energy_now", "5\n");
@@ -75,7 +74,7 @@ mod tests {
         put("sys/class/power_supply/BAT2/type", "Battery\n");
         put("sys/class/power_supply/BAT2/energy_now", "much\n");
         assert_eq!(
-            said(),
+            read(),
             " power.total_hw_sleep_us=1200 power.BAT0.energy_uwh=50000000 power.BAT1.energy_uwh=36000000"
         );
     }

@@ -1,55 +1,55 @@
-//! Host names, users and addresses in texts, replaced by others: the same one everywhere, so that what belongs together still does.
+//! Replaces host names, user names and addresses in texts, each consistently by the same substitute.
 //!
-//! Names are replaced as whole words, whatever their case, also as systemd and the device mapper escape them in names of units and
-//! volumes. Addresses are known by their form: IPv4, IPv6, Ethernet and e-mail. They become addresses that are reserved for
-//! documentation (RFC 5737, RFC 3849, RFC 2606) or administered locally (IEEE 802).
+//! Names are replaced as whole words, in any case, and also in the escaped forms that systemd and the device mapper use in unit and
+//! volume names. Addresses (IPv4, IPv6, Ethernet, e-mail) are recognized by their syntax and replaced by addresses reserved for
+//! documentation (RFC 5737, RFC 3849, RFC 2606) or locally administered ones (IEEE 802).
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// Words that logs are read by, and that name nobody: a computer or user called so keeps its name.
-const WORDS: &str = "\
+/// Words that are needed to read logs and identify nobody. A computer or user with such a name is not replaced.
+const COMMON_WORDS: &str = "\
     root localhost localdomain nobody system systemd kernel linux debian ubuntu fedora arch suse opensuse centos \
     redhat rhel nixos alpine raspberrypi user users guest admin boot shutdown reboot suspend sleep resume \
     hibernate initrd started starting stopped stopping finished failed reached target service device mount \
     automount socket slice scope timer path swap session journal dev disk usb pci acpi home for of";
 
-/// How names of units end; what looks like `name@host.ending` with one of them is a unit.
-const UNIT_ENDINGS: [&str; 11] =
+/// Suffixes of unit names; `name@instance.suffix` is a unit, not an e-mail address.
+const UNIT_SUFFIXES: [&str; 11] =
     ["service", "socket", "target", "device", "mount", "automount", "swap", "timer", "path", "slice", "scope"];
 
-/// Longest part of an e-mail address before the `@` (RFC 5321, 4.5.3.1.1).
+/// Maximum length of the part of an e-mail address before the `@` (RFC 5321, 4.5.3.1.1).
 const MAX_LOCAL_PART_LEN: usize = 64;
 
-/// What is replaced, and by what.
+/// Names and addresses with their substitutes.
 #[derive(Clone, Debug, Default)]
 pub struct Redaction {
-    /// Names as they may be written, with what replaces them; the longest first.
+    /// Names in all spellings, with their substitutes; longest first.
     names: Vec<(String, String)>,
     hosts: usize,
     users: usize,
     machines: usize,
     addresses: BTreeMap<String, String>,
-    /// How many of each kind of address were met.
-    met: [usize; 4],
+    /// Number of different addresses of each kind.
+    address_counts: [usize; 4],
     kept: Vec<String>,
 }
 
-/// How many names and addresses are replaced.
+/// Counts of replaced names and addresses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Replaced {
-    /// Names of computers and of their domains.
+    /// Computer and domain names.
     pub hosts: usize,
-    /// Names of users.
+    /// User names.
     pub users: usize,
     /// IPv4, IPv6, Ethernet and e-mail addresses.
     pub addresses: usize,
-    /// Names that are words of the logs themselves, and stay.
+    /// Names that were kept because they are common words in logs.
     pub kept: Vec<String>,
 }
 
 impl Redaction {
-    /// Adds a computer's name: as it is, and of a full name the first part and the domain.
+    /// Adds a computer's name. For a fully qualified name, also adds the host part and the domain.
     pub fn add_host(&mut self, name: &str) {
         let name = name.trim().trim_end_matches('.');
         if let Some((first, domain)) = name.split_once('.') {
@@ -61,25 +61,25 @@ impl Redaction {
         self.add(name, "host");
     }
 
-    /// Adds a user's name or full name.
+    /// Adds a user name or full name.
     pub fn add_user(&mut self, name: &str) {
         self.add(name.trim(), "user");
     }
 
-    /// Adds the users of `/etc/passwd` that are persons: those from 1000 on (`UID_MIN`, login.defs(5)) but `nobody`.
+    /// Adds the human users in `/etc/passwd`: ids from 1000 (`UID_MIN`, login.defs(5)) except `nobody`.
     pub fn add_users_of(&mut self, passwd: &str) {
         for line in passwd.lines() {
             let fields: Vec<&str> = line.split(':').collect();
             let [name, _, uid, _, full_name, ..] = fields[..] else { continue };
             if uid.parse().is_ok_and(|uid: u32| uid >= 1000 && uid != 65_534) {
                 self.add_user(name);
-                // The first field of the comment is the full name; phone and room may follow (passwd(5)).
+                // The first part of the comment field is the full name; room and phone may follow (passwd(5)).
                 self.add_user(full_name.split(',').next().unwrap_or_default());
             }
         }
     }
 
-    /// Adds a computer's id, which machine-id(5) calls confidential.
+    /// Adds a machine id, which is confidential according to machine-id(5).
     pub fn add_machine(&mut self, id: &str) {
         let id = id.trim();
         if id.len() != 32 || !id.bytes().all(|byte| byte.is_ascii_hexdigit()) || self.knows(id) {
@@ -90,7 +90,7 @@ impl Redaction {
         self.insert(id.to_owned(), other);
     }
 
-    /// Learns names of users from a message: `/home/NAME`, the sessions that logind and PAM announce.
+    /// Learns user names from a message: `/home/NAME`, and the sessions that logind and PAM log.
     pub fn learn(&mut self, message: &str) {
         let is_name = |character: char| character.is_ascii_alphanumeric() || "._-".contains(character);
         let name_at = |text: &str| {
@@ -118,10 +118,10 @@ impl Redaction {
         if name.is_empty() || self.knows(name) {
             return;
         }
-        let is_word = WORDS.split(' ').any(|word| name.eq_ignore_ascii_case(word));
+        let is_word = COMMON_WORDS.split(' ').any(|word| name.eq_ignore_ascii_case(word));
         if is_word || name.len() < 2 || name.bytes().all(|byte| byte.is_ascii_digit()) {
             let name = name.to_owned();
-            // Everybody has a root and a localhost.
+            // Every computer has these names, so they are not worth reporting.
             if !["root", "localhost", "nobody"].contains(&name.as_str()) && !self.kept.contains(&name) {
                 self.kept.push(name);
             }
@@ -130,11 +130,11 @@ impl Redaction {
         let number = if kind == "host" { &mut self.hosts } else { &mut self.users };
         *number += 1;
         let other = format!("{kind}{number}");
-        // The device mapper doubles hyphens; systemd escapes what separates parts of a path (systemd.unit(5)).
+        // The device mapper doubles hyphens; systemd escapes hyphens in paths (systemd.unit(5)).
         let doubled = name.replace('-', "--");
-        for written in [name.to_owned(), name.replace('-', "\\x2d"), doubled.replace('-', "\\x2d"), doubled] {
-            if !self.knows(&written) {
-                self.insert(written, other.clone());
+        for spelling in [name.to_owned(), name.replace('-', "\\x2d"), doubled.replace('-', "\\x2d"), doubled] {
+            if !self.knows(&spelling) {
+                self.insert(spelling, other.clone());
             }
         }
     }
@@ -144,19 +144,19 @@ impl Redaction {
         self.names.insert(at, (name, other));
     }
 
-    /// How much is replaced, so far.
+    /// Number of names and addresses replaced so far.
     #[must_use]
     pub fn replaced(&self) -> Replaced {
         Replaced { hosts: self.hosts, users: self.users, addresses: self.addresses.len(), kept: self.kept.clone() }
     }
 
-    /// The text with everything replaced.
+    /// Returns the text with all names and addresses replaced.
     pub fn text(&mut self, text: &str) -> String {
         let bytes = text.as_bytes();
         let mut out = String::with_capacity(text.len());
         let (mut at, mut copied) = (0, 0);
         while at < bytes.len() {
-            let found = if begins_word(bytes, at) { self.at(text, at) } else { None };
+            let found = if begins_word(bytes, at) { self.substitute_at(text, at) } else { None };
             match found {
                 Some((length, other)) => {
                     out.push_str(text.get(copied..at).unwrap_or_default());
@@ -171,8 +171,8 @@ impl Redaction {
         out
     }
 
-    /// What is to be replaced at a place where a word begins: its length, and by what.
-    fn at(&mut self, text: &str, at: usize) -> Option<(usize, String)> {
+    /// If a name or an address starts at `at`, returns its length and substitute.
+    fn substitute_at(&mut self, text: &str, at: usize) -> Option<(usize, String)> {
         let rest = text.as_bytes().get(at..)?;
         for (name, other) in &self.names {
             let here = rest.get(..name.len()).is_some_and(|here| here.eq_ignore_ascii_case(name.as_bytes()));
@@ -180,7 +180,7 @@ impl Redaction {
                 return Some((name.len(), other.clone()));
             }
         }
-        // The second number of a version is no address.
+        // The rest of a version number is not an address.
         let before = text.as_bytes().get(at.saturating_sub(2)..at);
         let within_numbers = matches!(before, Some([digit, b'.']) if digit.is_ascii_digit());
         let length =
@@ -189,18 +189,18 @@ impl Redaction {
         Some((length, self.address(found)))
     }
 
-    /// What replaces an address.
+    /// The substitute of an address.
     fn address(&mut self, found: &str) -> String {
         let key = found.to_ascii_lowercase();
         if let Some(other) = self.addresses.get(&key) {
             return other.clone();
         }
         let mut next = |kind: usize| {
-            let met = self.met.get_mut(kind).map(|met| {
-                *met += 1;
-                *met
+            let number = self.address_counts.get_mut(kind).map(|count| {
+                *count += 1;
+                *count
             });
-            met.unwrap_or_default()
+            number.unwrap_or_default()
         };
         let other = if key.contains('@') {
             format!("person{}@example.org", next(0))
@@ -222,7 +222,7 @@ impl Redaction {
                 return found.to_owned();
             }
             let prefix = ["enx", "wlx", "wwx"].into_iter().find(|prefix| key.starts_with(prefix)).unwrap_or("");
-            // One card has one address, however it is written.
+            // The same address in another notation gets the same substitute.
             let digits = digits.get(digits.len().saturating_sub(12)..).unwrap_or_default().to_owned();
             let card = match self.addresses.get(&digits) {
                 Some(card) => card.clone(),
@@ -244,7 +244,7 @@ impl Redaction {
     }
 }
 
-/// Whether a word begins at `at`: what is before is no letter or digit, or one that systemd escaped (`\x2d`).
+/// True if a word begins at `at`: the character before it is neither a letter nor a digit, or is escaped by systemd (`\x2d`).
 fn begins_word(bytes: &[u8], at: usize) -> bool {
     let before = at.checked_sub(1).and_then(|before| bytes.get(before));
     if before.is_none_or(|byte| !byte.is_ascii_alphanumeric()) {
@@ -258,7 +258,7 @@ fn ends_word(rest: &[u8], length: usize) -> bool {
     rest.get(length).is_none_or(|byte| !byte.is_ascii_alphanumeric())
 }
 
-/// The length of an Ethernet address, also in the name of a card (`enx0123456789ab`) or a bus (`dev_01_23_…`).
+/// The length of an Ethernet address, also as part of an interface name (`enx0123456789ab`) or a D-Bus path (`dev_01_23_…`).
 fn ethernet(rest: &[u8]) -> Option<usize> {
     for prefix in [b"enx", b"wlx", b"wwx"] {
         if let Some(digits) = rest.strip_prefix(prefix).and_then(|rest| rest.get(..12))
@@ -270,18 +270,18 @@ fn ethernet(rest: &[u8]) -> Option<usize> {
     }
     let address = rest.get(..17)?;
     let separator = *address.get(2)?;
-    let right = address.iter().enumerate().all(|(at, byte)| match at % 3 {
+    let is_valid = address.iter().enumerate().all(|(at, byte)| match at % 3 {
         2 => *byte == separator,
         _ => byte.is_ascii_hexdigit(),
     });
-    (b":-_".contains(&separator) && right && ends_word(rest, 17) && rest.get(17) != Some(&separator)).then_some(17)
+    (b":-_".contains(&separator) && is_valid && ends_word(rest, 17) && rest.get(17) != Some(&separator)).then_some(17)
 }
 
 /// The length of an IPv4 or IPv6 address.
 fn internet(rest: &[u8]) -> Option<usize> {
-    let run = |holds: &dyn Fn(u8) -> bool| rest.iter().take(46).take_while(|byte| holds(**byte)).count();
+    let run = |accepts: &dyn Fn(u8) -> bool| rest.iter().take(46).take_while(|byte| accepts(**byte)).count();
     let address = |mut length: usize| {
-        // The end of a sentence is no part of an address.
+        // A full stop after an address is not part of it.
         while length > 0 && matches!(rest.get(length - 1), Some(b'.')) {
             length -= 1;
         }
@@ -300,7 +300,7 @@ fn internet(rest: &[u8]) -> Option<usize> {
     (text.parse::<Ipv6Addr>().is_ok() && ends_word(rest, length)).then_some(length)
 }
 
-/// The length of an e-mail address that is not the name of a unit.
+/// The length of an e-mail address; unit names do not count.
 fn email(rest: &[u8]) -> Option<usize> {
     let local = rest
         .iter()
@@ -319,7 +319,7 @@ fn email(rest: &[u8]) -> Option<usize> {
     let domain = std::str::from_utf8(domain.get(..length)?).ok()?;
     let (name, last) = domain.rsplit_once('.')?;
     let is_domain = !name.is_empty() && last.len() >= 2 && last.bytes().all(|byte| byte.is_ascii_alphabetic());
-    (is_domain && !UNIT_ENDINGS.contains(&last)).then_some(local + 1 + length)
+    (is_domain && !UNIT_SUFFIXES.contains(&last)).then_some(local + 1 + length)
 }
 
 #[cfg(test)]
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn names_go_however_they_are_written() {
+    fn replaces_names_in_every_spelling() {
         let mut redaction = redaction();
         for text in [
             "Hostname set to <web-7>.",
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_go_and_each_keeps_one_other() {
+    fn replaces_addresses_consistently() {
         let mut redaction = Redaction::default();
         for (text, expected) in [
             ("from 10.1.2.3 port 22", "from 192.0.2.1 port 22"),
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_like_a_name_or_an_address_stays() {
+    fn keeps_text_that_only_resembles_names_or_addresses() {
         let mut redaction = redaction();
         for text in [
             "Linux version 6.1.0-18-amd64",
@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_a_word_of_the_logs_stays_and_is_named() {
+    fn keeps_and_reports_names_that_are_common_words() {
         let mut redaction = Redaction::default();
         redaction.add_host("kernel");
         redaction.add_user("root");
@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn users_are_learnt_from_what_announces_them() {
+    fn learns_users_from_session_messages() {
         let mut redaction = Redaction::default();
         redaction.learn("pam_unix(gdm:session): session opened for user carol(uid=1001) by (uid=0)");
         redaction.learn("New session 3 of user dave.");
@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn any_text_is_taken() {
+    fn accepts_any_text() {
         let mut redaction = redaction();
         for text in ["", "\\x2", "ä@ö.de", "alice\u{301}", "::", ":::::", "1.", "@", "a@", "\\x2dalice", "…alice…"]
         {

@@ -1,6 +1,6 @@
-//! What the running computer knows of its own boots, without a recording and without a restart: its journal, systemd's own times,
-//! the kernel's log, what firmware and loader left. As a normal user where that suffices; what could not be read is named, with
-//! the command that gives it.
+//! Reads what the running computer has logged about its boots, without a recording or a restart: the journal, systemd's times,
+//! the kernel log, and the times of the firmware and the boot loader. Works as a normal user as far as possible; data that cannot
+//! be read is listed with the command that gives access to it.
 
 use std::fs::{self, File};
 use std::io;
@@ -11,53 +11,52 @@ pub use onoff_journal::JournalFile;
 use crate::capabilities::VARIABLES;
 use crate::machine::{Files, Machine};
 
-/// Folders of the journal: what is kept across restarts, and what is not (`Storage=` in journald.conf(5)).
+/// Folders of the persistent and the volatile journal (`Storage=` in journald.conf(5)).
 const JOURNALS: [&str; 2] = ["/var/log/journal", "/run/log/journal"];
 
-/// Most files of the kernel's numbers that are read, and how deep: `/sys/firmware/acpi/fpdt` has two folders of a few each.
-const MAX_NUMBERS: usize = 100;
+/// Limits for sysfs folders: `/sys/firmware/acpi/fpdt` has two subfolders with a few files each.
+const MAX_SYSFS_FILES: usize = 100;
 const MAX_DEPTH: usize = 3;
 
-/// What was found.
+/// The data found on the running computer.
 #[derive(Debug, Default)]
 pub struct RunningSystem {
-    /// Files of the journal that can be read.
+    /// Readable journal files.
     pub journals: Vec<PathBuf>,
-    /// Everything else, by the name that it has on the computer, or that of the command that printed it.
+    /// All other files and command outputs.
     pub members: Vec<Member>,
-    /// What could not be read.
+    /// Data that could not be read.
     pub unread: Vec<Unread>,
 }
 
-/// Something that was read.
+/// A file or the output of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// Its name.
+    /// Path of the file, or a file name for the output.
     pub name: String,
-    /// What it holds.
     pub bytes: Vec<u8>,
 }
 
-/// Something that could not be read.
+/// Data that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unread {
-    /// What it is, and why.
+    /// The data, and why it could not be read.
     pub what: String,
-    /// What to do.
+    /// How to get access to it.
     pub instead: &'static str,
 }
 
-/// Which of it is wanted.
+/// Which data to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
-    /// What tells of the boot that runs, and the journal.
+    /// Data about the current boot, and the journal.
     ThisBoot,
-    /// The journal only: what else there is belongs to the boot that runs.
+    /// The journal only; everything else is about the current boot.
     Journal,
 }
 
 impl Wanted {
-    /// What the boot asked for needs: a number as `journalctl --boot` takes it or an id; `current` is the id of the boot that runs.
+    /// The data needed for `boot`, a number or an id as for `journalctl --boot`. `current` is the id of the current boot.
     #[must_use]
     pub fn of(boot: Option<&str>, current: &str) -> Self {
         let digits = |id: &str| id.replace('-', "").to_ascii_lowercase();
@@ -71,7 +70,7 @@ impl Wanted {
 
 const AS_ROOT: &str = "run the same command with sudo, or as a member of the group systemd-journal";
 
-/// Looks at the computer.
+/// Reads the data of the running computer.
 pub fn look(machine: &mut dyn Machine, wanted: Wanted) -> RunningSystem {
     let mut found = RunningSystem::default();
     journals(machine, &mut found);
@@ -84,18 +83,18 @@ pub fn look(machine: &mut dyn Machine, wanted: Wanted) -> RunningSystem {
         (&["systemctl", "show", "--no-pager", "--all", "*"][..], "show-units.txt"),
     ] {
         if let Err(why) = output(machine, line, name, &mut found) {
-            let instead = "needs systemd as process 1; without it the journal and the kernel's log are all there is";
-            found.unread.push(Unread { what: format!("systemd's own times: {why}"), instead });
+            let instead = "requires systemd as process 1; without it only the journal and the kernel log are available";
+            found.unread.push(Unread { what: format!("systemd's times: {why}"), instead });
             break;
         }
     }
-    // The journal holds the kernel's log too.
+    // The journal includes the kernel log.
     if let Err(why) = output(machine, &["dmesg"], "dmesg.txt", &mut found)
         && !whole_journal
     {
-        found.unread.push(Unread { what: format!("the kernel's log: {why}"), instead: "sudo dmesg > dmesg.txt" });
+        found.unread.push(Unread { what: format!("kernel log: {why}"), instead: "sudo dmesg > dmesg.txt" });
     }
-    // Not having these costs names and the machine's description only.
+    // These only add names and a description of the machine.
     let _ = output(machine, &["uname", "-a"], "uname", &mut found);
     for path in ["/proc/cmdline", "/proc/cpuinfo", "/proc/meminfo", "/etc/os-release"] {
         let _ = file(machine, path, &mut found);
@@ -104,10 +103,10 @@ pub fn look(machine: &mut dyn Machine, wanted: Wanted) -> RunningSystem {
     found
 }
 
-/// The files of this computer's journal: as `journalctl` does, those in the folder of its id.
+/// Finds the journal files of this computer, in the folder of its machine id as `journalctl` does.
 fn journals(machine: &dyn Machine, found: &mut RunningSystem) {
     let id = machine.read_text("/etc/machine-id").map(|id| id.trim().to_owned()).filter(|id| !id.is_empty());
-    let mut kept = false;
+    let mut is_persistent = false;
     for root in JOURNALS {
         let folders: Vec<PathBuf> = match &id {
             Some(id) => vec![machine.at(&format!("{root}/{id}"))],
@@ -126,11 +125,11 @@ fn journals(machine: &dyn Machine, found: &mut RunningSystem) {
             for path in files.into_iter().filter(|path| is_journal(path)) {
                 match File::open(&path) {
                     Ok(_) => {
-                        kept |= root == JOURNALS[0];
+                        is_persistent |= root == JOURNALS[0];
                         found.journals.push(path);
                     }
                     Err(error) => {
-                        kept |= root == JOURNALS[0];
+                        is_persistent |= root == JOURNALS[0];
                         let what = format!("{}: {error}", path.display());
                         found.unread.push(Unread { what, instead: AS_ROOT });
                     }
@@ -139,12 +138,11 @@ fn journals(machine: &dyn Machine, found: &mut RunningSystem) {
         }
     }
     if found.journals.is_empty() && found.unread.is_empty() {
-        let what = format!("the journal: there is none in {}", JOURNALS.join(" or "));
-        found.unread.push(Unread { what, instead: "'systemctl status systemd-journald' says whether it runs" });
-    } else if !kept {
-        let what = "the journal of boots before this one: it is not kept across restarts".to_owned();
-        let instead =
-            "'sudo mkdir -p /var/log/journal && sudo systemctl restart systemd-journald' keeps it from now on";
+        let what = format!("journal: not found in {}", JOURNALS.join(" or "));
+        found.unread.push(Unread { what, instead: "check 'systemctl status systemd-journald'" });
+    } else if !is_persistent {
+        let what = "journal of earlier boots: the journal is not kept across restarts".to_owned();
+        let instead = "'sudo mkdir -p /var/log/journal && sudo systemctl restart systemd-journald' makes it persistent";
         found.unread.push(Unread { what, instead });
     }
 }
@@ -153,14 +151,14 @@ fn is_journal(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "journal" || extension == "journal~")
 }
 
-/// The paths in a folder, by name.
+/// The paths in a folder, sorted by name.
 fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut paths: Vec<PathBuf> = fs::read_dir(folder)?.flatten().map(|entry| entry.path()).collect();
     paths.sort();
     Ok(paths)
 }
 
-/// Keeps what a command prints, or says why it printed nothing.
+/// Adds the output of a command, or returns why there is none.
 fn output(machine: &mut dyn Machine, line: &[&str], name: &str, found: &mut RunningSystem) -> Result<(), String> {
     match machine.must_run(line) {
         Ok(bytes) if bytes.is_empty() => Err(format!("'{}' printed nothing", line.join(" "))),
@@ -180,18 +178,17 @@ fn file(machine: &dyn Machine, path: &str, found: &mut RunningSystem) -> io::Res
     Ok(())
 }
 
-/// The firmware's times as the kernel shows them (Linux 5.14 and later, readable by everybody), the loader's times, and the table
-/// itself, which is root's.
+/// Reads the firmware's times from sysfs (Linux 5.14 and later, readable by all users), the boot loader's times, and the raw
+/// table, which is readable by root only.
 fn firmware(machine: &dyn Machine, found: &mut RunningSystem) {
     let before = found.members.len();
-    numbers(machine, "/sys/firmware/acpi/fpdt", 0, &mut MAX_NUMBERS.clone(), found);
+    sysfs_folder(machine, "/sys/firmware/acpi/fpdt", 0, &mut MAX_SYSFS_FILES.clone(), found);
     let table = "/sys/firmware/acpi/tables/FPDT";
     if let Err(error) = file(machine, table, found)
         && error.kind() == io::ErrorKind::PermissionDenied
         && found.members.len() == before
     {
-        let instead =
-            "the kernel shows the same times to everybody with CONFIG_ACPI_FPDT; else run the same command with sudo";
+        let instead = "run the same command with sudo, or use a kernel with CONFIG_ACPI_FPDT";
         found.unread.push(Unread { what: format!("{table}: {error}"), instead });
     }
     for path in entries(&machine.at(VARIABLES)).unwrap_or_default() {
@@ -202,15 +199,17 @@ fn firmware(machine: &dyn Machine, found: &mut RunningSystem) {
     }
 }
 
-/// A folder of the kernel's numbers with its folders.
-fn numbers(machine: &dyn Machine, folder: &str, depth: usize, left: &mut usize, found: &mut RunningSystem) {
+/// Adds the files of a sysfs folder and its subfolders.
+fn sysfs_folder(machine: &dyn Machine, folder: &str, depth: usize, left: &mut usize, found: &mut RunningSystem) {
     for path in entries(&machine.at(folder)).unwrap_or_default() {
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
         let Some(less) = left.checked_sub(1) else { return };
         *left = less;
         let below = format!("{folder}/{name}");
         match fs::symlink_metadata(&path) {
-            Ok(metadata) if metadata.is_dir() && depth < MAX_DEPTH => numbers(machine, &below, depth + 1, left, found),
+            Ok(metadata) if metadata.is_dir() && depth < MAX_DEPTH => {
+                sysfs_folder(machine, &below, depth + 1, left, found)
+            }
             Ok(metadata) if metadata.is_file() => {
                 let _ = file(machine, &below, found);
             }
@@ -224,7 +223,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_boot_is_answered_from_the_journal_alone() {
+    fn other_boots_need_only_the_journal() {
         let current = "4f0e9c1d-2a3b-4c5d-8e6f-708192a3b4c5";
         for (boot, expected) in [
             (None, Wanted::ThisBoot),

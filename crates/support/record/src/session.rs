@@ -1,4 +1,4 @@
-//! Does a job: begins it, goes on after each restart, ends it, and puts everything back.
+//! Runs a job: starts it, continues it after each restart, and restores the computer at the end.
 
 use crate::capabilities::Offer;
 use crate::check;
@@ -17,31 +17,32 @@ use crate::state::{self, State};
 use crate::step::{Step, Value};
 use crate::tracing;
 
-/// How often a run is begun before the job gives up.
+/// How often a run is attempted before the job fails.
 pub(crate) const MAX_ATTEMPTS: u32 = 3;
 
-/// What has come of a job so far.
+/// Progress of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// The computer is restarting; the service goes on.
+    /// The computer is restarting; the service continues the job.
     Restarting,
-    /// All recordings were made and everything was put back: their files.
+    /// All recordings were made and the computer was restored; the paths of the recordings.
     Finished(Vec<String>),
-    /// There is no job.
+    /// There is no job to continue.
     Nothing,
 }
 
-/// Begins a job. `program`: this program's file; `id`: marks its boots.
+/// Starts a job. `program` is the path of this program; `id` marks the job's boots.
 pub fn start(machine: &mut dyn Machine, job: Job, program: &str, id: &str) -> Result<Progress, Error> {
     if !machine.is_superuser() {
         return Err(Error::Refused(format!(
-            "recording changes the system and needs root: sudo onoff record {}",
+            "recording changes the system and requires root: sudo onoff record {}",
             job.transition.word()
         )));
     }
     if machine.exists(STATE_FOLDER) {
         return Err(Error::Refused(
-            "a recording is under way or was interrupted: 'onoff record --restore' puts everything back".to_owned(),
+            "a recording is in progress or was interrupted: use 'onoff record --restore' to undo its changes"
+                .to_owned(),
         ));
     }
     let offer = Offer::probe(machine);
@@ -53,76 +54,82 @@ pub fn start(machine: &mut dyn Machine, job: Job, program: &str, id: &str) -> Re
     let mut state = State::new(job, id.to_owned(), offer.staging.clone());
     state.save(machine)?;
     let prepared = plan.prepare.iter().try_for_each(|step| state.perform(machine, step));
-    let begun = prepared.and_then(|()| {
+    let result = prepared.and_then(|()| {
         if state.job.transition.restarts() {
             restart(machine, &mut state, &plan, &offer)
         } else {
             sleep_runs(machine, &mut state, &plan, &offer)
         }
     });
-    end(machine, state, begun)
+    conclude(machine, state, result)
 }
 
-/// Goes on after a restart.
+/// Continues a job after a restart.
 pub fn resume(machine: &mut dyn Machine, program: &str) -> Result<Progress, Error> {
     let Some(mut state) = State::load(machine)? else { return Ok(Progress::Nothing) };
     if state.boot_id == machine.boot_id() {
         return Ok(Progress::Nothing);
     }
-    let went = after_restart(machine, &mut state, program);
-    end(machine, state, went)
+    let result = after_restart(machine, &mut state, program);
+    conclude(machine, state, result)
 }
 
-/// Puts everything back. `false` when there was nothing to put back.
+/// Undoes all changes of a job. Returns `false` if there was nothing to undo.
 pub fn restore(machine: &mut dyn Machine) -> Result<bool, Error> {
     if machine.exists(SERVICE) {
-        // After a crash it may be about to go on with the job: it would write its state anew and restart the computer.
+        // After a crash, the service may be about to continue the job: it would save the state again and restart the computer.
         let _ = machine.run(&["systemctl", "stop", "onoff-record.service"]);
     }
     match State::load(machine)? {
         Some(state) => {
-            let told = machine.read_text("/proc/cmdline").unwrap_or_default();
-            if let (true, Some(tracefs)) = (kernel_options::is_marked(&told, &state.id), collect::tracefs(machine)) {
-                // This boot traces since its begin. The next one will not, whether this can be stopped or not.
-                let _ = tracing::dismantle(machine, tracefs);
+            let command_line = machine.read_text("/proc/cmdline").unwrap_or_default();
+            if let (true, Some(tracefs)) =
+                (kernel_options::is_marked(&command_line, &state.id), collect::tracefs(machine))
+            {
+                // This boot has been tracing since its start. The next one will not, even if stopping the trace fails here.
+                let _ = tracing::release(machine, tracefs);
             }
-            put_back(machine, state)?;
+            restore_all(machine, state)?;
             Ok(true)
         }
         None if machine.exists(STATE_FOLDER) => {
-            state::forget(machine)?;
+            state::remove(machine)?;
             Ok(true)
         }
         None => Ok(false),
     }
 }
 
-/// Goes on or ends: also a job that failed puts everything back.
-pub(crate) fn end(machine: &mut dyn Machine, state: State, went: Result<Progress, Error>) -> Result<Progress, Error> {
-    match went {
+/// Restores the computer unless the job continues after a restart; a failed job is restored too.
+pub(crate) fn conclude(
+    machine: &mut dyn Machine,
+    state: State,
+    result: Result<Progress, Error>,
+) -> Result<Progress, Error> {
+    match result {
         Ok(Progress::Restarting) => Ok(Progress::Restarting),
         Ok(progress) => {
             let word = state.job.transition.word();
-            put_back(machine, state)?;
-            machine.say(&format!("onoff record: {word}: done, everything is put back"));
+            restore_all(machine, state)?;
+            machine.say(&format!("onoff record: {word}: done, all changes were undone"));
             Ok(progress)
         }
         Err(error) => {
             let out = format!("{}/FAILED.txt", state.job.out.trim_end_matches('/'));
             let word = state.job.transition.word();
-            machine.say(&format!("onoff record: {word}: given up: {error}"));
+            machine.say(&format!("onoff record: {word}: failed: {error}"));
             let text = format!("{error}\n");
-            // Where nobody watches, the folder of the recordings is where somebody will look.
+            // The user may not see the console, but will look into the folder of the recordings.
             if private::check(machine, &state.job.out, state.job.owner).is_ok() {
                 let _ = machine.replace(&out, text.as_bytes(), 0o600);
             }
-            put_back(machine, state)?;
+            restore_all(machine, state)?;
             Err(error)
         }
     }
 }
 
-fn put_back(machine: &mut dyn Machine, state: State) -> Result<(), Error> {
+fn restore_all(machine: &mut dyn Machine, state: State) -> Result<(), Error> {
     if let Some(staging) = &state.staging
         && !staging.starts_with(STATE_FOLDER)
     {
@@ -138,7 +145,7 @@ fn put_back(machine: &mut dyn Machine, state: State) -> Result<(), Error> {
     state.restore(machine)
 }
 
-/// Room for what is collected and for what is packed of it.
+/// Free space for the collected files and for the packed recordings: the smaller of the two.
 pub fn free_bytes(machine: &dyn Machine, job: &Job) -> Option<u64> {
     let collected = machine.free_bytes(&machine.at(STATE_FOLDER))?;
     Some(collected.min(machine.free_bytes(&machine.at(&job.out))?))
@@ -149,14 +156,14 @@ fn refuse_overwriting(machine: &mut dyn Machine, job: &Job) -> Result<(), Error>
         for number in 1..=job.runs {
             let path = job.recording_path(kind, number);
             if machine.exists(&path) {
-                return Err(Error::Refused(format!("{path} is there already: choose another '--out'")));
+                return Err(Error::Refused(format!("{path} already exists: choose another '--out'")));
             }
         }
     }
     Ok(())
 }
 
-/// The kinds of recording that each run leaves.
+/// The kinds of recordings that each run makes.
 fn kinds(job: &Job) -> Vec<&'static str> {
     let mut kinds = Vec::new();
     if job.transition.records_shutdown() {
@@ -171,7 +178,7 @@ fn kinds(job: &Job) -> Vec<&'static str> {
     kinds
 }
 
-/// Begins the run of `state`: the computer restarts.
+/// Starts the current run by restarting the computer.
 fn restart(machine: &mut dyn Machine, state: &mut State, plan: &Plan, offer: &Offer) -> Result<Progress, Error> {
     state.attempts += 1;
     state.boot_id = machine.boot_id();
@@ -193,30 +200,30 @@ fn restart(machine: &mut dyn Machine, state: &mut State, plan: &Plan, offer: &Of
     Ok(Progress::Restarting)
 }
 
-/// What can only be told while the computer runs.
+/// Collects the part of a shutdown recording that requires a running system.
 fn stage_running_part(machine: &mut dyn Machine, staging: &str) -> Result<(), Error> {
     let part = running_part(staging);
-    let mut lacking = Vec::new();
+    let mut missing = Vec::new();
     machine.remove_tree(staging)?;
     machine.make_private_folders(&part)?;
-    collect::kernel(machine, &part, &mut lacking)?;
-    collect::user_space(machine, &part, &mut lacking)?;
-    let text = lacking.join("\n");
-    machine.replace(&format!("{part}/lacking"), text.as_bytes(), 0o600)?;
+    collect::kernel(machine, &part, &mut missing)?;
+    collect::user_space(machine, &part, &mut missing)?;
+    let text = missing.join("\n");
+    machine.replace(&format!("{part}/missing"), text.as_bytes(), 0o600)?;
     let boot_id = machine.boot_id();
     machine.replace(&format!("{staging}/{BOOT_ID}"), boot_id.as_bytes(), 0o600)
 }
 
 fn after_restart(machine: &mut dyn Machine, state: &mut State, program: &str) -> Result<Progress, Error> {
-    say_run(machine, state, "the computer is up");
-    let fault = fault(machine, state);
-    if let Some(fault) = &fault
+    say_run(machine, state, "the computer has started");
+    let failure = run_failure(machine, state);
+    if let Some(failure) = &failure
         && state.attempts >= MAX_ATTEMPTS
     {
-        return Err(Error::Refused(format!("{}: {fault}, {MAX_ATTEMPTS} times", state.job.run_name(state.run))));
+        return Err(Error::Refused(format!("{}: {failure}, {MAX_ATTEMPTS} times", state.job.run_name(state.run))));
     }
     settle(machine, state.job.post_delay_s);
-    if fault.is_none() {
+    if failure.is_none() {
         keep(machine, state)?;
         if state.run >= state.job.total_runs() {
             return Ok(Progress::Finished(state.recordings.clone()));
@@ -229,15 +236,15 @@ fn after_restart(machine: &mut dyn Machine, state: &mut State, program: &str) ->
     restart(machine, state, &plan, &offer)
 }
 
-/// Why this run left no recording.
-fn fault(machine: &mut dyn Machine, state: &State) -> Option<String> {
+/// The reason if this run made no recording.
+fn run_failure(machine: &mut dyn Machine, state: &State) -> Option<String> {
     let job = &state.job;
     if job.transition.records_boot() {
-        let told = machine.read_text("/proc/cmdline").unwrap_or_default();
-        if !kernel_options::is_marked(&told, &state.id) {
+        let command_line = machine.read_text("/proc/cmdline").unwrap_or_default();
+        if !kernel_options::is_marked(&command_line, &state.id) {
             return Some(
-                "the computer came up without the options for tracing: the recorded boot did not come up, or the boot \
-                 loader took another entry"
+                "the computer started without the trace options: the boot to record failed, or the boot loader \
+                 started another entry"
                     .to_owned(),
             );
         }
@@ -245,26 +252,26 @@ fn fault(machine: &mut dyn Machine, state: &State) -> Option<String> {
     if job.transition.records_shutdown() {
         let complete = state.staging.as_ref().map(|staging| format!("{}/{COMPLETE}", last_part(staging)));
         if !complete.is_some_and(|path| machine.exists(&path)) {
-            return Some("the shutdown left no recording".to_owned());
+            return Some("the shutdown was not recorded".to_owned());
         }
     }
     None
 }
 
-/// Keeps what a run has left; of a training run, nothing.
+/// Keeps the recordings of a run; a training run has none.
 fn keep(machine: &mut dyn Machine, state: &mut State) -> Result<(), Error> {
     let number = state.job.recording_number(state.run);
     if state.job.transition.records_shutdown()
         && let (Some(number), Some(staging)) = (number, state.staging.clone())
     {
-        let mut lacking = Vec::new();
-        for path in [format!("{}/lacking", running_part(&staging)), format!("{}/{COMPLETE}", last_part(&staging))] {
+        let mut missing = Vec::new();
+        for path in [format!("{}/missing", running_part(&staging)), format!("{}/{COMPLETE}", last_part(&staging))] {
             let text = machine.read_text(&path).unwrap_or_default();
-            lacking.extend(text.lines().map(str::to_owned));
+            missing.extend(text.lines().map(str::to_owned));
             machine.remove(&path)?;
         }
         machine.remove(&format!("{staging}/{BOOT_ID}"))?;
-        finish(machine, state, "shutdown", number, &staging, &running_part(&staging), lacking)?;
+        finish(machine, state, "shutdown", number, &staging, &running_part(&staging), missing)?;
     }
     if state.job.transition.records_boot() {
         let folder = format!("{}/collected", STATE_FOLDER);
@@ -281,17 +288,17 @@ fn keep_boot(machine: &mut dyn Machine, state: &mut State, number: Option<u32>, 
     }
     if let Some(number) = number {
         say_run(machine, state, "collecting");
-        let (part, lacking) = collect::computer(machine, folder, "boot", &[clock])?;
-        finish(machine, state, "boot", number, folder, &part, lacking)?;
+        let (part, missing) = collect::computer(machine, folder, "boot", &[clock])?;
+        finish(machine, state, "boot", number, folder, &part, missing)?;
     }
-    // The buffers are as large as the command line made them.
+    // The kernel options made the trace buffers large.
     match tracefs {
-        Some(tracefs) => tracing::dismantle(machine, tracefs),
+        Some(tracefs) => tracing::release(machine, tracefs),
         None => Ok(()),
     }
 }
 
-/// Packs a collected folder and notes the recording.
+/// Packs a collected folder and adds the recording to the state.
 fn finish(
     machine: &mut dyn Machine,
     state: &mut State,
@@ -299,18 +306,18 @@ fn finish(
     number: u32,
     folder: &str,
     part: &str,
-    lacking: Vec<String>,
+    missing: Vec<String>,
 ) -> Result<(), Error> {
-    let mut lacking = lacking;
+    let mut missing = missing;
     let previous_boot_ended = (kind == "boot").then(|| PreviousEnd::find(machine));
     if previous_boot_ended == Some(PreviousEnd::Cut) {
-        lacking.push(
-            "an orderly shutdown before this boot: the power was cut or the computer was reset, and the boot may have repaired what that left"
+        missing.push(
+            "an orderly shutdown before this boot: power was cut or the computer was reset, so this boot may include repairs"
                 .to_owned(),
         );
-        say_run(machine, state, "this boot followed a power cut or a reset: compare it with others of that kind only");
+        say_run(machine, state, "this boot followed a power cut or a reset: compare it only with boots that did too");
     }
-    let about = About { kind, number, of: state.job.runs, recorder: sleep::recorder(), previous_boot_ended, lacking };
+    let about = About { kind, number, of: state.job.runs, recorder: sleep::recorder(), previous_boot_ended, missing };
     collect::about(machine, part, &about)?;
     let to = state.job.recording_path(kind, number);
     pack(machine, folder, &format!("{kind}-{number}"), &to, state.job.owner)?;
@@ -333,7 +340,7 @@ fn sleep_runs(machine: &mut dyn Machine, state: &mut State, plan: &Plan, offer: 
         values.push(Value::new("/sys/power/disk", mode));
     }
     if !values.is_empty() {
-        let what = "how the kernel sleeps".to_owned();
+        let what = "the kernel's sleep mode".to_owned();
         state.perform(machine, &Step::Values { what, values })?;
     }
     if let Some(step) = &plan.arm {
@@ -342,8 +349,8 @@ fn sleep_runs(machine: &mut dyn Machine, state: &mut State, plan: &Plan, offer: 
     let folder = format!("{}/collected", STATE_FOLDER);
     while state.run <= state.job.total_runs() {
         say_run(machine, state, "going to sleep");
-        let made = sleep::run(machine, &state.job, offer, state.run, &folder)?;
-        if let Some(recording) = made {
+        let recording = sleep::run(machine, &state.job, offer, state.run, &folder)?;
+        if let Some(recording) = recording {
             machine.say(&format!("onoff record: wrote {recording}"));
             state.recordings.push(recording);
         }

@@ -1,23 +1,23 @@
-//! When a boot or a resume is over.
+//! Waits until a boot or a resume is complete.
 
 use std::time::Duration;
 
 use crate::machine::{Files, Machine};
 
-/// Longest wait for systemd's start-up jobs, s.
+/// Maximum wait for systemd's startup jobs, in seconds.
 const MAX_START_S: u64 = 600;
-/// Longest wait for the processors to become idle, s.
+/// Maximum wait for idle CPUs, in seconds.
 const MAX_BUSY_S: u64 = 180;
-/// Seconds in a row in which the processors must be idle: what the analysis asks for, and two more so that it is there.
+/// Required number of consecutive idle seconds: what the analysis needs, plus a margin of two.
 const IDLE_S: u64 = 12;
-/// An idle second: this share of the processors' time at least, %.
+/// Minimum CPU idle time of an idle second, in percent.
 const IDLE_PERCENT: u64 = 80;
 
-/// Waits until systemd has no start-up jobs left, then for `delay_s`, or until the processors are idle.
+/// Waits until systemd has no startup jobs left, and then for `delay_s` or until the CPUs are idle.
 pub fn settle(machine: &mut dyn Machine, delay_s: Option<u64>) {
     for _ in 0..MAX_START_S {
         let state = machine.run(&["systemctl", "is-system-running"]);
-        // It fails for `degraded` too, which is an end.
+        // The command also fails for `degraded`, which is a final state.
         let state = state.map(|outcome| String::from_utf8_lossy(&outcome.stdout).into_owned());
         match state.as_deref().map(str::trim) {
             Ok("starting" | "initializing") => machine.wait(Duration::from_secs(1)),
@@ -26,16 +26,16 @@ pub fn settle(machine: &mut dyn Machine, delay_s: Option<u64>) {
     }
     match delay_s {
         Some(seconds) => machine.wait(Duration::from_secs(seconds)),
-        None => until_idle(machine),
+        None => wait_until_idle(machine),
     }
 }
 
-fn until_idle(machine: &mut dyn Machine) {
+fn wait_until_idle(machine: &mut dyn Machine) {
     let mut idle_s = 0;
-    let mut before = processor_time(machine);
+    let mut before = cpu_ticks(machine);
     for _ in 0..MAX_BUSY_S {
         machine.wait(Duration::from_secs(1));
-        let now = processor_time(machine);
+        let now = cpu_ticks(machine);
         let is_idle = match (before, now) {
             (Some((idle_before, all_before)), Some((idle_now, all_now))) => {
                 let idle = idle_now.saturating_sub(idle_before);
@@ -52,12 +52,12 @@ fn until_idle(machine: &mut dyn Machine) {
     }
 }
 
-/// Idle time (waiting for disks is none) and all time of the processors so far, in the kernel's ticks.
-fn processor_time(machine: &dyn Machine) -> Option<(u64, u64)> {
+/// Idle and total CPU time so far, in ticks. Waiting for disks does not count as idle.
+fn cpu_ticks(machine: &dyn Machine) -> Option<(u64, u64)> {
     let text = machine.read_text("/proc/stat")?;
     let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
     let ticks: Vec<u64> = line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-    // user nice system idle iowait irq softirq steal; guest times are in user and nice.
+    // user nice system idle iowait irq softirq steal; user and nice include the guest times.
     let all = ticks.iter().take(8).sum();
     Some((*ticks.get(3)?, all))
 }

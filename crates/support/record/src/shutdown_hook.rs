@@ -1,36 +1,36 @@
-//! The last moments of a shutdown: all processes have ended, the root file system cannot be written any more.
+//! Collects the final stage of a shutdown, after all processes have ended and the root file system is read-only.
 //!
-//! systemd runs what is in `/usr/lib/systemd/system-shutdown` last. The root file system is made writable once more for
-//! what is kept until the next boot.
+//! systemd runs the hooks in `/usr/lib/systemd/system-shutdown` last. The hook makes the root file system writable once more to
+//! save files for the next boot.
 
 use crate::collect;
 use crate::error::Error;
 use crate::machine::{Files, Machine};
 use crate::tracing;
 
-/// The file that says that everything was kept.
+/// Marker file, written after everything was saved. It lists what was missing.
 pub const COMPLETE: &str = "complete";
 
-/// The file that names the boot whose shutdown is to be recorded.
+/// File with the id of the boot whose shutdown is to be recorded.
 pub const BOOT_ID: &str = "boot-id";
 
-/// Where the part of a recording goes that is collected while the computer still runs.
+/// Folder for the part of a recording that is collected while the system still runs.
 #[must_use]
 pub fn running_part(staging: &str) -> String {
     format!("{staging}/running")
 }
 
-/// Where the last moments go.
+/// Folder for the part that the hook collects.
 #[must_use]
 pub fn last_part(staging: &str) -> String {
     format!("{staging}/last-moments")
 }
 
-/// Keeps the trace and the logs in `staging`: the job's state may lie on a file system that is gone by now.
+/// Saves the trace and the logs in `staging`. The job's state may be on a file system that is unmounted by now.
 pub fn run(machine: &mut dyn Machine, kind: &str, staging: &str) -> Result<(), Error> {
-    // Another shutdown than the one that was asked for, such as one after the job had given up, is let be.
-    let wanted = machine.read_text(&format!("{staging}/{BOOT_ID}"));
-    if wanted.is_none_or(|wanted| wanted != machine.boot_id()) {
+    // Ignore other shutdowns, such as one after the job has failed.
+    let expected = machine.read_text(&format!("{staging}/{BOOT_ID}"));
+    if expected.is_none_or(|id| id != machine.boot_id()) {
         return Ok(());
     }
     let clock = collect::clock(machine, &format!("shutdown-hook-{kind}"));
@@ -39,41 +39,41 @@ pub fn run(machine: &mut dyn Machine, kind: &str, staging: &str) -> Result<(), E
         tracing::stop(machine, tracefs)?;
     }
     machine.must_run(&["mount", "-o", "remount,rw", "/"])?;
-    let kept = keep(machine, &last_part(staging), clock);
-    // The kernel must find it as systemd left it.
+    let saved = save(machine, &last_part(staging), clock);
+    // Restore the state in which systemd left the file system.
     let _ = machine.run(&["sync"]);
-    let protected = machine.must_run(&["mount", "-o", "remount,ro", "/"]);
-    kept?;
-    let said = "onoff record: the shutdown is recorded";
-    machine.say(said);
-    // Nothing reads what a hook prints any more.
+    let remounted = machine.must_run(&["mount", "-o", "remount,ro", "/"]);
+    saved?;
+    let message = "onoff record: the shutdown was recorded";
+    machine.say(message);
+    // Nothing reads a hook's output at this point.
     if machine.exists("/dev/console") {
-        let _ = machine.set_value("/dev/console", format!("{said}\r\n").as_bytes());
+        let _ = machine.set_value("/dev/console", format!("{message}\r\n").as_bytes());
     }
-    protected.map(|_| ())
+    remounted.map(|_| ())
 }
 
-fn keep(machine: &mut dyn Machine, folder: &str, clock: String) -> Result<(), Error> {
+fn save(machine: &mut dyn Machine, folder: &str, clock: String) -> Result<(), Error> {
     machine.make_private_folders(folder)?;
-    let mut lacking = Vec::new();
+    let mut missing = Vec::new();
     collect::clocks(machine, folder, &[clock])?;
-    collect::trace(machine, folder, "shutdown", &mut lacking)?;
+    collect::trace(machine, folder, "shutdown", &mut missing)?;
     for name in ["uptime", "mounts", "cmdline"] {
         let to = format!("{folder}/{name}");
-        collect::copy(machine, &format!("/proc/{name}"), &to, &mut lacking)?;
+        collect::copy(machine, &format!("/proc/{name}"), &to, &mut missing)?;
     }
     let to = format!("{folder}/dmesg.txt");
-    collect::output(machine, &["dmesg"], &to, &mut lacking)?;
-    // The journal's program asks its server; that is gone, its files are not.
+    collect::output(machine, &["dmesg"], &to, &mut missing)?;
+    // journald has ended, so read its files directly.
     for journal in ["/var/log/journal", "/run/log/journal"] {
         if !machine.exists(journal) {
             continue;
         }
         let line = ["journalctl", "-D", journal, "-b", "-o", "export", "--no-pager"];
         let to = format!("{folder}/journal.export");
-        collect::output(machine, &line, &to, &mut lacking)?;
+        collect::output(machine, &line, &to, &mut missing)?;
         break;
     }
-    let lacking = lacking.join("\n");
-    machine.replace(&format!("{folder}/{COMPLETE}"), lacking.as_bytes(), 0o600)
+    let missing = missing.join("\n");
+    machine.replace(&format!("{folder}/{COMPLETE}"), missing.as_bytes(), 0o600)
 }

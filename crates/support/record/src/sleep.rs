@@ -1,4 +1,4 @@
-//! Sends the computer to sleep, has it woken, and collects what was traced.
+//! Puts the computer to sleep, has it woken by the RTC alarm, and collects the trace.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::power;
 use crate::settle::settle;
 use crate::tracing;
 
-/// One run. The trace has been armed. Gives the file of the recording; a training run leaves none.
+/// Performs one run with an armed trace. Returns the path of the recording, or `None` for a training run.
 pub fn run(
     machine: &mut dyn Machine,
     job: &Job,
@@ -26,7 +26,7 @@ pub fn run(
         tracing::begin(machine, tracefs)?;
     }
     let mut clocks = vec![tracing::mark(machine, tracefs, "start")];
-    // What the run before left of itself has gone.
+    // Lets the aftereffects of the previous run die down.
     machine.wait(Duration::from_secs(1));
     if let Some(seconds) = job.wake_after_s {
         alarm::set(machine, seconds)?;
@@ -35,7 +35,7 @@ pub fn run(
     fall_asleep(machine, job)?;
     clocks.push(tracing::mark(machine, tracefs, "after-sleep") + &power::readings(machine));
     if job.wake_after_s.is_some() {
-        // It may have been woken by something else before its time.
+        // Something else may have woken the computer before the alarm.
         alarm::clear(machine)?;
     }
     machine.say(&format!("onoff record: {}, {}: awake", job.transition.word(), job.run_name(run)));
@@ -45,17 +45,17 @@ pub fn run(
         tracing::stop(machine, tracefs)?;
     }
     let Some(number) = job.recording_number(run) else { return Ok(None) };
-    let (part, mut lacking) = collect::computer(machine, folder, "sleep", &clocks)?;
+    let (part, mut missing) = collect::computer(machine, folder, "sleep", &clocks)?;
     for (from, to) in [
         ("/sys/power/state", "power-state"),
         ("/sys/power/mem_sleep", "mem-sleep"),
         ("/sys/kernel/debug/suspend_stats", "suspend-stats"),
         ("/sys/kernel/debug/wakeup_sources", "wakeup-sources"),
     ] {
-        collect::copy(machine, from, &format!("{part}/{to}"), &mut lacking)?;
+        collect::copy(machine, from, &format!("{part}/{to}"), &mut missing)?;
     }
     let kind = job.transition.word();
-    let about = About { kind, number, of: job.runs, recorder: recorder(), previous_boot_ended: None, lacking };
+    let about = About { kind, number, of: job.runs, recorder: recorder(), previous_boot_ended: None, missing };
     collect::about(machine, &part, &about)?;
     let to = job.recording_path(kind, number);
     pack(machine, folder, &format!("{kind}-{number}"), &to, job.owner)?;
@@ -67,7 +67,7 @@ fn fall_asleep(machine: &mut dyn Machine, job: &Job) -> Result<(), Error> {
     match job.sleep_by {
         SleepBy::Systemd => {
             let service = if hibernates { "systemd-hibernate.service" } else { "systemd-suspend.service" };
-            // It ends when the computer is awake again.
+            // The command returns after the resume.
             machine.must_run(&["systemctl", "start", service])?;
             Ok(())
         }
@@ -78,7 +78,7 @@ fn fall_asleep(machine: &mut dyn Machine, job: &Job) -> Result<(), Error> {
     }
 }
 
-/// The program that records.
+/// Name and version of this program.
 pub(crate) fn recorder() -> String {
     concat!("onoff ", env!("CARGO_PKG_VERSION")).to_owned()
 }

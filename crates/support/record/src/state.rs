@@ -1,4 +1,4 @@
-//! What is on disk about a job: what it is, how far it has come, and what undoes it.
+//! The persistent state of a job: its settings, its progress, and how to undo its changes.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,33 +9,32 @@ use crate::step::{Step, Undo};
 
 const VERSION: u32 = 1;
 
-/// How far a job has come.
+/// Persistent state of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
     version: u32,
-    /// What is to be recorded.
     pub job: Job,
-    /// What marks a boot as this job's.
+    /// The mark of this job's boots.
     pub id: String,
-    /// The run that is under way, from 1.
+    /// The current run, from 1.
     pub run: u32,
-    /// How often this run was begun.
+    /// Number of attempts at this run.
     pub attempts: u32,
-    /// The boot in which this run was begun.
+    /// The boot in which this run was started.
     pub boot_id: String,
-    /// Where the shutdown's recording waits for the next boot.
+    /// Folder that keeps a shutdown recording until the next boot.
     pub staging: Option<String>,
-    /// When this run's restart was requested, ns since 1970.
+    /// Time of this run's restart request, in ns since 1970.
     #[serde(default)]
     pub restart_ns: u64,
-    /// Recordings made.
+    /// Paths of the recordings made so far.
     pub recordings: Vec<String>,
-    /// What undoes what was done, to be done from the last to the first.
+    /// How to undo the changes, to be performed in reverse order.
     pub undo: Vec<Undo>,
 }
 
 impl State {
-    /// The state of a job that has changed nothing yet.
+    /// Creates the state of a job that has not changed anything yet.
     #[must_use]
     pub fn new(job: Job, id: String, staging: Option<String>) -> Self {
         Self {
@@ -52,25 +51,25 @@ impl State {
         }
     }
 
-    /// The state on disk, if there is one.
+    /// Loads the state from disk, if there is one.
     pub fn load(machine: &mut dyn Machine) -> Result<Option<Self>, Error> {
         let file = file(machine);
         let Some(bytes) = machine.read(&file) else { return Ok(None) };
         let state: Self = serde_json::from_slice(&bytes).map_err(|error| {
             Error::Refused(format!(
-                "{file} is no state of a recording job ({error}); what it would have undone has to be undone by hand"
+                "{file} is not a valid job state ({error}); undo the changes of the recording manually"
             ))
         })?;
         if state.version != VERSION {
             return Err(Error::Refused(format!(
-                "{file} was written by another version of onoff ({}); use that one to put things back",
+                "{file} has format version {} of another onoff; use that onoff to restore the computer",
                 state.version
             )));
         }
         Ok(Some(state))
     }
 
-    /// Writes the state; it is on disk when this returns.
+    /// Saves the state. It is on disk when this returns.
     pub fn save(&self, machine: &mut dyn Machine) -> Result<(), Error> {
         for folder in [machine.state_folder().to_owned(), backups(machine)] {
             if !machine.exists(&folder) {
@@ -86,46 +85,45 @@ impl State {
         machine.replace(&file, &text, 0o600)
     }
 
-    /// Makes a change, what undoes it being on disk before.
+    /// Performs a step after saving how to undo it.
     pub fn perform(&mut self, machine: &mut dyn Machine, step: &Step) -> Result<(), Error> {
-        // What is done before each run needs undoing once.
-        let known = match step {
+        // Steps before each run need to be undone only once.
+        let is_known = match step {
             Step::OneShot { path, .. } => self.undo.contains(&Undo::RemoveFile { path: path.clone() }),
             Step::Command { undo: Some(undo), .. } => self.undo.contains(undo),
             _ => false,
         };
         let backups = backups(machine);
-        if !known && let Some(undo) = step.undo(machine, &backups, self.undo.len())? {
+        if !is_known && let Some(undo) = step.undo(machine, &backups, self.undo.len())? {
             self.undo.push(undo);
             self.save(machine)?;
         }
         step.perform(machine)
     }
 
-    /// Undoes everything, from the last change to the first. What cannot be undone does not keep the rest from being undone;
-    /// it stays on disk for another try.
+    /// Undoes all changes in reverse order. A change that cannot be undone does not prevent the others from being undone;
+    /// it stays on disk for another attempt.
     pub fn restore(mut self, machine: &mut dyn Machine) -> Result<(), Error> {
-        let mut failed = Vec::new();
-        let mut left = Vec::new();
+        let mut failures = Vec::new();
+        let mut remaining = Vec::new();
         for undo in self.undo.drain(..).rev() {
             if let Err(error) = undo.perform(machine) {
-                failed.push(error.to_string());
-                left.push(undo);
+                failures.push(error.to_string());
+                remaining.push(undo);
             }
         }
-        if failed.is_empty() {
-            return forget(machine);
+        if failures.is_empty() {
+            return remove(machine);
         }
-        left.reverse();
-        self.undo = left;
+        remaining.reverse();
+        self.undo = remaining;
         self.save(machine)?;
-        Err(Error::NotRestored(failed))
+        Err(Error::NotRestored(failures))
     }
 }
 
-/// Removes the state's folder: there is nothing left to put back.
-pub fn forget(machine: &mut dyn Machine) -> Result<(), Error> {
-    // The state last: as long as it is there, a second try finds its backups or needs none.
+/// Removes the folder of the state when there is nothing left to undo.
+pub fn remove(machine: &mut dyn Machine) -> Result<(), Error> {
     let folder = machine.state_folder().to_owned();
     machine.remove_tree(&folder)
 }

@@ -1,4 +1,4 @@
-//! What is done to the computer, one change at a time, and what undoes it.
+//! Changes to the computer, and how to undo each of them.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,184 +6,159 @@ use crate::alarm;
 use crate::error::Error;
 use crate::machine::{Files, Machine};
 
-/// A file of the kernel's and what is written to it.
+/// A kernel file and the value to write to it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Value {
-    /// The file.
     pub path: String,
-    /// What is written.
     pub value: String,
 }
 
 impl Value {
-    /// `value` for the file at `path`.
     #[must_use]
     pub fn new(path: impl Into<String>, value: &str) -> Self {
         Self { path: path.into(), value: value.to_owned() }
     }
 }
 
-/// Values of a step that its sentence shows.
-const SHOWN_VALUES: usize = 3;
+/// Maximum number of values in the description of a step.
+const MAX_SHOWN_VALUES: usize = 3;
 
-/// One change.
+/// A change to the computer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Makes a folder, if it is not there.
-    Folder {
-        /// Where.
-        path: String,
-    },
+    /// Creates a folder if it does not exist.
+    Folder { path: String },
     /// Writes a file.
     File {
-        /// Where.
         path: String,
-        /// What it is, as a phrase.
+        /// Description, as a phrase.
         what: String,
-        /// Its text.
         contents: String,
-        /// Its permissions.
         mode: u32,
     },
     /// Copies a file.
     Copy {
-        /// From where.
         from: String,
-        /// To where.
         to: String,
-        /// What it is, as a phrase.
+        /// Description, as a phrase.
         what: String,
-        /// Permissions of the copy.
         mode: u32,
     },
-    /// Makes a symbolic link.
-    Link {
-        /// Where.
-        path: String,
-        /// What it leads to.
-        target: String,
-    },
-    /// Writes values to files of the kernel's. They last until the next restart.
+    /// Creates a symbolic link.
+    Link { path: String, target: String },
+    /// Writes values to kernel files. They last until the next restart.
     Values {
-        /// What they set, as a phrase.
+        /// Description, as a phrase.
         what: String,
-        /// The values, in order.
         values: Vec<Value>,
     },
-    /// Sets a firmware variable for the boot loader to the name of an entry, for one boot.
+    /// Sets an EFI variable to the entry that the boot loader should start once.
     OneShot {
-        /// The variable's file.
+        /// Path of the variable.
         path: String,
-        /// The entry.
         entry: String,
     },
-    /// Sets the clock's alarm, before each sleep. An alarm that was set before comes back at the end.
+    /// Sets the RTC alarm before each sleep. The previous alarm is restored at the end.
     Alarm {
-        /// Seconds from when the computer is sent to sleep.
+        /// Seconds after the sleep request.
         seconds: u64,
     },
     /// Runs a command, and another to undo it.
     Command {
-        /// What for, as a phrase.
+        /// Purpose, as a phrase.
         what: String,
-        /// The command; none when it is only to be run after the undoing of all later steps.
+        /// The command; `None` if there is only a command to undo the later steps.
         line: Option<Vec<String>>,
-        /// What undoes it.
+        /// How to undo it.
         undo: Option<Undo>,
     },
 }
 
-/// What undoes a change. Each can be done more than once, and also when the change was never made.
+/// How to undo a change. Undoing is idempotent and harmless if the change was never made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Undo {
-    /// Removes what was not there before.
-    RemoveFile {
-        /// Where.
-        path: String,
-    },
-    /// Puts a file back.
+    /// Removes a file or link that did not exist before.
+    RemoveFile { path: String },
+    /// Restores a file.
     RestoreFile {
-        /// Where.
         path: String,
-        /// Where its former contents lie.
+        /// Path of the copy of its previous contents.
         backup: String,
-        /// Its former permissions.
+        /// Previous permissions.
         mode: u32,
     },
-    /// Removes a folder that was not there before, unless others have put something into it.
-    RemoveFolder {
-        /// Where.
-        path: String,
-    },
-    /// Puts values back, in reverse order.
+    /// Removes a folder that did not exist before, if it is empty.
+    RemoveFolder { path: String },
+    /// Restores values, in reverse order.
     Values {
-        /// The former values.
+        /// Previous values.
         values: Vec<Value>,
-        /// The boot in which they hold; another has forgotten them.
+        /// The boot in which they were changed; the kernel does not keep them across boots.
         boot_id: String,
     },
-    /// Puts the clock's alarm back.
+    /// Restores the RTC alarm.
     Alarm {
-        /// When it was set to, s since 1970 by the clock itself; `None` when it was not set.
+        /// Previous alarm, in RTC seconds since 1970; `None` if there was none.
         before_s: Option<u64>,
     },
     /// Runs a command.
     Run {
         /// The command.
         line: Vec<String>,
-        /// Exit codes that say that there is nothing to undo.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        nothing_there: Vec<i32>,
+        /// Exit codes that mean that there is nothing to undo.
+        #[serde(default, rename = "nothing_there", skip_serializing_if = "Vec::is_empty")]
+        nothing_to_undo: Vec<i32>,
     },
 }
 
-/// A command as a person types it.
-fn as_typed(line: &[String]) -> String {
+/// The command line as the user would type it.
+fn command_line(line: &[String]) -> String {
     let quoted = |word: &String| if word.contains(' ') { format!("\"{word}\"") } else { word.clone() };
     line.iter().map(quoted).collect::<Vec<_>>().join(" ")
 }
 
 impl Undo {
-    /// The command `line` undoes a change; run without the change it does no harm.
+    /// Undoes a change by running `line`, which must be harmless if the change was never made.
     #[must_use]
     pub fn run(line: &[&str]) -> Self {
-        Self::Run { line: line.iter().map(|&word| word.to_owned()).collect(), nothing_there: Vec::new() }
+        Self::Run { line: line.iter().map(|&word| word.to_owned()).collect(), nothing_to_undo: Vec::new() }
     }
 }
 
 impl Step {
-    /// What is done, as a sentence without its full stop.
+    /// Describes the step in a sentence without a full stop.
     #[must_use]
     pub fn sentence(&self) -> String {
         match self {
-            Self::Folder { path } => format!("Make the folder {path}"),
+            Self::Folder { path } => format!("Create the folder {path}"),
             Self::File { path, what, .. } => format!("Write {what}: {path}"),
             Self::Copy { to, what, .. } => format!("Copy {what} to {to}"),
             Self::Link { path, target } => format!("Link {path} to {target}"),
             Self::Values { what, values } => {
-                let shown = values.iter().take(SHOWN_VALUES).map(|value| format!("{} = {}", value.path, value.value));
+                let shown =
+                    values.iter().take(MAX_SHOWN_VALUES).map(|value| format!("{} = {}", value.path, value.value));
                 let shown: Vec<String> = shown.collect();
-                let more = match values.len().saturating_sub(SHOWN_VALUES) {
+                let more = match values.len().saturating_sub(MAX_SHOWN_VALUES) {
                     0 => String::new(),
                     more => format!(" and {more} more"),
                 };
                 format!("Set {what}: {}{more}", shown.join(", "))
             }
             Self::OneShot { entry, .. } => {
-                format!("Have the boot loader take {entry} at the next boot, once")
+                format!("Select {entry} in the boot loader, for the next boot only")
             }
             Self::Alarm { seconds } => format!(
-                "Before each sleep, set the clock's alarm to wake the computer after {seconds} s; an alarm that is set now comes back at the end"
+                "Before each sleep, set the RTC alarm to wake the computer after {seconds} s; restore the current alarm at the end"
             ),
-            Self::Command { what, line: Some(line), .. } => format!("Run '{}' ({what})", as_typed(line)),
+            Self::Command { what, line: Some(line), .. } => format!("Run '{}' ({what})", command_line(line)),
             Self::Command { what, undo: Some(Undo::Run { line, .. }), .. } => {
-                format!("At the end, run '{}' ({what})", as_typed(line))
+                format!("At the end, run '{}' ({what})", command_line(line))
             }
             Self::Command { what, .. } => format!("At the end, undo: {what}"),
         }
     }
 
-    /// What will undo it, from what is there now. Former contents of files go below `backups`, named by `number`.
+    /// Determines how to undo the step from the current state. Saves the contents of a file in `backups` under the name `number`.
     pub(crate) fn undo(&self, machine: &mut dyn Machine, backups: &str, number: usize) -> Result<Option<Undo>, Error> {
         Ok(match self {
             Self::Folder { path } => (!machine.exists(path)).then(|| Undo::RemoveFolder { path: path.clone() }),
@@ -232,7 +207,7 @@ impl Step {
                 }
                 machine.set_value(path, &variable(entry))
             }
-            // Each sleep sets it.
+            // The alarm is set before each sleep.
             Self::Alarm { .. } | Self::Command { line: None, .. } => Ok(()),
             Self::Command { line: Some(line), .. } => run(machine, line, &[]),
         }
@@ -266,24 +241,24 @@ impl Undo {
                 }
                 Ok(())
             }
-            Self::Alarm { before_s } => alarm::put_back(machine, *before_s),
-            Self::Run { line, nothing_there } => run(machine, line, nothing_there),
+            Self::Alarm { before_s } => alarm::restore(machine, *before_s),
+            Self::Run { line, nothing_to_undo } => run(machine, line, nothing_to_undo),
         }
     }
 }
 
-/// What an interrupted replacement left beside a file that still has its former contents.
+/// Removes the leftovers of an interrupted replacement; the file itself still has its previous contents.
 fn remove_unfinished(machine: &mut dyn Machine, path: &str) -> Result<(), Error> {
-    // `remove` takes both away: the file itself must not be named to it.
+    // Not `remove(path)`, which would remove the file as well.
     machine.remove(&format!("{path}.onoff-new"))
 }
 
-fn run(machine: &mut dyn Machine, line: &[String], as_good: &[i32]) -> Result<(), Error> {
+fn run(machine: &mut dyn Machine, line: &[String], accepted_codes: &[i32]) -> Result<(), Error> {
     let line: Vec<&str> = line.iter().map(String::as_str).collect();
-    machine.must_run_to(&line, as_good).map(|_| ())
+    machine.must_run_accepting(&line, accepted_codes).map(|_| ())
 }
 
-/// Firmware variables are protected against a mere `rm`.
+/// Removes an EFI variable, which is protected against a plain `rm`.
 fn remove_variable(machine: &mut dyn Machine, path: &str) -> Result<(), Error> {
     if !machine.exists(path) {
         return Ok(());
@@ -293,16 +268,16 @@ fn remove_variable(machine: &mut dyn Machine, path: &str) -> Result<(), Error> {
     machine.remove(path)
 }
 
-/// A text variable of the boot loader interface: attributes (non-volatile, boot service and run-time access), then UTF-16
-/// with a zero at its end.
+/// Encodes a text variable of the Boot Loader Interface: attributes (non-volatile, boot service and runtime access), then
+/// zero-terminated UTF-16.
 fn variable(text: &str) -> Vec<u8> {
     let mut bytes = 7_u32.to_le_bytes().to_vec();
     bytes.extend(text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes));
     bytes
 }
 
-/// The value that is in force, in the form in which it can be written: `local [mono]` is `mono`, `7 (expanded: 1408)` is
-/// 1408, which is what the buffer had room for once it was used.
+/// The current value in the form in which it can be written: `mono` for `local [mono]`, and for `7 (expanded: 1408)` the
+/// buffer size after expansion, 1408.
 fn current_value(text: &str) -> &str {
     let text = text.trim();
     if let Some((_, rest)) = text.split_once('[')

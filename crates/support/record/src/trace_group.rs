@@ -1,14 +1,14 @@
-//! Where the kernel's trace is, and which of its events are recorded together.
+//! Mount points of tracefs, and groups of kernel trace events.
 
 use serde::{Deserialize, Serialize};
 
-/// Where the kernel's trace is found, best place first.
+/// Mount points of tracefs, in order of preference.
 pub const TRACEFS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
-/// Events that are recorded together.
+/// A group of trace events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TraceGroup {
-    /// Who ran, who was waited for, processes.
+    /// Context switches, wakeups and processes.
     Scheduler,
     /// Interrupts and soft interrupts.
     Interrupts,
@@ -16,20 +16,19 @@ pub enum TraceGroup {
     Block,
     /// The kernel's initialization and modules.
     Init,
-    /// Sleep phases and device callbacks.
+    /// Suspend phases, device callbacks and wakeup sources.
     Power,
-    /// Devices that sleep while the computer runs.
+    /// Runtime power management of devices.
     RuntimePower,
-    /// Signals: who ended whom.
+    /// Signals, to see which process ended another.
     Signals,
 }
 
 impl TraceGroup {
-    /// All of them.
     pub const ALL: [Self; 7] =
         [Self::Scheduler, Self::Interrupts, Self::Block, Self::Init, Self::Power, Self::RuntimePower, Self::Signals];
 
-    /// The word for it, as typed.
+    /// The name on the command line.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -43,7 +42,7 @@ impl TraceGroup {
         }
     }
 
-    /// The events, as `system:event`. No wildcard: GRUB's command line knows them too, and means files.
+    /// The events, as `system:event`. Without wildcards, which GRUB would expand to file names.
     #[must_use]
     pub const fn events(self) -> &'static [&'static str] {
         match self {

@@ -1,4 +1,4 @@
-//! What the kernel traces, and how it is told while it runs.
+//! Selects the kernel's trace events and controls the trace of the running kernel.
 
 use crate::capabilities::Offer;
 use crate::job::Job;
@@ -6,26 +6,25 @@ use crate::machine::{Files, Machine};
 use crate::step::{Step, Value};
 pub use crate::trace_group::{TRACEFS, TraceGroup};
 
-/// The events that a job asks for and this kernel has, in a fixed order. Without a look at the kernel's list, all that are
-/// asked for.
+/// The requested events that this kernel has, in a fixed order. If the kernel's events are not visible, all requested events.
 #[must_use]
 pub fn events(job: &Job, offer: &Offer) -> Vec<String> {
-    let asked = job
+    let requested = job
         .groups
         .iter()
         .flat_map(|group| group.events().iter().map(|&event| event.to_owned()))
         .chain(job.events.iter().cloned());
     let mut events = Vec::new();
-    for event in asked {
-        let offered = offer.events.as_ref().is_none_or(|offered| offered.contains(&event));
-        if offered && !events.contains(&event) {
+    for event in requested {
+        let is_available = offer.events.as_ref().is_none_or(|offered| offered.contains(&event));
+        if is_available && !events.contains(&event) {
             events.push(event);
         }
     }
     events
 }
 
-/// Buffer for each processor, MiB: an eighth of the memory at most, so that what is measured is not lack of memory.
+/// Trace buffer per CPU, in MiB. Uses at most an eighth of the memory, so as not to measure memory pressure.
 #[must_use]
 pub fn buffer_mib(job: &Job, offer: &Offer) -> u64 {
     const MAX: u64 = 64;
@@ -36,18 +35,18 @@ pub fn buffer_mib(job: &Job, offer: &Offer) -> u64 {
     })
 }
 
-/// The step that makes a running kernel trace what the job asks for.
+/// The step that configures the running kernel's trace for a job.
 #[must_use]
 pub fn arm(job: &Job, offer: &Offer) -> Option<Step> {
     let tracefs = offer.tracefs.as_deref()?;
     let mut values = vec![
-        // First, and undone last: the order of undoing is the reverse.
+        // First, so that it is restored last.
         Value::new(format!("{tracefs}/tracing_on"), "0"),
         Value::new(format!("{tracefs}/trace_clock"), "mono"),
         Value::new(format!("{tracefs}/buffer_size_kb"), &(buffer_mib(job, offer) * 1024).to_string()),
     ];
     let events = events(job, offer);
-    let what = format!("the kernel's trace of {} events", events.len());
+    let what = format!("up the kernel trace of {} events", events.len());
     for event in events {
         let path = format!("{tracefs}/events/{}/enable", event.replacen(':', "/", 1));
         values.push(Value::new(path, "1"));
@@ -60,26 +59,26 @@ pub fn arm(job: &Job, offer: &Offer) -> Option<Step> {
     Some(Step::Values { what, values })
 }
 
-/// Empties the trace and lets it run.
+/// Clears the trace and starts it.
 pub fn begin(machine: &mut dyn Machine, tracefs: &str) -> Result<(), crate::error::Error> {
     machine.set_value(&format!("{tracefs}/trace"), b"\n")?;
     machine.set_value(&format!("{tracefs}/tracing_on"), b"1")
 }
 
-/// Stops the trace; what was traced stays readable.
+/// Stops the trace. Its contents stay readable.
 pub fn stop(machine: &mut dyn Machine, tracefs: &str) -> Result<(), crate::error::Error> {
     machine.set_value(&format!("{tracefs}/tracing_on"), b"0")
 }
 
-/// Stops a trace that began with the kernel and gives its memory back, once it has been collected.
-pub fn dismantle(machine: &mut dyn Machine, tracefs: &str) -> Result<(), crate::error::Error> {
+/// Stops a trace that was started by kernel options and frees its memory.
+pub fn release(machine: &mut dyn Machine, tracefs: &str) -> Result<(), crate::error::Error> {
     stop(machine, tracefs)?;
     machine.set_value(&format!("{tracefs}/set_event"), b"\n")?;
     machine.set_value(&format!("{tracefs}/trace"), b"\n")?;
     machine.set_value(&format!("{tracefs}/buffer_size_kb"), b"1408")
 }
 
-/// One line that ties the clocks together. It goes into the trace too, where there is one.
+/// Returns a line with a reading of all clocks, and also writes it into the trace if there is one.
 pub fn mark(machine: &mut dyn Machine, tracefs: Option<&str>, label: &str) -> String {
     let clocks = machine.clocks();
     let seconds = |ns: u64| format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000);

@@ -1,9 +1,9 @@
-//! The same job on Windows, by its own recorders: command lines for a person to type ([`plan`]), a profile for them ([`profile`]), and
-//! the job done by this program on the computer itself ([`session`]), which drives the `wpr` that comes with Windows.
+//! Recording on Windows with its own recorders: command lines for the user to type ([`plan`]), a recording profile ([`profile`]),
+//! and jobs that onoff runs itself ([`session`]) with the `wpr` that comes with Windows.
 //!
-//! The commands are those of Microsoft's paper on on/off transitions, table 3: timing traces that cost little, and analysis
-//! traces with stacks. `xbootmgr` and the `wpr` that knows `-onoffscenario` come with the Windows Performance Toolkit; the
-//! `wpr` of Windows itself knows `-boottrace` and `-start`.
+//! The commands follow table 3 of Microsoft's paper on on/off transitions: timing traces with low overhead, and analysis
+//! traces with stacks. `xbootmgr` and a `wpr` that supports `-onoffscenario` come with the Windows Performance Toolkit; the
+//! `wpr` of Windows itself supports `-boottrace` and `-start`.
 
 pub mod commands;
 #[cfg(windows)]
@@ -15,27 +15,26 @@ pub mod session;
 
 use crate::job::{Job, Transition};
 
-/// File name of the profile.
+/// File name of the recording profile.
 pub const PROFILE_FILE: &str = "onoff.wprp";
-/// Folder of the recordings on the Windows computer.
+/// Folder of the recordings.
 const RESULTS: &str = r"C:\traces";
-/// Flags of a timing trace: paper, "Timing Traces and Analysis Traces".
+/// Flags of a timing trace; see "Timing Traces and Analysis Traces" in the paper.
 const TIMING: &str = "-traceFlags base+cswitch+compact_cswitch";
-/// Flags of an analysis trace: the same place.
+/// Flags of an analysis trace; see the same section.
 const ANALYSIS: &str = "-traceFlags latency+dispatcher -stackWalk Profile+CSwitch+ReadyThread";
-/// Seconds after which the recording ends where the job does not say: the recorder's own default; the paper's for boots and
-/// shutdowns.
+/// Default time from the resume to the end of a recording, in seconds: the recorder's default.
 pub(crate) const SLEEP_DELAY_S: u64 = 120;
+/// Default time from the boot to the end of a recording, in seconds: the paper's recommendation.
 pub(crate) const BOOT_DELAY_S: u64 = 180;
 
-/// Lines that belong together.
+/// A section of the plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
-    /// What they do, as a heading.
     pub title: String,
     /// Sentences or command lines.
     pub lines: Vec<String>,
-    /// Whether the lines are commands.
+    /// True if the lines are commands.
     pub commands: bool,
 }
 
@@ -52,28 +51,28 @@ pub fn plan(job: &Job) -> Vec<Section> {
     let mut sections = if job.train > 0 { training(job.train) } else { Vec::new() };
     sections.extend([
         Section {
-            title: "Before (paper, \"Reducing the Variance in Test Results\")".to_owned(),
+            title: "Preparation (Microsoft's paper, \"Reducing the Variance in Test Results\")".to_owned(),
             lines: preparation(job),
             commands: false,
         },
         commands("Once, as administrator", vec![format!("mkdir {RESULTS}")]),
-        commands("Timing traces with xbootmgr: how long", vec![xbootmgr(job, trace, "timing", job.runs, TIMING)]),
-        commands("Analysis traces with xbootmgr: why", vec![xbootmgr(job, trace, "analysis", 1, ANALYSIS)]),
+        commands("Timing traces with xbootmgr (how long)", vec![xbootmgr(job, trace, "timing", job.runs, TIMING)]),
+        commands("Analysis traces with xbootmgr (why)", vec![xbootmgr(job, trace, "analysis", 1, ANALYSIS)]),
         commands(
-            &format!("Or with the toolkit's wpr and {PROFILE_FILE}"),
+            &format!("Alternatively, with the toolkit's wpr and {PROFILE_FILE}"),
             vec![on_off(scenario, "Light", job.runs), on_off(scenario, "Verbose", 1)],
         ),
     ]);
     let inbox = inbox(job.transition);
     if !inbox.is_empty() {
-        sections.push(commands("Or with the wpr of Windows itself, one run", inbox));
+        sections.push(commands("Alternatively, with the wpr that comes with Windows (one run)", inbox));
     }
     sections.push(commands(
-        "Should one of them have to be undone",
+        "To undo one of them",
         vec!["xbootmgr -remove".to_owned(), "wpr -cancel".to_owned(), "wpr -boottrace -cancelboot".to_owned()],
     ));
-    let answers = verbs.iter().map(|verb| format!("onoff {verb} {trace}_timing_base+cswitch+compact_cswitch_1.etl"));
-    sections.push(commands("Then, wherever onoff is", answers.collect()));
+    let analyses = verbs.iter().map(|verb| format!("onoff {verb} {trace}_timing_base+cswitch+compact_cswitch_1.etl"));
+    sections.push(commands("Then analyze the recording on any computer with onoff", analyses.collect()));
     sections
 }
 
@@ -81,27 +80,27 @@ fn commands(title: &str, lines: Vec<String>) -> Section {
     Section { title: title.to_owned(), lines, commands: true }
 }
 
-/// How Windows learns what to read ahead although a write filter protects the volume: the procedure of Microsoft's paper on Windows Embedded
-/// Standard 7, "Using Superfetch with Write Filters", with the command lines of each filter.
+/// How to train the prefetcher on a volume with a write filter, with the commands for each filter. This is the procedure of
+/// "Using Superfetch with Write Filters" in Microsoft's paper on Windows Embedded Standard 7.
 fn training(restarts: u32) -> Vec<Section> {
     let parameters = r"HKLM\SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management\PrefetchParameters";
     let restarts = format!("{restarts} {}", if restarts == 1 { "time" } else { "times" });
     let set = |name: &str| format!("reg add \"{parameters}\" /v {name} /t REG_DWORD /d 3 /f");
     vec![
         Section {
-            title: "Train the read-ahead first (paper, \"Using Superfetch with Write Filters\")".to_owned(),
+            title: "First, train the prefetcher (Microsoft's paper, \"Using Superfetch with Write Filters\")".to_owned(),
             lines: vec![
-                "List the programs that matter. Windows 7 keeps 123 plans of programs, Windows 8 and later 1,024; beyond that it drops the oldest.".to_owned(),
-                "Take the lines below in order, as administrator; leave out those of filters that the computer does not have.".to_owned(),
+                "List the programs that matter. Windows 7 keeps prefetch files for 123 programs, Windows 8 and later for 1,024; beyond that it drops the oldest.".to_owned(),
+                "Run the commands below in order, as administrator. Skip those for filters that the computer does not have.".to_owned(),
             ],
             commands: false,
         },
         commands(
-            "Turn the write filter off; it takes effect with the next restart",
+            "Turn the write filter off (effective after the next restart)",
             ["uwfmgr filter disable", "fbwfmgr /disable", "ewfmgr C: -commitanddisable"].map(str::to_owned).to_vec(),
         ),
         commands(
-            "Turn the read-ahead on",
+            "Turn the prefetcher on",
             vec![
                 set("EnablePrefetcher"),
                 set("EnableSuperfetch"),
@@ -109,16 +108,16 @@ fn training(restarts: u32) -> Vec<Section> {
             ],
         ),
         Section {
-            title: "Learn".to_owned(),
+            title: "Train".to_owned(),
             lines: vec![
-                format!("Restart {restarts} (shutdown /r /t 0); after the last restart let the computer idle for 5 minutes or longer."),
-                "Start each program of the list once, those that matter most last.".to_owned(),
-                r"Check it: 'onoff prefetch C:\Windows\Prefetch' counts boots and plans, and names plans older than their programs.".to_owned(),
+                format!("Restart {restarts} (shutdown /r /t 0). After the last restart, leave the computer idle for at least 5 minutes."),
+                "Start each program on the list once, the most important ones last.".to_owned(),
+                r"Check the result: 'onoff prefetch C:\Windows\Prefetch' counts boots and prefetch files, and lists prefetch files older than their programs.".to_owned(),
             ],
             commands: false,
         },
         commands(
-            "Keep what is learned later, where the filter can leave it out (EWF cannot)",
+            "Exclude the prefetch data from the filter, so that Windows keeps it up to date (EWF has no exclusions)",
             vec![
                 r"uwfmgr file add-exclusion C:\Windows\Prefetch".to_owned(),
                 format!("uwfmgr registry add-exclusion \"{parameters}\""),
@@ -134,19 +133,19 @@ fn training(restarts: u32) -> Vec<Section> {
 
 fn preparation(job: &Job) -> Vec<String> {
     let mut lines: Vec<&str> = vec![
-        "Let the user who records be an administrator and be logged on automatically; nobody touches the computer meanwhile.",
-        "Leave wireless adapters on but not connected; remove persistent network connections (net use * /d).",
-        "After drivers were installed, let the computer idle for 15 minutes: their code is checked then.",
+        "Use an administrator account with automatic logon, and do not touch the computer during the runs.",
+        "Leave wireless adapters on but disconnected, and remove persistent network connections (net use * /d).",
+        "After installing drivers, leave the computer idle for 15 minutes: Windows checks their code during that time.",
     ];
     match job.transition {
         Transition::Boot | Transition::RebootCycle => lines.push(
-            "-prepSystem restarts the computer six times first, so that Windows has learned what to read ahead. Use it once for a computer, before its first timing traces.",
+            "-prepSystem first restarts the computer six times to train the prefetcher. Run it once per computer, before the first timing traces.",
         ),
         Transition::Shutdown => lines.push(
             "xbootmgr restarts the computer once before the first recording and once after the last.",
         ),
         Transition::Suspend | Transition::Hibernate => lines.push(
-            "Clear 'On resume, display logon screen' (Screen Saver Settings): with it there is no end of the resume.",
+            "Clear 'On resume, display logon screen' (Screen Saver Settings): otherwise the end of the resume is not recorded.",
         ),
     }
     lines.into_iter().map(str::to_owned).collect()
@@ -182,17 +181,22 @@ fn inbox(transition: Transition) -> Vec<String> {
     let start = format!("wpr -start {PROFILE_FILE}!{name}.Light -filemode");
     match transition {
         Transition::Boot => {
-            vec![add, restart, "rem after the logon and two minutes without a touch:".to_owned(), stop("boot")]
+            vec![
+                add,
+                restart,
+                "rem two minutes after the logon, without touching the computer:".to_owned(),
+                stop("boot"),
+            ]
         }
-        // It does not know '-onoffscenario'.
+        // It does not support '-onoffscenario'.
         Transition::Shutdown | Transition::RebootCycle => Vec::new(),
         Transition::Suspend | Transition::Hibernate => vec![
             start,
             match transition {
                 Transition::Hibernate => "shutdown /h".to_owned(),
-                _ => "rem send the computer to sleep, wake it".to_owned(),
+                _ => "rem put the computer to sleep and wake it".to_owned(),
             },
-            "rem two minutes after the wake:".to_owned(),
+            "rem two minutes after the resume:".to_owned(),
             format!(r"wpr -stop {RESULTS}\sleep.etl"),
         ],
     }

@@ -1,4 +1,4 @@
-//! What is packed for a colleague, on the invented computer: the planted names are nowhere, and the archive is complete.
+//! Collections from the fake computer: the archive is complete and has none of the planted names.
 
 use std::io::Read;
 
@@ -7,9 +7,9 @@ use onoff_record::collection::{Collecting, redaction_of, write};
 use onoff_record::running::{JournalFile, Wanted, look};
 use onoff_testkit::journal::{JournalEntry, JournalMaker};
 
-use crate::invented::{Invented, Loader};
+use crate::fake_machine::{FakeMachine, Loader};
 
-/// What is planted, in every place that a computer writes it to.
+/// Names that are planted in every place where a computer writes them.
 const PLANTED: [&str; 9] = [
     "ersatz-7",
     "ersatz\\x2d7",
@@ -22,13 +22,13 @@ const PLANTED: [&str; 9] = [
     "3c5282aabbcc",
 ];
 
-fn computer() -> (Invented, Vec<u8>) {
-    let machine = Invented::new(Loader::SystemdBoot);
+fn computer() -> (FakeMachine, Vec<u8>) {
+    let machine = FakeMachine::new(Loader::SystemdBoot);
     machine.put("/etc/machine-id", "4f0e9c1d2a3b4c5d8e6f708192a3b4c5\n");
     machine.put("/etc/hostname", "ersatz-7.lab.example.net\n");
     machine.put("/etc/passwd", "marlene:x:1000:1000:Marlene Muster,,,:/home/marlene:/bin/sh\n");
     machine.put("/proc/cmdline", "root=/dev/mapper/ersatz--7--vg-root ip=10.20.30.40\n");
-    machine.put("/var/log/journal/4f0e9c1d2a3b4c5d8e6f708192a3b4c5/system.journal", "stands for the bytes below");
+    machine.put("/var/log/journal/4f0e9c1d2a3b4c5d8e6f708192a3b4c5/system.journal", "placeholder");
     let messages = [
         "Hostname set to <ersatz-7>.",
         "Mounted home-marlene.mount - /home/marlene.",
@@ -60,7 +60,7 @@ fn computer() -> (Invented, Vec<u8>) {
     (machine, JournalMaker::default().file(&entries))
 }
 
-/// The members of what is packed, with what was said of them.
+/// Packs a collection, and returns the files of the archive and the summary.
 fn packed(redact: bool) -> (Vec<(String, Vec<u8>)>, onoff_record::collection::Collected) {
     let (mut machine, journal) = computer();
     let found = look(&mut machine, Wanted::ThisBoot);
@@ -82,31 +82,31 @@ fn packed(redact: bool) -> (Vec<(String, Vec<u8>)>, onoff_record::collection::Co
     (members, collected)
 }
 
-fn holds(bytes: &[u8], planted: &str) -> bool {
+fn contains(bytes: &[u8], planted: &str) -> bool {
     String::from_utf8_lossy(bytes).to_ascii_lowercase().contains(&planted.to_ascii_lowercase())
 }
 
 #[test]
-fn no_planted_name_remains_in_any_member() {
+fn redaction_removes_all_planted_names() {
     let (members, collected) = packed(true);
     for (name, bytes) in &members {
         for planted in PLANTED.iter().chain(&["4f0e9c1d2a3b", "COREDUMP"]) {
-            assert!(!holds(name.as_bytes(), planted), "{name}");
-            assert!(!holds(bytes, planted), "{planted} in {name}: {}", String::from_utf8_lossy(bytes));
+            assert!(!contains(name.as_bytes(), planted), "{name}");
+            assert!(!contains(bytes, planted), "{planted} in {name}: {}", String::from_utf8_lossy(bytes));
         }
     }
     let replaced = collected.replaced.unwrap();
     assert_eq!((replaced.hosts, replaced.users), (3, 2));
-    // The same archive without the wish holds each of them: the test would see them.
+    // Without redaction the archive has each of them, so the test would find them.
     let (members, collected) = packed(false);
     assert_eq!(collected.replaced, None);
     for planted in PLANTED {
-        assert!(members.iter().any(|(_, bytes)| holds(bytes, planted)), "{planted}");
+        assert!(members.iter().any(|(_, bytes)| contains(bytes, planted)), "{planted}");
     }
 }
 
 #[test]
-fn the_last_boots_are_packed_with_everything_that_was_found() {
+fn packs_last_boots_and_all_files() {
     let (members, collected) = packed(false);
     assert_eq!(collected.boots, [2_u32, 3, 4].map(|boot| format!("{boot:032x}")));
     assert_eq!(collected.entries, 18);

@@ -1,8 +1,8 @@
-//! Every integration test of this crate in one program: linking is what costs, and each program is linked anew.
+//! All integration tests of this crate in one program, which is faster to link than several.
 #![allow(clippy::unwrap_used)]
 
 mod collection;
-mod invented;
+mod fake_machine;
 mod job;
 mod running;
 mod windows_job;

@@ -1,27 +1,27 @@
-//! What the running computer knows of its boots, on the invented one.
+//! Reading the boot data of a running computer, here a fake one.
 
 use std::os::unix::fs::symlink;
 
 use onoff_record::machine::Files;
 use onoff_record::running::{Wanted, look};
 
-use crate::invented::{Invented, Loader};
+use crate::fake_machine::{FakeMachine, Loader};
 
 const MACHINE: &str = "4f0e9c1d2a3b4c5d8e6f708192a3b4c5";
 
-fn computer() -> Invented {
-    let machine = Invented::new(Loader::SystemdBoot);
+fn computer() -> FakeMachine {
+    let machine = FakeMachine::new(Loader::SystemdBoot);
     machine.put("/etc/machine-id", format!("{MACHINE}\n"));
     machine.put(&format!("/var/log/journal/{MACHINE}/system.journal"), "journal");
     machine.put(&format!("/var/log/journal/{MACHINE}/system@1.journal~"), "journal");
-    machine.put(&format!("/var/log/journal/{MACHINE}/notes.txt"), "no journal");
-    machine.put("/var/log/journal/other/system.journal", "another machine's");
+    machine.put(&format!("/var/log/journal/{MACHINE}/notes.txt"), "not a journal");
+    machine.put("/var/log/journal/other/system.journal", "journal of another machine");
     machine.put("/sys/firmware/acpi/fpdt/boot/firmware_start_ns", "12\n");
     machine
 }
 
 #[test]
-fn everything_there_is_is_taken_and_nothing_else() {
+fn reads_all_data_and_changes_nothing() {
     let mut machine = computer();
     let found = look(&mut machine, Wanted::ThisBoot);
     let journals: Vec<String> =
@@ -39,14 +39,14 @@ fn everything_there_is_is_taken_and_nothing_else() {
         assert!(names.contains(&name), "{name}: {names:?}");
     }
     assert_eq!(found.unread, []);
-    // Looking changes nothing.
+    // Only commands that change nothing.
     assert!(machine.ran.iter().all(|line| ["systemctl show", "dmesg", "uname"].iter().any(|it| line.starts_with(it))));
     let found = look(&mut machine, Wanted::Journal);
     assert_eq!((found.journals.len(), found.members.len()), (2, 0));
 }
 
 #[test]
-fn what_is_not_readable_is_named_and_the_rest_is_taken() {
+fn lists_unreadable_data_and_reads_the_rest() {
     let mut machine = computer();
     let broken = machine.at(&format!("/var/log/journal/{MACHINE}/user-1000.journal"));
     symlink("nowhere", broken).unwrap();
@@ -55,19 +55,19 @@ fn what_is_not_readable_is_named_and_the_rest_is_taken() {
     assert_eq!(found.journals.len(), 2);
     let unread: Vec<&str> = found.unread.iter().map(|unread| unread.what.as_str()).collect();
     assert!(unread[0].contains("user-1000.journal: "), "{unread:?}");
-    assert!(unread[1].starts_with("systemd's own times: "), "{unread:?}");
+    assert!(unread[1].starts_with("systemd's times: "), "{unread:?}");
     assert_eq!(unread.len(), 2);
 }
 
 #[test]
-fn a_journal_that_is_not_kept_says_how_to_keep_it() {
-    let mut machine = Invented::new(Loader::Other);
+fn explains_how_to_keep_journal() {
+    let mut machine = FakeMachine::new(Loader::Other);
     machine.put("/etc/machine-id", format!("{MACHINE}\n"));
     machine.put(&format!("/run/log/journal/{MACHINE}/system.journal"), "journal");
     let found = look(&mut machine, Wanted::Journal);
     assert_eq!(found.journals.len(), 1);
     assert!(found.unread[0].instead.contains("mkdir -p /var/log/journal"), "{:?}", found.unread);
-    let mut nothing = Invented::new(Loader::Other);
-    let found = look(&mut nothing, Wanted::Journal);
-    assert!(found.unread[0].what.contains("there is none"), "{:?}", found.unread);
+    let mut empty = FakeMachine::new(Loader::Other);
+    let found = look(&mut empty, Wanted::Journal);
+    assert!(found.unread[0].what.contains("journal: not found in"), "{:?}", found.unread);
 }

@@ -1,4 +1,4 @@
-//! Whole jobs on an invented computer with Windows, whose programs check what is typed by their published syntax.
+//! Complete jobs on a fake Windows computer, whose programs check their arguments against the published syntax.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -8,8 +8,8 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::invented::windows_commands::Computer;
-use crate::invented::{job as linux_job, snapshot};
+use crate::fake_machine::windows_commands::Computer;
+use crate::fake_machine::{job as linux_job, snapshot};
 use onoff_record::check::Standing;
 use onoff_record::error::Error;
 use onoff_record::job::{Job, Transition};
@@ -28,9 +28,9 @@ struct Windows {
     tree: TempDir,
     said: Vec<String>,
     administrator: bool,
-    /// Changes until the computer crashes.
+    /// Number of changes before the computer crashes.
     changes_left: Option<u32>,
-    /// Whether a sleep that is requested happens.
+    /// True if the computer goes to sleep when requested.
     sleeps: bool,
     now: Duration,
 }
@@ -64,7 +64,7 @@ impl Windows {
         self.computer().recall("ran").unwrap_or_default().lines().map(str::to_owned).collect()
     }
 
-    /// All there is, but for the recordings and what the stand-ins remember of what was done.
+    /// The whole tree except for the recordings and the fakes' log of commands.
     fn snapshot(&self) -> BTreeMap<String, String> {
         let mut all = snapshot(self.tree.path());
         all.retain(|path, _| {
@@ -93,17 +93,17 @@ impl Machine for Windows {
         let (program, words) = line.split_first().unwrap();
         let name = program.strip_prefix(r"C:\Windows\System32\").expect("programs are named with their folder");
         let name = name.rsplit('\\').next().unwrap().strip_suffix(".exe").unwrap().to_owned();
-        // Two changes for each command: the computer may crash before or after it.
+        // Two changes per command: the computer may crash before or after it.
         let changes = !matches!(name.as_str(), "reg" | "whoami");
         if changes {
             self.before_change()?;
         }
         let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
-        let answer = self.computer().run(&name, &words);
+        let result = self.computer().run(&name, &words);
         if changes {
             self.before_change()?;
         }
-        Ok(Outcome { code: Some(answer.code), stdout: answer.printed.clone().into(), stderr: answer.printed.into() })
+        Ok(Outcome { code: Some(result.code), stdout: result.output.clone().into(), stderr: result.output.into() })
     }
 
     fn clocks(&self) -> Clocks {
@@ -113,7 +113,7 @@ impl Machine for Windows {
 
     fn wait(&mut self, time: Duration) {
         self.now += time;
-        if self.sleeps && fs::remove_file(self.at("C:/stand-in/asleep")).is_ok() {
+        if self.sleeps && fs::remove_file(self.at("C:/fake/asleep")).is_ok() {
             self.now += Duration::from_secs(30);
         }
     }
@@ -150,24 +150,24 @@ impl Machine for Windows {
     }
 }
 
-/// Has the job done to its end, the computer restarting as often as it wants to.
+/// Runs a job to its end, with as many restarts as it requests.
 fn complete(machine: &mut Windows, job: Job) -> Result<Vec<String>, Error> {
     let mut progress = start(machine, &windows(), job, PROGRAM)?;
     for _ in 0..20 {
         match progress {
             Progress::Finished(recordings) => return Ok(recordings),
-            Progress::Nothing => panic!("there is a job"),
+            Progress::Nothing => panic!("there is no job"),
             Progress::Restarting => {}
         }
         assert!(machine.computer().recall("restart").is_some(), "the computer was restarted");
         machine.computer().restart();
         progress = resume(machine, &windows())?;
     }
-    panic!("no end");
+    panic!("the job does not end");
 }
 
 #[test]
-fn boots_are_recorded_by_wpr_and_everything_is_put_back() {
+fn records_boots_and_restores_everything() {
     let mut machine = Windows::new();
     let before = machine.snapshot();
     let recordings = complete(&mut machine, job(Transition::Boot)).unwrap();
@@ -179,7 +179,7 @@ fn boots_are_recorded_by_wpr_and_everything_is_put_back() {
     assert_eq!(machine.computer().recall("closed").as_deref(), Some(r"C:\traces"));
     let ran = machine.ran();
     let count = |text: &str| ran.iter().filter(|line| line.contains(text)).count();
-    // One training run without a recording, two with.
+    // One training run and two recorded runs.
     assert_eq!(count("shutdown /r /t 0"), 3);
     assert_eq!(count("wpr -boottrace -addboot"), 2);
     assert_eq!(count("wpr -boottrace -stopboot"), 2);
@@ -188,9 +188,9 @@ fn boots_are_recorded_by_wpr_and_everything_is_put_back() {
 }
 
 #[test]
-fn a_shutdown_is_the_log_that_windows_wrote_of_it_and_a_cycle_gives_both() {
+fn copies_shutdown_log() {
     let mut machine = Windows::new();
-    // A file of the tree is as young as the clock of the computer that runs this test.
+    // Files in the tree have current timestamps, which must be later than the simulated time.
     machine.now = Duration::from_secs(1_000_000_000);
     let before = machine.snapshot();
     let recordings = complete(&mut machine, job(Transition::Shutdown)).unwrap();
@@ -205,22 +205,22 @@ fn a_shutdown_is_the_log_that_windows_wrote_of_it_and_a_cycle_gives_both() {
 }
 
 #[test]
-fn a_log_of_an_earlier_shutdown_is_not_taken_for_this_one() {
+fn ignores_log_of_earlier_shutdown() {
     let mut machine = Windows::new();
     machine.now = Duration::from_secs(1_000_000_000);
     machine.computer().restart();
     machine.computer().remember("no-shutdown-log", "");
-    // This job begins long after that log was written.
+    // This job starts long after that log was written.
     machine.now = Duration::from_secs(4_000_000_000);
     let before = machine.snapshot();
     let error = complete(&mut machine, job(Transition::Shutdown)).unwrap_err().to_string();
-    assert!(error.contains("Windows wrote no log of the shutdown"), "{error}");
+    assert!(error.contains("Windows wrote no log of this shutdown"), "{error}");
     assert!(error.contains("3 times"), "{error}");
     assert_eq!(machine.snapshot(), before);
 }
 
 #[test]
-fn sleep_is_recorded_and_the_task_that_wakes_the_computer_goes() {
+fn records_sleep_and_removes_wake_task() {
     for (transition, command) in
         [(Transition::Suspend, "powershell -NoProfile"), (Transition::Hibernate, "shutdown /h")]
     {
@@ -237,7 +237,7 @@ fn sleep_is_recorded_and_the_task_that_wakes_the_computer_goes() {
 }
 
 #[test]
-fn a_computer_that_does_not_fall_asleep_ends_the_job() {
+fn job_fails_if_computer_stays_awake() {
     let mut machine = Windows::new();
     machine.sleeps = false;
     let before = machine.snapshot();
@@ -247,20 +247,20 @@ fn a_computer_that_does_not_fall_asleep_ends_the_job() {
 }
 
 #[test]
-fn a_logon_without_a_restart_changes_nothing() {
+fn logon_without_restart_changes_nothing() {
     let mut machine = Windows::new();
     assert_eq!(start(&mut machine, &windows(), job(Transition::Boot), PROGRAM).unwrap(), Progress::Restarting);
     let armed = machine.snapshot();
     assert_eq!(resume(&mut machine, &windows()).unwrap(), Progress::Nothing);
     assert_eq!(machine.snapshot(), armed);
-    // And without a job there is nothing to go on with.
+    // Without a job there is nothing to continue.
     assert!(restore(&mut machine).unwrap());
     assert_eq!(resume(&mut machine, &windows()).unwrap(), Progress::Nothing);
     assert!(!restore(&mut machine).unwrap());
 }
 
 #[test]
-fn a_boot_that_left_no_recording_is_tried_three_times() {
+fn retries_boot_without_recording_three_times() {
     let mut machine = Windows::new();
     let before = machine.snapshot();
     let mut progress = start(&mut machine, &windows(), Job { train: 0, ..job(Transition::Boot) }, PROGRAM);
@@ -268,8 +268,8 @@ fn a_boot_that_left_no_recording_is_tried_three_times() {
     while let Ok(Progress::Restarting) = progress {
         restarts += 1;
         machine.computer().restart();
-        // The recorder came up without a trace, as it has been seen to.
-        fs::remove_file(machine.at("C:/stand-in/recorded-boot")).unwrap();
+        // The recorder did not start with the boot, which happens on real computers.
+        fs::remove_file(machine.at("C:/fake/recorded-boot")).unwrap();
         progress = resume(&mut machine, &windows());
     }
     let error = progress.unwrap_err().to_string();
@@ -280,7 +280,7 @@ fn a_boot_that_left_no_recording_is_tried_three_times() {
 }
 
 #[test]
-fn everything_is_put_back_after_a_crash_between_any_two_changes() {
+fn restores_after_crash_between_any_two_changes() {
     for transition in [Transition::Boot, Transition::RebootCycle, Transition::Suspend] {
         let mut changes = 0;
         loop {
@@ -301,9 +301,9 @@ fn everything_is_put_back_after_a_crash_between_any_two_changes() {
     }
 }
 
-/// The task's text by Microsoft's "Task Scheduler Schema": elements where they may be, with values they may have.
+/// Checks the elements and values of tasks against Microsoft's "Task Scheduler Schema".
 #[test]
-fn the_tasks_follow_the_published_schema() {
+fn tasks_follow_published_schema() {
     let mut machine = Windows::new();
     start(&mut machine, &windows(), job(Transition::Boot), PROGRAM).unwrap();
     let logon = machine.computer().recall("task-onoff-record.xml").unwrap();
@@ -343,7 +343,7 @@ fn the_tasks_follow_the_published_schema() {
 }
 
 #[test]
-fn refusals_say_what_to_do() {
+fn errors_state_remedy() {
     let refusal = |change: &dyn Fn(&mut Windows, &mut Job)| {
         let mut machine = Windows::new();
         let mut job = job(Transition::Boot);
@@ -359,23 +359,23 @@ fn refusals_say_what_to_do() {
     let text = refusal(&|machine, _| fs::remove_file(machine.at("C:/Windows/System32/wpr.exe")).unwrap());
     assert!(text.contains("--plan windows"), "{text}");
     let text = refusal(&|machine, _| fs::create_dir(machine.at(OUT)).unwrap());
-    assert!(text.contains("is there already"), "{text}");
+    assert!(text.contains("already exists"), "{text}");
     let text = refusal(&|_, job| job.out = "//server/share".to_owned());
     assert!(text.contains("on the network"), "{text}");
     let text = refusal(&|machine, _| fs::create_dir_all(machine.at(STATE)).unwrap());
     assert!(text.contains("onoff record --restore"), "{text}");
     let text = refusal(&|_, job| job.buffer_mib = Some(64));
-    assert!(text.contains("--buffer is for Linux"), "{text}");
+    assert!(text.contains("--buffer is for Linux only"), "{text}");
     let text = refusal(&|machine, _| {
         for name in ["BootId", "ShutdownTime"] {
-            fs::remove_file(machine.at(&format!("C:/stand-in/registry-{name}"))).unwrap();
+            fs::remove_file(machine.at(&format!("C:/fake/registry-{name}"))).unwrap();
         }
     });
-    assert!(text.contains("a restart could not be noticed"), "{text}");
+    assert!(text.contains("a restart cannot be detected"), "{text}");
 }
 
 #[test]
-fn the_check_and_the_plan_change_nothing() {
+fn check_and_plan_change_nothing() {
     let mut machine = Windows::new();
     let before = machine.snapshot();
     let items = check(&mut machine, &windows(), &job(Transition::RebootCycle));
@@ -385,12 +385,12 @@ fn the_check_and_the_plan_change_nothing() {
         [
             ("rights", Standing::There),
             ("wpr", Standing::There),
-            ("boots", Standing::There),
+            ("boot detection", Standing::There),
             ("shutdown log", Standing::Narrower)
         ]
     );
     let plan = sentences(&windows(), STATE, &job(Transition::RebootCycle));
-    // Every command of the plan is one that the job runs.
+    // The job runs every command of the plan.
     complete(&mut machine, Job { train: 0, runs: 1, ..job(Transition::Boot) }).unwrap();
     let ran = machine.ran();
     let planned: Vec<&str> =

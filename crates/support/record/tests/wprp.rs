@@ -1,5 +1,5 @@
-//! The recorder profile against the rules that Microsoft publishes for it: "Authoring Recording Profiles" (order of
-//! definitions, file and memory versions, the form of identifiers), the pages of each element (attributes, children), and
+//! Checks the recording profile against Microsoft's documentation: "Authoring Recording Profiles" (order of definitions,
+//! file and memory versions, form of identifiers), the page of each element (attributes, children), and
 //! "WPRControlProfiles Schema" (values).
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use onoff_record::windows::profile::text;
 use roxmltree::{Document, Node};
 
-/// An element's page: attributes that it must have, that it may have, and its children in their order.
+/// Required and optional attributes of an element, and its children in order.
 struct Rule {
     element: &'static str,
     required: &'static [&'static str],
@@ -89,7 +89,7 @@ const RULES: [Rule; 20] = [
 const ID_RULE: Rule =
     rule("EventProviderId", &["Value"], &[], &["Keywords", "CaptureStateOnStart", "CaptureStateOnSave"]);
 
-/// Values of `SystemKeywordEnumeration` that a recording of turning on and off may need.
+/// Values of `SystemKeywordEnumeration` that are useful for on/off transitions.
 const SYSTEM_KEYWORDS: [&str; 24] = [
     "AllFaults",
     "Alpc",
@@ -123,7 +123,7 @@ const SYSTEM_COLLECTORS: [&str; 2] = ["NT Kernel Logger", "Circular Kernel Conte
 fn check(node: Node<'_, '_>) {
     let name = node.tag_name().name();
     let rule = RULES.iter().find(|rule| rule.element == name).unwrap_or(&ID_RULE);
-    assert_eq!(rule.element, name, "an element that the schema does not know");
+    assert_eq!(rule.element, name, "an element that is not in the schema");
     for required in rule.required {
         assert!(node.has_attribute(*required), "{name} without {required}");
     }
@@ -131,13 +131,13 @@ fn check(node: Node<'_, '_>) {
         let known = rule.required.contains(&attribute.name()) || rule.optional.contains(&attribute.name());
         assert!(known, "{name} with {}", attribute.name());
     }
-    let mut place = 0;
+    let mut previous = 0;
     for child in node.children().filter(Node::is_element) {
         let child_name = child.tag_name().name();
         let at = rule.children.iter().position(|it| *it == child_name);
         let at = at.unwrap_or_else(|| panic!("{child_name} in {name}"));
-        assert!(at >= place, "{child_name} in {name} comes too late");
-        place = at;
+        assert!(at >= previous, "{child_name} in {name} comes too late");
+        previous = at;
         check(child);
     }
 }
@@ -147,7 +147,7 @@ fn all<'a>(document: &'a Document<'_>, name: &str) -> Vec<Node<'a, 'a>> {
 }
 
 #[test]
-fn elements_their_order_and_their_attributes_are_those_of_the_schema() {
+fn elements_and_attributes_match_schema() {
     let text = text();
     let document = Document::parse(&text).unwrap();
     assert_eq!(document.root_element().tag_name().name(), "WindowsPerformanceRecorder");
@@ -155,7 +155,7 @@ fn elements_their_order_and_their_attributes_are_those_of_the_schema() {
 }
 
 #[test]
-fn identifiers_are_unique_well_formed_and_resolve() {
+fn identifiers_are_unique_and_references_resolve() {
     let text = text();
     let document = Document::parse(&text).unwrap();
     let mut known: HashSet<(&str, &str)> = HashSet::new();
@@ -170,7 +170,7 @@ fn identifiers_are_unique_well_formed_and_resolve() {
     for node in document.descendants() {
         if let Some(kind) = node.tag_name().name().strip_suffix("Id") {
             let id = node.attribute("Value").unwrap();
-            assert!(known.contains(&(kind, id)), "{kind} {id} is nowhere");
+            assert!(known.contains(&(kind, id)), "{kind} {id} is not defined");
             references += 1;
         }
     }
@@ -178,7 +178,7 @@ fn identifiers_are_unique_well_formed_and_resolve() {
 }
 
 #[test]
-fn each_detail_has_a_file_and_a_memory_version_of_one_name() {
+fn each_detail_level_has_file_and_memory_version() {
     let text = text();
     let document = Document::parse(&text).unwrap();
     let profiles = all(&document, "Profile");
@@ -196,7 +196,7 @@ fn each_detail_has_a_file_and_a_memory_version_of_one_name() {
 }
 
 #[test]
-fn values_are_those_of_the_schema() {
+fn values_match_schema() {
     let text = text();
     let document = Document::parse(&text).unwrap();
     for collector in all(&document, "SystemCollector") {
@@ -223,15 +223,15 @@ fn values_are_those_of_the_schema() {
     for buffers in all(&document, "Buffers") {
         let value: u32 = buffers.attribute("Value").unwrap().parse().unwrap();
         let is_percentage = buffers.attribute("PercentageOfTotalMemory") == Some("true");
-        let most = if is_percentage { 100 } else { 1024 };
-        assert!((1..=most).contains(&value));
+        let max = if is_percentage { 100 } else { 1024 };
+        assert!((1..=max).contains(&value));
     }
 }
 
-/// The one in the repository, which people take without having the program.
+/// The copy in the repository is for users who do not have the program.
 #[test]
-fn the_profile_in_the_repository_is_what_the_program_writes() {
+fn profile_in_repository_is_up_to_date() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../windows/onoff.wprp");
-    let kept = std::fs::read_to_string(path).unwrap().replace("\r\n", "\n");
-    assert_eq!(kept, text(), "write it anew with 'make reference'");
+    let committed = std::fs::read_to_string(path).unwrap().replace("\r\n", "\n");
+    assert_eq!(committed, text(), "regenerate it with 'make reference'");
 }

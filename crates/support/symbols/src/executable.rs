@@ -1,8 +1,7 @@
-//! The functions of one ELF file (Executable and Linkable Format: programs and libraries of Linux), and of the separate file with
-//! its debug information.
+//! Function names from an ELF file (a Linux program or library) and its separate debug file.
 //!
-//! A recording says which file was mapped, and not of which build it was. So a file is taken by its path, and a separate debug file
-//! only by the build id of the file that it belongs to.
+//! A recording has the paths of mapped files but not their build ids. So an ELF file is found by its path, and its debug file by
+//! the build id in the ELF file.
 
 use std::cmp::Reverse;
 use std::fs::File;
@@ -13,33 +12,33 @@ use goblin::elf::{Elf, header::EM_ARM, program_header::PT_LOAD, section_header::
 
 use crate::{Refusal, SymbolPath, SymbolPlace};
 
-/// The largest file that is read, bytes; debug information of browsers is below it.
+/// Maximum size of a file, in bytes. Debug files of browsers are smaller.
 const MAX_FILE_SIZE: u64 = 1 << 30;
-/// Functions of one file that are kept: a browser has some 500,000.
+/// Maximum number of functions per file. A browser has about 500,000.
 const MAX_FUNCTIONS: usize = 4_000_000;
-/// Characters of a name.
+/// Maximum number of characters in a name.
 const MAX_NAME_LEN: usize = 1024;
-/// Functions before an address that are looked at for one that holds it.
+/// Maximum number of preceding functions to check for one that contains an address.
 const MAX_NESTING: usize = 16;
-/// What memory is mapped in, bytes; the smallest that Linux has.
-const PAGE: u64 = 4096;
+/// Page size in bytes, the smallest on Linux.
+const PAGE_SIZE: u64 = 4096;
 
 /// The functions of one program or library.
 pub struct Executable {
-    /// First address and length as the file counts them, and name; in order.
+    /// Address and length in the file's address space, and name; sorted by address.
     functions: Vec<(u64, u64, String)>,
-    /// Where the file's first byte that is mapped lands, as the file counts addresses.
+    /// Address of the first mapped byte in the file's address space.
     first_address: u64,
-    /// Why functions that are not exported have no names; `None` where they have.
-    lacks: Option<String>,
+    /// Why functions that are not exported have no names; `None` if they have.
+    missing_names: Option<String>,
 }
 
 impl Executable {
-    /// Finds the file that was mapped as `path`, and its debug information, in the folders of `places`: below a folder that holds
-    /// the file system of the recorded computer, or in the folder itself.
+    /// Finds the file that was mapped as `path`, and its debug file, in the folders of `places`. A folder is either the root of the
+    /// recorded computer's file system or contains the file directly.
     ///
     /// # Errors
-    /// There is none, or it cannot be read; of several faults, the one that says most.
+    /// The file was not found or cannot be read. The last error other than `NotFound` is returned.
     pub fn find(places: &SymbolPath, path: &str) -> Result<Self, Refusal> {
         let mut refusal = Refusal::NotFound;
         for folder in folders(places) {
@@ -59,21 +58,21 @@ impl Executable {
         let bytes = read(path)?;
         let elf = Elf::parse(&bytes).map_err(|error| refused(error.to_string()))?;
         let loaded = elf.program_headers.iter().filter(|header| header.p_type == PT_LOAD);
-        let first = loaded.map(|header| header.p_vaddr & !(PAGE - 1)).min();
-        let first_address = first.ok_or_else(|| refused("nothing of it is loaded".to_owned()))?;
-        let mut found = Self { functions: Vec::new(), first_address, lacks: None };
+        let first = loaded.map(|header| header.p_vaddr & !(PAGE_SIZE - 1)).min();
+        let first_address = first.ok_or_else(|| refused("no loadable segment".to_owned()))?;
+        let mut found = Self { functions: Vec::new(), first_address, missing_names: None };
         found.add(&elf);
         let is_stripped = elf.syms.iter().all(|symbol| symbol.st_type() != sym::STT_FUNC);
         let build = build_id(&elf, &bytes);
         drop(bytes);
         if is_stripped {
-            found.lacks = found.add_debug_file(folder, build.as_deref());
+            found.missing_names = found.add_debug_file(folder, build.as_deref());
         }
         if found.functions.is_empty() {
-            return Err(refused(found.lacks.unwrap_or_else(|| "it names no function".to_owned())));
+            return Err(refused(found.missing_names.unwrap_or_else(|| "no function names".to_owned())));
         }
-        // Both lists of symbols name what is exported, and a function may have several names: the one that covers most stands, of
-        // equal ones that without underscores.
+        // Exported functions are in both symbol tables, and a function may have several names: prefer the longest symbol, and among
+        // equals a name without leading underscores.
         found.functions.sort_unstable_by(|a, b| {
             let rank = |one: &(u64, u64, String)| (one.0, Reverse(one.1), one.2.starts_with('_'));
             rank(a).cmp(&rank(b)).then_with(|| a.2.cmp(&b.2))
@@ -82,13 +81,13 @@ impl Executable {
         Ok(found)
     }
 
-    /// Adds what the file with debug information names; what is missing where there is none of this build.
+    /// Adds the functions of the debug file. Returns what is missing if there is none for this build.
     fn add_debug_file(&mut self, folder: &Path, build: Option<&[u8]>) -> Option<String> {
-        const STRIPPED: &str = "stripped: only what it exports has names";
+        const STRIPPED: &str = "stripped: only exported functions have names";
         let Some(build) = build else {
-            return Some(format!("{STRIPPED}, and it has no build id that a debug file could have"));
+            return Some(format!("{STRIPPED}, and there is no build id to find a debug file"));
         };
-        let mut why = format!("{STRIPPED}; the folder has no {}", debug_file(build).display());
+        let mut why = format!("{STRIPPED}; {} was not found", debug_file(build).display());
         for candidate in [folder.to_owned(), folder.join("usr/lib/debug")].map(|place| place.join(debug_file(build))) {
             let bytes = match read(&candidate) {
                 Ok(bytes) => bytes,
@@ -110,40 +109,40 @@ impl Executable {
         Some(why)
     }
 
-    /// Why functions that the file does not export have no names, for who reads the answer; `None` where all have.
+    /// Why functions that are not exported have no names, as text for the user; `None` if they have.
     #[must_use]
     pub fn lacks(&self) -> Option<&str> {
-        self.lacks.as_deref()
+        self.missing_names.as_deref()
     }
 
     fn add(&mut self, elf: &Elf<'_>) {
-        // The lowest bit of an address of ARM says which set of instructions is there.
-        let code_bits = if elf.header.e_machine == EM_ARM { !1 } else { !0 };
+        // On ARM, the lowest bit of an address selects the instruction set.
+        let address_mask = if elf.header.e_machine == EM_ARM { !1 } else { !0 };
         for (symbols, names) in [(&elf.syms, &elf.strtab), (&elf.dynsyms, &elf.dynstrtab)] {
             for symbol in symbols.iter().take(MAX_FUNCTIONS) {
                 let is_code = matches!(symbol.st_type(), sym::STT_FUNC | sym::STT_GNU_IFUNC);
-                // A symbol of no length says where something starts and not what it holds.
+                // A symbol of length 0 marks a start but does not cover any address.
                 if !is_code || symbol.st_size == 0 || symbol.st_shndx == SHN_UNDEF as usize {
                     continue;
                 }
                 let Some(name) = names.get_at(symbol.st_name).filter(|name| !name.is_empty()) else { continue };
                 if self.functions.len() < MAX_FUNCTIONS {
                     let name = name.chars().take(MAX_NAME_LEN).collect();
-                    self.functions.push((symbol.st_value & code_bits, symbol.st_size, name));
+                    self.functions.push((symbol.st_value & address_mask, symbol.st_size, name));
                 }
             }
         }
     }
 
-    /// The functions at `offsets`, each the distance from where the file's first mapped byte is; none in a hole between functions.
+    /// The functions at `offsets` from the file's first mapped byte; `None` for a gap between functions.
     pub fn functions(&self, offsets: impl IntoIterator<Item = u64>) -> Vec<Option<String>> {
         let at = |offset: u64| {
             let address = self.first_address.checked_add(offset)?;
             let after = self.functions.partition_point(|&(start, ..)| start <= address);
-            // A function may hold smaller ones; the innermost stands.
+            // Functions can be nested; the innermost one wins.
             let before = self.functions[..after].iter().rev().take(MAX_NESTING);
-            let mut holding = before.filter(|(start, size, _)| address - start < *size);
-            holding.next().map(|(.., name)| name.clone())
+            let mut containing = before.filter(|(start, size, _)| address - start < *size);
+            containing.next().map(|(.., name)| name.clone())
         };
         offsets.into_iter().map(at).collect()
     }
@@ -156,8 +155,8 @@ fn folders(places: &SymbolPath) -> impl Iterator<Item = &Path> {
     })
 }
 
-/// Where the file that was mapped as `path` may be, best first. What a recording says cannot leave the folder, and no link that is
-/// below a file system's root leads out of it: an absolute one would name a file of this computer.
+/// Possible locations of the file that was mapped as `path`, best first. Neither a path from a recording nor a link below `folder`
+/// can lead out of the folder: an absolute link would point to a file of this computer.
 fn candidates(folder: &Path, path: &str) -> Vec<PathBuf> {
     let below: PathBuf = Path::new(path)
         .components()
@@ -168,22 +167,22 @@ fn candidates(folder: &Path, path: &str) -> Vec<PathBuf> {
         .collect();
     let is_plain = !path.contains('\0') && !Path::new(path).components().any(|part| part == Component::ParentDir);
     let Some(name) = below.file_name().filter(|_| is_plain) else { return Vec::new() };
-    let stays = |file: &PathBuf| match (file.canonicalize(), folder.canonicalize()) {
+    let is_inside = |file: &PathBuf| match (file.canonicalize(), folder.canonicalize()) {
         (Ok(file), Ok(folder)) => file.starts_with(folder),
         _ => false,
     };
-    let in_tree = Some(folder.join(&below)).filter(stays);
+    let in_tree = Some(folder.join(&below)).filter(is_inside);
     in_tree.into_iter().chain([folder.join(name)]).collect()
 }
 
-/// The debug information of the build `id`, below a folder of such files.
+/// Relative path of the debug file with build id `id`.
 fn debug_file(id: &[u8]) -> PathBuf {
     let (first, rest) = id.split_at(id.len().min(1));
     let hexadecimal = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     Path::new(".build-id").join(hexadecimal(first)).join(format!("{}.debug", hexadecimal(rest)))
 }
 
-/// The build id of a file: the linker's mark, which its debug information has too.
+/// The build id, which an ELF file and its debug file share.
 fn build_id(elf: &Elf<'_>, bytes: &[u8]) -> Option<Vec<u8>> {
     const NT_GNU_BUILD_ID: u32 = 3;
     let in_segments = elf.iter_note_headers(bytes).into_iter().flatten();
@@ -195,12 +194,12 @@ fn build_id(elf: &Elf<'_>, bytes: &[u8]) -> Option<Vec<u8>> {
 
 fn read(path: &Path) -> Result<Vec<u8>, Refusal> {
     let unreadable = |error| Refusal::Unreadable(path.to_owned(), error);
-    // A name of the recording may be that of a folder here, or lead through a file.
-    let about = std::fs::metadata(path).map_err(|_| Refusal::NotFound)?;
-    if !about.is_file() {
+    // A path from the recording may be a folder here, or have a file as a parent.
+    let metadata = std::fs::metadata(path).map_err(|_| Refusal::NotFound)?;
+    if !metadata.is_file() {
         return Err(Refusal::NotFound);
     }
-    if about.len() > MAX_FILE_SIZE {
+    if metadata.len() > MAX_FILE_SIZE {
         return Err(Refusal::NotExecutable(path.to_owned(), format!("larger than {MAX_FILE_SIZE} bytes")));
     }
     let mut bytes = Vec::new();

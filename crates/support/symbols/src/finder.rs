@@ -1,4 +1,4 @@
-//! The search for a module's PDB: every folder and store, then the servers.
+//! Searches for a module's PDB in all folders and stores, then on the servers.
 
 #[cfg(feature = "download")]
 use crate::Downloads;
@@ -12,7 +12,7 @@ pub struct SymbolFinder {
 }
 
 impl SymbolFinder {
-    /// Of folders and stores only.
+    /// Searches folders and stores only.
     #[must_use]
     pub const fn local(path: SymbolPath) -> Self {
         Self {
@@ -22,24 +22,23 @@ impl SymbolFinder {
         }
     }
 
-    /// Also of servers, asked through `downloads`.
+    /// Also searches servers, through `downloads`.
     #[cfg(feature = "download")]
     #[must_use]
     pub const fn online(path: SymbolPath, downloads: Downloads) -> Self {
         Self { path, downloads: Some(downloads) }
     }
 
-    /// Whether there is anywhere to look.
+    /// True if the symbol path is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.path.places().is_empty() && self.path.servers().is_empty()
     }
 
-    /// The PDB `name` with `identity`, see [`Symbols::find`]. What a server sends is kept in its store, so that it is sent
-    /// once.
+    /// Finds the PDB `name` with `identity`; see [`Symbols::find`]. Downloads are kept in the server's store.
     ///
     /// # Errors
-    /// There is none, or it cannot be had; of several faults, the one that says most.
+    /// The file was not found, or cannot be read or downloaded. The last error other than `NotFound` is returned.
     pub fn find(&mut self, name: &str, identity: &str) -> Result<Symbols, Refusal> {
         let found = Symbols::find(&self.path, name, identity);
         #[cfg(feature = "download")]
@@ -50,15 +49,15 @@ impl SymbolFinder {
         found
     }
 
-    /// The program or library of Linux that was mapped as `path`, see [`Executable::find`]. Servers are not asked.
+    /// Finds the Linux program or library that was mapped as `path`; see [`Executable::find`]. Does not use servers.
     ///
     /// # Errors
-    /// There is none in the folders, or it cannot be read.
+    /// The file was not found or cannot be read.
     pub fn find_executable(&self, path: &str) -> Result<Executable, Refusal> {
         Executable::find(&self.path, path)
     }
 
-    /// Servers that could not be reached, each with the reason.
+    /// Unreachable servers with the reason.
     #[must_use]
     pub fn unreachable_servers(&self) -> Vec<String> {
         #[cfg(feature = "download")]

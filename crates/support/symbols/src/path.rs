@@ -1,33 +1,33 @@
-//! Where symbols lie: `_NT_SYMBOL_PATH`.
+//! Parses symbol paths (`_NT_SYMBOL_PATH`).
 //!
-//! Source of the grammar: Microsoft's documentation of the debuggers, "Symbol path for Windows debuggers". Elements stand
-//! between semicolons. `srv*A*B*URL` names stores from the nearest to the farthest, the last of which may be a server;
-//! `cache*A` a store in which lies what elements to its right fetch; anything else is a folder.
+//! The grammar is in Microsoft's "Symbol path for Windows debuggers". Elements are separated by semicolons. `srv*A*B*URL` lists
+//! stores from the nearest to the farthest, the last of which may be a server; `cache*A` is the store for downloads of the
+//! elements to its right; anything else is a folder.
 
 use std::path::{Component, Path, PathBuf};
 
-/// Characters of a PDB's identity, at most: the GUID's 32 and the age's 8.
+/// Maximum length of a PDB identity: 32 characters for the GUID and 8 for the age.
 const MAX_IDENTITY_LEN: usize = 40;
 
-/// One place of a symbol path.
+/// A local element of a symbol path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SymbolPlace {
-    /// A folder: the file lies in it, or in `symbols/EXTENSION` below it, or as in a store.
+    /// A folder: files are in it, in `symbols/EXTENSION` below it, or arranged as in a store.
     Folder(PathBuf),
-    /// A symbol store: the file lies in `NAME/IDENTITY/NAME`.
+    /// A symbol store: files are at `NAME/IDENTITY/NAME`.
     Store(PathBuf),
 }
 
 /// A symbol server of a symbol path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SymbolServer {
-    /// Its address, as written.
+    /// URL as written.
     pub url: String,
-    /// The store that keeps what is fetched from it: the nearest of its own element, else that of the last `cache*` before.
+    /// The store for downloads: the nearest in the same element, else that of the last `cache*` before it.
     pub store: Option<PathBuf>,
 }
 
-/// The places of a symbol path, in their order.
+/// A parsed symbol path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SymbolPath {
     places: Vec<SymbolPlace>,
@@ -35,7 +35,7 @@ pub struct SymbolPath {
 }
 
 impl SymbolPath {
-    /// Reads a symbol path.
+    /// Parses a symbol path.
     ///
     /// ```
     /// use onoff_symbols::SymbolPath;
@@ -56,7 +56,7 @@ impl SymbolPath {
                 path.places.push(SymbolPlace::Folder(first.into()));
                 continue;
             }
-            // `symsrv*symsrv.dll*…` names the library that does what `srv*…` means.
+            // `symsrv*symsrv.dll*…` is a longer form of `srv*…`.
             if first.eq_ignore_ascii_case("symsrv") {
                 parts.next();
             }
@@ -77,7 +77,7 @@ impl SymbolPath {
         path
     }
 
-    /// With `store` for what is fetched from servers whose elements name none; looked into like any other, last.
+    /// Adds `store` for downloads from servers without a store. It is searched last.
     #[must_use]
     pub fn with_default_store(mut self, store: &Path) -> Self {
         let mut is_used = false;
@@ -93,20 +93,20 @@ impl SymbolPath {
         self
     }
 
-    /// The folders and stores.
+    /// Folders and stores, in order.
     #[must_use]
     pub fn places(&self) -> &[SymbolPlace] {
         &self.places
     }
 
-    /// The servers.
+    /// Servers, in order.
     #[must_use]
     pub fn servers(&self) -> &[SymbolServer] {
         &self.servers
     }
 
-    /// Where the PDB called `name` with identity `identity` may lie, best first: in spelling as recorded, then in lower
-    /// case. None when either is not what such a name can be.
+    /// Possible paths of the PDB `name` with `identity`, best first: as spelled in the recording, then in lower case. Empty if
+    /// either is invalid.
     #[must_use]
     pub fn candidates(&self, name: &str, identity: &str) -> Vec<PathBuf> {
         let Some((name, identity)) = checked(name, identity) else { return Vec::new() };
@@ -138,14 +138,14 @@ impl SymbolPath {
     }
 }
 
-/// `name` without its folders and `identity`, where both are what they can be.
+/// Returns `name` without its folders, and `identity`, if both are valid.
 pub(crate) fn checked<'a>(name: &'a str, identity: &'a str) -> Option<(&'a str, &'a str)> {
     let is_identity =
         (1..=MAX_IDENTITY_LEN).contains(&identity.len()) && identity.bytes().all(|byte| byte.is_ascii_hexdigit());
     Some((plain_name(name)?, identity)).filter(|_| is_identity)
 }
 
-/// The file name of a path as recorded, where it is one: no separators, no drive, not `..`.
+/// The file name of a recorded path, if it is valid: no separators, no drive, not `..`.
 fn plain_name(name: &str) -> Option<&str> {
     let name = name.rsplit(['\\', '/']).next()?;
     let mut components = Path::new(name).components();
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_symbol_path_is_folders_stores_and_servers() {
+    fn parses_folders_stores_and_servers() {
         let path = SymbolPath::parse("a;;SRV*near*far*https://x/y; cache*c ;symsrv*symsrv.dll*d");
         let store = |name: &str| SymbolPlace::Store(name.into());
         assert_eq!(
@@ -172,7 +172,7 @@ mod tests {
         assert_eq!(path.servers(), [server("https://x/y", Some("near"))]);
         assert_eq!(SymbolPath::parse("").places(), []);
 
-        // A store of its own comes before a cache, and a cache is for what stands right of it.
+        // A store in the same element takes precedence over a cache, and a cache applies to elements to its right.
         let path = SymbolPath::parse("srv*https://a;cache*c;srv*https://b;srv*d*e*https://f");
         assert_eq!(
             path.servers(),
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_looked_for_by_name_and_identity() {
+    fn candidates_use_name_and_identity() {
         let path = SymbolPath::parse("f;srv*s");
         let found = path.candidates(r"d:\build\Driver.pdb", "AB1");
         assert_eq!(found.first(), Some(&PathBuf::from("f/Driver.pdb")));
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_recording_says_cannot_leave_the_place() {
+    fn recorded_names_cannot_leave_the_folder() {
         let path = SymbolPath::parse("f");
         for name in ["", "..", "a/..", r"a\..", "c:x", "."] {
             assert!(path.candidates(name, "AB1").is_empty(), "{name}");

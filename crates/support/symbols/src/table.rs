@@ -1,4 +1,4 @@
-//! The functions of one PDB file.
+//! Function names from a PDB file.
 
 use std::fs::File;
 use std::io;
@@ -10,55 +10,55 @@ use thiserror::Error;
 
 use crate::SymbolPath;
 
-/// Why a module has no names.
+/// Why a module has no function names.
 #[derive(Debug, Error)]
 pub enum Refusal {
-    /// No file in any place.
+    /// Not in any folder or store.
     #[error("not in the symbol path's folders")]
     NotFound,
-    /// No file in any place, and none at the servers that answered.
-    #[error("neither in the symbol path's folders nor at its servers")]
+    /// Not in any folder or store, nor on any reachable server.
+    #[error("neither in the symbol path's folders nor on its servers")]
     NotServed,
-    /// A server did not give it.
+    /// A server did not provide the file.
     #[error("{0}: {1}")]
     Server(String, #[source] Fault),
-    /// Files of that name belong to other builds.
-    #[error("{}: of another build", .0.display())]
+    /// The files of that name are from other builds.
+    #[error("{}: from another build", .0.display())]
     OtherBuild(PathBuf),
     /// A file cannot be opened.
     #[error("{}: {}", .0.display(), .1)]
     Unreadable(PathBuf, #[source] io::Error),
-    /// A file is no program or library of Linux, is damaged, or names nothing.
+    /// A file is not a Linux program or library, is damaged, or has no function names.
     #[error("{}: {}", .0.display(), .1)]
     NotExecutable(PathBuf, String),
-    /// A file is no PDB, or is damaged.
+    /// A file is not a PDB or is damaged.
     #[error("{}: {}", .0.display(), .1)]
     Damaged(PathBuf, #[source] pdb_addr2line::Error),
 }
 
-/// Why a server gave no file.
+/// Why a server did not provide a file.
 #[derive(Debug, Error)]
 pub enum Fault {
-    /// An answer other than the file or that there is none.
-    #[error("answered {0}")]
+    /// Unexpected HTTP status.
+    #[error("HTTP status {0}")]
     Status(u16),
-    /// The file is larger than is taken, in bytes.
-    #[error("larger than the {0} bytes that are taken")]
+    /// The file exceeds the limit, in bytes.
+    #[error("larger than the limit of {0} bytes")]
     TooLarge(u64),
-    /// The answer broke off or was no HTTP.
-    #[error("no whole answer: {0}")]
+    /// The response was truncated or invalid.
+    #[error("invalid response: {0}")]
     Broken(String),
-    /// The file belongs to another build.
-    #[error("sent a file of another build")]
+    /// The file is from another build.
+    #[error("sent a file from another build")]
     OtherBuild,
-    /// The file is no PDB.
-    #[error("sent no PDB: {0}")]
+    /// The file is not a PDB.
+    #[error("sent a file that is not a PDB: {0}")]
     NotPdb(String),
-    /// It only says where the file lies.
-    #[error("only says where the file lies (file.ptr), which is not followed")]
+    /// The server only has a pointer to the file.
+    #[error("only has a pointer to the file (file.ptr), which onoff does not follow")]
     Pointer,
-    /// The file cannot be kept.
-    #[error("cannot be kept in {}: {}", .0.display(), .1)]
+    /// The file cannot be written to the store.
+    #[error("cannot write to {}: {}", .0.display(), .1)]
     Unkept(PathBuf, #[source] io::Error),
 }
 
@@ -69,11 +69,11 @@ pub struct Symbols {
 }
 
 impl Symbols {
-    /// Opens the PDB `name` with `identity` (GUID's 32 hex digits and the age in hex, as in symbol stores): the first of
-    /// `path`'s that is of this build. The age is not compared: tools that strip a PDB change it.
+    /// Opens the first PDB in `path` with this `name` and `identity` (32 hex digits of the GUID and the age in hex, as in symbol
+    /// stores). The age is not compared, because tools that strip a PDB change it.
     ///
     /// # Errors
-    /// There is none, or it cannot be read; of several faults, the one that says most.
+    /// The file was not found or cannot be read. The last error other than `NotFound` is returned.
     pub fn find(path: &SymbolPath, name: &str, identity: &str) -> Result<Self, Refusal> {
         let mut refusal = Refusal::NotFound;
         for candidate in path.candidates(name, identity) {
@@ -95,27 +95,27 @@ impl Symbols {
             }
             Err(error) => return Err(Refusal::Unreadable(path.to_owned(), error)),
         };
-        // A store's folder may have the name that a plain folder's file would have.
-        if file.metadata().is_ok_and(|about| about.is_dir()) {
+        // In a store, this path is a folder.
+        if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
             return Err(Refusal::NotFound);
         }
         let damaged = |error| Refusal::Damaged(path.to_owned(), error);
         let mut pdb = PDB::open(file).map_err(|error| damaged(error.into()))?;
-        let about = pdb.pdb_information().map_err(|error| damaged(error.into()))?;
-        let guid = about.guid.simple().to_string();
+        let information = pdb.pdb_information().map_err(|error| damaged(error.into()))?;
+        let guid = information.guid.simple().to_string();
         if !identity.get(..guid.len()).is_some_and(|given| given.eq_ignore_ascii_case(&guid)) {
             return Err(Refusal::OtherBuild(path.to_owned()));
         }
         Ok(Self { data: ContextPdbData::try_from_pdb(pdb).map_err(damaged)?, path: path.to_owned() })
     }
 
-    /// The file.
+    /// Path of the PDB.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The functions that hold each of `addresses`, which count from the module's begin; `None` where none does.
+    /// The function at each of `addresses`, relative to the module's base; `None` if there is none.
     ///
     /// # Errors
     /// The file is damaged.
@@ -126,7 +126,7 @@ impl Symbols {
         Ok(addresses
             .into_iter()
             .map(|address| {
-                // One address that the file's own tables contradict is no reason to lose the others.
+                // An inconsistent entry affects only its own address.
                 let found = context.find_function(address).ok().flatten()?;
                 found.name.filter(|name| !name.is_empty())
             })

@@ -1,19 +1,19 @@
-//! ELF files in folders: some put together here byte by byte, one by the C compiler where there is one.
+//! ELF files in folders: most are assembled here byte by byte, one is compiled if there is a C compiler.
 
 use std::path::Path;
 use std::process::Command;
 
 use onoff_symbols::{Executable, Refusal, SymbolPath};
 
-/// An ELF file of 64 bits whose code is at 0x401000 in memory and at 0x200 in the file, with these symbols (start, length, name) and
-/// this build id.
+/// A 64-bit ELF file whose code is at 0x401000 in memory and at 0x200 in the file, with the given symbols (start, length, name) and
+/// build id.
 fn elf(symbols: &[(u64, u64, &str)], build_id: &[u8]) -> Vec<u8> {
     const BASE: u64 = 0x40_0000;
     let mut names = vec![0];
     let mut table = vec![0; 24];
     for (start, length, name) in symbols {
         table.extend(u32::try_from(names.len()).unwrap().to_le_bytes());
-        // A function that others see, in section 1.
+        // A global function in section 1.
         table.extend([0x12, 0, 1, 0]);
         table.extend(start.to_le_bytes());
         table.extend(length.to_le_bytes());
@@ -40,7 +40,7 @@ fn elf(symbols: &[(u64, u64, &str)], build_id: &[u8]) -> Vec<u8> {
     for number in [64_u16, 56, 3, 64, 4, 0] {
         file.extend(number.to_le_bytes());
     }
-    // Headers at the base, code one page further, and the note.
+    // Headers at the base, code one page later, and the note.
     for (kind, place, address, length) in
         [(1_u32, 0, BASE, 0x200_u64), (1, 0x200, BASE + 0x1000, 0x100), (4, 0x300, BASE + 0x300, note.len() as u64)]
     {
@@ -92,11 +92,11 @@ fn names(executable: &Executable, offsets: &[u64]) -> Vec<String> {
 }
 
 #[test]
-fn functions_are_named_below_a_file_system_and_in_a_folder_and_holes_are_not() {
+fn names_functions_but_not_gaps() {
     let folder = tempfile::tempdir().unwrap();
     put(folder.path(), "usr/bin/daemon", &elf(&CODE, b"12345678"));
     let daemon = find(folder.path(), "/usr/bin/daemon").unwrap();
-    // Before the first, its first and last byte, a hole, the second, and behind a symbol that says no length.
+    // Before the first, its first and last byte, a gap, the second, and after a symbol of length 0.
     assert_eq!(
         names(&daemon, &[0x100f, 0x1010, 0x102f, 0x1030, 0x1045, 0x1050, 0x1051]),
         ["", "read_configuration", "read_configuration", "", "wait_for_device", "", ""]
@@ -106,16 +106,16 @@ fn functions_are_named_below_a_file_system_and_in_a_folder_and_holes_are_not() {
 }
 
 #[test]
-fn debug_information_names_a_stripped_file_of_its_build_only() {
+fn uses_debug_file_of_same_build_only() {
     let folder = tempfile::tempdir().unwrap();
     put(folder.path(), "usr/bin/daemon", &elf(&[], &[0xab, 0xcd, 0xef]));
     assert!(
         matches!(find(folder.path(), "/usr/bin/daemon"), Err(Refusal::NotExecutable(_, why)) if why.contains("stripped"))
     );
-    // A decoy: under the name of this build, of another one.
+    // A file of another build under the name of this build.
     put(folder.path(), ".build-id/ab/cdef.debug", &elf(&CODE, b"12345678"));
     let refusal = find(folder.path(), "/usr/bin/daemon").err().unwrap().to_string();
-    assert!(refusal.contains("cdef.debug: of another build"), "{refusal}");
+    assert!(refusal.contains("cdef.debug: from another build"), "{refusal}");
     put(folder.path(), "usr/lib/debug/.build-id/ab/cdef.debug", &elf(&CODE, &[0xab, 0xcd, 0xef]));
     let daemon = find(folder.path(), "/usr/bin/daemon").unwrap();
     assert_eq!(names(&daemon, &[0x1010, 0x1000]), ["read_configuration", ""]);
@@ -123,7 +123,7 @@ fn debug_information_names_a_stripped_file_of_its_build_only() {
 }
 
 #[test]
-fn of_several_symbols_the_one_that_holds_the_place_names_it() {
+fn innermost_symbol_wins() {
     let folder = tempfile::tempdir().unwrap();
     let code =
         [(0x40_1000, 0x80, "outer"), (0x40_1010, 0x10, "_alias"), (0x40_1010, 0x10, "inner"), (0x40_1010, 1, "entry")];
@@ -135,10 +135,10 @@ fn of_several_symbols_the_one_that_holds_the_place_names_it() {
     );
 }
 
-/// Below a file system's root, a link that leads out of it would name functions of this computer's files.
+/// A link that leads out of the folder would name functions from files of this computer.
 #[cfg(unix)]
 #[test]
-fn links_stay_in_the_folder() {
+fn links_cannot_leave_the_folder() {
     let folder = tempfile::tempdir().unwrap();
     put(folder.path(), "here/lib", &elf(&CODE, b"12345678"));
     put(folder.path(), "root/usr/lib/real", &elf(&CODE, b"12345678"));
@@ -150,7 +150,7 @@ fn links_stay_in_the_folder() {
 }
 
 #[test]
-fn nothing_leaves_the_folder_and_what_is_no_program_is_refused() {
+fn rejects_outside_paths_and_other_files() {
     let folder = tempfile::tempdir().unwrap();
     put(folder.path(), "secret", &elf(&CODE, b"12345678"));
     put(folder.path(), "in/usr/bin/text", b"#!/bin/sh\n");
@@ -162,7 +162,7 @@ fn nothing_leaves_the_folder_and_what_is_no_program_is_refused() {
 }
 
 #[test]
-fn cut_and_damaged_files_are_read_or_refused() {
+fn handles_truncated_and_damaged_files() {
     let folder = tempfile::tempdir().unwrap();
     let whole = elf(&CODE, b"12345678");
     for at in (0..whole.len()).filter(|at| *at < 0x130 || *at > 0x2f0) {
@@ -177,9 +177,9 @@ fn cut_and_damaged_files_are_read_or_refused() {
     }
 }
 
-/// What a compiler makes is named as `nm` lists it.
+/// Names of a compiled program match the output of `nm`.
 #[test]
-fn a_compiled_program_is_named_as_nm_says() {
+fn names_of_compiled_program_match_nm() {
     let folder = tempfile::tempdir().unwrap();
     put(folder.path(), "a.c", b"int first(int x) { return x * 3; }\nint second(int x) { return first(x) + 1; }\nint main(void) { return second(2); }\n");
     let program = folder.path().join("usr/bin/a.out");
@@ -199,7 +199,7 @@ fn a_compiled_program_is_named_as_nm_says() {
             Some((u64::from_str_radix(words.next()?, 16).ok()?, words.nth(1)?))
         })
         .collect();
-    // A program that may be anywhere counts from 0, one that may not from where its first page is.
+    // Addresses start at 0 in a position-independent program, otherwise at its first page.
     let base = symbols.iter().find(|symbol| symbol.1 == "__executable_start").map_or(0, |symbol| symbol.0);
     let base = if symbols.iter().any(|symbol| symbol.0 > 0x40_0000) { base.max(0x40_0000) } else { base };
     let executable = find(folder.path(), "/usr/bin/a.out").unwrap();
@@ -209,9 +209,9 @@ fn a_compiled_program_is_named_as_nm_says() {
     }
 }
 
-/// A library without its symbols names what it exports, and says what would name the rest.
+/// A stripped library has the names of its exports, and reports the debug file with the others.
 #[test]
-fn a_stripped_library_says_which_debug_file_it_lacks() {
+fn reports_missing_debug_file() {
     let folder = tempfile::tempdir().unwrap();
     put(
         folder.path(),

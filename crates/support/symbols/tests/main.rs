@@ -1,4 +1,4 @@
-//! Every integration test of this crate in one program: linking is what costs, and each program is linked anew.
+//! All integration tests of this crate in one program, which is faster to link than several.
 #![allow(clippy::unwrap_used)]
 
 mod executables;

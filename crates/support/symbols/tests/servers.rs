@@ -1,4 +1,4 @@
-//! PDB files from servers, each played by a listener on this computer. The PDB is that of `stores.rs`.
+//! PDB files from servers, simulated by local listeners. The PDB is that of `stores.rs`.
 #![allow(clippy::unwrap_used)]
 
 use std::io::{BufRead, BufReader, Read, Write};
@@ -20,7 +20,7 @@ fn pdb() -> Vec<u8> {
     pdb
 }
 
-/// The PDB as `makecab` packs it: a cabinet with one file.
+/// The PDB in a cabinet, as `makecab` packs it.
 fn cabinet() -> Vec<u8> {
     let mut builder = cab::CabinetBuilder::new();
     builder.add_folder(cab::CompressionType::MsZip).add_file("driver.pdb");
@@ -31,7 +31,7 @@ fn cabinet() -> Vec<u8> {
     writer.finish().unwrap().into_inner()
 }
 
-/// A server on this computer that answers each path with these bytes, and what it was asked for.
+/// A local server with a response for each path and a log of its requests.
 struct Server {
     url: String,
     asked: Arc<Mutex<Vec<String>>>,
@@ -52,12 +52,12 @@ impl Server {
         Self { url, asked }
     }
 
-    fn asked(&self) -> Vec<String> {
+    fn requests(&self) -> Vec<String> {
         self.asked.lock().unwrap().clone()
     }
 }
 
-/// One request, after which the connection is closed.
+/// Serves one request and closes the connection.
 fn serve(mut stream: TcpStream, answer: &dyn Fn(&str) -> Vec<u8>, log: &Mutex<Vec<String>>) {
     let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
     let Some(Ok(first)) = lines.next() else {
@@ -84,7 +84,7 @@ fn not_found() -> Vec<u8> {
     response("404 Not Found", b"")
 }
 
-/// Asks `server` for the driver's PDB, with `store` as its store.
+/// A finder that uses the server at `url`, with `store` as its store.
 fn finder(url: &str, store: &Path) -> SymbolFinder {
     let limits = Limits {
         most_bytes: 4 << 20,
@@ -103,8 +103,8 @@ fn refusal(answer: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) -> (Refusal
     let mut finder = finder(&server.url, folder.path());
     let refusal = finder.find("driver.pdb", IDENTITY).err().unwrap();
     assert_eq!(finder.unreachable_servers(), [] as [&str; 0]);
-    assert_nothing_kept(folder.path());
-    (refusal, server.asked())
+    assert_empty(folder.path());
+    (refusal, server.requests())
 }
 
 fn fault(answer: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) -> Fault {
@@ -114,8 +114,8 @@ fn fault(answer: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) -> Fault {
     }
 }
 
-/// No file is left, whole or in part.
-fn assert_nothing_kept(store: &Path) {
+/// The store is empty, without partial files.
+fn assert_empty(store: &Path) {
     assert_eq!(std::fs::read_dir(store).unwrap().count(), 0);
 }
 
@@ -124,7 +124,7 @@ fn assert_named(symbols: &Symbols) {
 }
 
 #[test]
-fn a_file_is_fetched_once_and_kept() {
+fn downloads_file_once() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::new(|path| match path {
         IN_STORE => response("200 OK", &pdb()),
@@ -133,7 +133,7 @@ fn a_file_is_fetched_once_and_kept() {
     let kept = folder.path().join(&IN_STORE[1..]);
     for _ in 0..2 {
         let mut finder = finder(&server.url, folder.path());
-        // As recorded: with the folders of the computer that built it, in any case.
+        // As recorded: with folders of the build computer, in any case.
         let symbols = finder.find(r"D:\secret\driver.pdb", &IDENTITY.to_lowercase());
         let symbols = symbols.unwrap();
         assert_named(&symbols);
@@ -141,12 +141,12 @@ fn a_file_is_fetched_once_and_kept() {
     }
     assert_eq!(std::fs::read(&kept).unwrap(), pdb());
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
-    // The file's name and identity is all that was sent.
-    assert_eq!(server.asked(), [IN_STORE]);
+    // Only the file name and identity were sent.
+    assert_eq!(server.requests(), [IN_STORE]);
 }
 
 #[test]
-fn a_redirection_is_followed_and_a_loop_is_not() {
+fn follows_redirects_but_not_loops() {
     let folder = tempfile::tempdir().unwrap();
     let moved = "HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
     let server = Server::new(move |path| match path {
@@ -155,13 +155,13 @@ fn a_redirection_is_followed_and_a_loop_is_not() {
     });
     let found = finder(&server.url, folder.path()).find("driver.pdb", IDENTITY);
     assert_named(&found.unwrap());
-    assert_eq!(server.asked(), [IN_STORE, "/elsewhere"]);
+    assert_eq!(server.requests(), [IN_STORE, "/elsewhere"]);
 
     assert!(matches!(fault(move |_| moved.into()), Fault::Broken(_)));
 }
 
 #[test]
-fn a_packed_file_is_unpacked() {
+fn unpacks_cabinets() {
     let folder = tempfile::tempdir().unwrap();
     let packed = format!("{}_", &IN_STORE[..IN_STORE.len() - 1]);
     let server = Server::new(move |path| if path == packed { response("200 OK", &cabinet()) } else { not_found() });
@@ -177,7 +177,7 @@ fn a_packed_file_is_unpacked() {
 }
 
 #[test]
-fn what_is_not_there_is_asked_for_in_each_form() {
+fn requests_each_form_of_a_missing_file() {
     let (refusal, asked) = refusal(|_| not_found());
     assert!(matches!(refusal, Refusal::NotServed));
     let base = "/driver.pdb/662C43260F04F9624C4C44205044422E1";
@@ -186,14 +186,14 @@ fn what_is_not_there_is_asked_for_in_each_form() {
 }
 
 #[test]
-fn what_a_server_sends_is_not_believed() {
+fn rejects_invalid_downloads() {
     let truncated = |_: &str| {
         let mut whole = response("200 OK", &pdb());
         whole.truncate(whole.len() / 2);
         whole
     };
     assert!(matches!(fault(truncated), Fault::Broken(_)));
-    // The GUID stands in the file once, as its fields in little-endian order; the age and the name follow.
+    // The GUID is in the file once, with little-endian fields, followed by the age and the name.
     let other_build = |_: &str| {
         let mut other = pdb();
         let guid = [0x26, 0x43, 0x2C, 0x66, 0x04, 0x0F, 0x62, 0xF9, 0x4C, 0x4C, 0x44, 0x20, 0x50, 0x44, 0x42, 0x2E];
@@ -206,7 +206,7 @@ fn what_a_server_sends_is_not_believed() {
     assert!(matches!(fault(sign_in), Fault::NotPdb(_)));
     let too_large = |_: &str| response("200 OK", &vec![0; (4 << 20) + 1]);
     assert!(matches!(fault(too_large), Fault::TooLarge(4_194_304)));
-    // Without a length, too.
+    // Also without a content length.
     let endless = |_: &str| {
         let head = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n";
         [&head[..], &vec![0; 5 << 20]].concat()
@@ -221,7 +221,7 @@ fn what_a_server_sends_is_not_believed() {
 }
 
 #[test]
-fn a_server_that_is_not_there_is_asked_once_and_the_next_one_after_it() {
+fn contacts_unreachable_server_once_and_tries_next() {
     let folder = tempfile::tempdir().unwrap();
     let gone = {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -243,18 +243,18 @@ fn a_server_that_is_not_there_is_asked_once_and_the_next_one_after_it() {
 }
 
 #[test]
-fn without_leave_no_server_is_asked() {
+fn local_finder_uses_no_server() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::new(|_| response("200 OK", &pdb()));
     let text = format!("srv*{}*{}", folder.path().display(), server.url);
     let mut finder = SymbolFinder::local(SymbolPath::parse(&text));
     let refusal = finder.find("driver.pdb", IDENTITY).err().unwrap();
     assert!(matches!(refusal, Refusal::NotFound));
-    assert_eq!(server.asked(), [] as [&str; 0]);
+    assert_eq!(server.requests(), [] as [&str; 0]);
 }
 
 #[test]
-fn names_of_a_recording_cannot_ask_for_anything_else() {
+fn recorded_names_are_validated_and_encoded() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::new(|_| not_found());
     let mut finder = finder(&server.url, folder.path());
@@ -262,7 +262,7 @@ fn names_of_a_recording_cannot_ask_for_anything_else() {
         let refusal = finder.find(name, identity).err().unwrap();
         assert!(matches!(refusal, Refusal::NotFound), "{name} {identity}");
     }
-    assert_eq!(server.asked(), [] as [&str; 0]);
+    assert_eq!(server.requests(), [] as [&str; 0]);
     finder.find("a b?c#d%.pdb", IDENTITY).err().unwrap();
-    assert_eq!(server.asked()[0], format!("/a%20b%3Fc%23d%25.pdb/{IDENTITY}/a%20b%3Fc%23d%25.pdb"));
+    assert_eq!(server.requests()[0], format!("/a%20b%3Fc%23d%25.pdb/{IDENTITY}/a%20b%3Fc%23d%25.pdb"));
 }

@@ -1,11 +1,11 @@
-//! A real PDB in folders and stores. `data/driver.pdb.gz` was made of `data/driver.rs.txt` by
+//! A real PDB in folders and stores. `data/driver.pdb.gz` was built from `data/driver.rs.txt` with
 //!
 //! ```text
 //! rustc +nightly --target x86_64-pc-windows-msvc --emit=obj -C debuginfo=2 -C opt-level=0 -C panic=abort driver.rs
 //! rust-lld -flavor link /debug:full /subsystem:native /driver /entry:DriverEntry /nodefaultlib /Brepro driver.obj
 //! ```
 //!
-//! The addresses are those that `llvm-pdbutil dump -publics` prints: section 1, which begins at 0x1000, plus 0, 32, 64.
+//! The addresses match `llvm-pdbutil dump -publics`: section 1, which starts at 0x1000, plus 0, 32, 64.
 #![allow(clippy::unwrap_used)]
 
 use std::io::Read;
@@ -29,7 +29,7 @@ fn names(symbols: &Symbols) -> Vec<Option<String>> {
 }
 
 #[test]
-fn functions_are_found_in_a_store_and_in_a_folder() {
+fn finds_functions_in_stores_and_folders() {
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("store");
     put(&store.join("driver.pdb").join(IDENTITY).join("driver.pdb"));
@@ -56,7 +56,7 @@ fn functions_are_found_in_a_store_and_in_a_folder() {
 }
 
 #[test]
-fn another_build_a_missing_and_a_damaged_file_are_told_apart() {
+fn distinguishes_missing_damaged_and_other_build() {
     let folder = tempfile::tempdir().unwrap();
     let path = SymbolPath::parse(&folder.path().display().to_string());
     let find = |name: &str, identity: &str| Symbols::find(&path, name, identity).err().unwrap();

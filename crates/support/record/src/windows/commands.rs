@@ -1,30 +1,30 @@
-//! The programs of Windows that a job runs, and what is typed.
+//! Command lines of the Windows programs that a job runs.
 //!
 //! Syntax and exit codes: Microsoft's pages "WPR Command-Line Options", "schtasks create", "schtasks delete", "shutdown", "icacls", "reg
-//! query". Each program is named with its folder, so that no program of that name in the folder where onoff was started runs in its place.
+//! query". Programs are run by full path, so that a program of the same name in the current folder cannot take their place.
 
 use super::profile;
 
-/// `wpr`: nothing is being recorded (`0xC5583000`).
+/// Exit code of `wpr` if there is no recording in progress (`0xC5583000`).
 pub const NOTHING_RECORDED: i32 = -984_076_288;
-/// `schtasks /hresult`: there is no such task (`0x80070002`, file not found).
+/// Exit code of `schtasks /hresult` if the task does not exist (`0x80070002`, file not found).
 pub const NO_SUCH_TASK: i32 = -2_147_024_894;
-/// The task that goes on after a restart.
+/// Name of the task that continues a job after a restart.
 pub const TASK: &str = "onoff-record";
-/// The task that wakes the computer.
+/// Name of the task that wakes the computer.
 pub const WAKE_TASK: &str = "onoff-record-wake";
 
-/// Where Windows and its programs are, with `/` between folders, and who is logged on.
+/// The Windows folder, with `/` as separator, and the current user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Installation {
-    /// The folder of Windows, usually `C:/Windows`.
+    /// The Windows folder, usually `C:/Windows`.
     pub windows: String,
-    /// Who records, as `COMPUTER\user`.
+    /// The user who records, as `COMPUTER\user`.
     pub user: String,
 }
 
 impl Installation {
-    /// A program of Windows itself.
+    /// Path of a program in `System32`.
     #[must_use]
     pub fn program(&self, name: &str) -> String {
         format!("{}/System32/{name}.exe", self.windows)
@@ -34,69 +34,68 @@ impl Installation {
         std::iter::once(typed(&self.program(name))).chain(words.iter().map(|&word| word.to_owned())).collect()
     }
 
-    /// Has `wpr` record the next boot with the profile in `folder`, into files in `out` meanwhile.
+    /// Makes `wpr` record the next boot with the profile in `folder`. Temporary files go to `out`.
     #[must_use]
     pub fn record_boot(&self, folder: &str, out: &str) -> Vec<String> {
-        let profile = chosen_profile(folder);
+        let profile = profile_argument(folder);
         self.line("wpr", &["-boottrace", "-addboot", &profile, "-filemode", "-recordtempto", &typed(out)])
     }
 
-    /// Ends the recording of a boot and writes it.
+    /// Stops the recording of a boot and saves it.
     #[must_use]
     pub fn stop_boot(&self, recording: &str) -> Vec<String> {
         self.line("wpr", &["-boottrace", "-stopboot", &typed(recording)])
     }
 
-    /// No boot is recorded any more.
+    /// Cancels the recording of a boot.
     #[must_use]
     pub fn cancel_boot(&self) -> Vec<String> {
         self.line("wpr", &["-boottrace", "-cancelboot"])
     }
 
-    /// Begins a recording now.
+    /// Starts a recording.
     #[must_use]
     pub fn record(&self, folder: &str, out: &str) -> Vec<String> {
-        let profile = chosen_profile(folder);
+        let profile = profile_argument(folder);
         self.line("wpr", &["-start", &profile, "-filemode", "-recordtempto", &typed(out)])
     }
 
-    /// Ends a recording and writes it.
+    /// Stops a recording and saves it.
     #[must_use]
     pub fn stop(&self, recording: &str) -> Vec<String> {
         self.line("wpr", &["-stop", &typed(recording)])
     }
 
-    /// Ends a recording and drops it.
+    /// Stops a recording and discards it.
     #[must_use]
     pub fn cancel(&self) -> Vec<String> {
         self.line("wpr", &["-cancel"])
     }
 
-    /// Registers the task described in a file.
+    /// Registers a task from an XML file.
     #[must_use]
     pub fn create_task(&self, name: &str, file: &str) -> Vec<String> {
         self.line("schtasks", &["/create", "/tn", name, "/xml", &typed(file), "/f", "/hresult"])
     }
 
-    /// Removes a task.
     #[must_use]
     pub fn delete_task(&self, name: &str) -> Vec<String> {
         self.line("schtasks", &["/delete", "/tn", name, "/f", "/hresult"])
     }
 
-    /// Restarts the computer at once: a full start, never a fast one.
+    /// Restarts the computer immediately, with a full boot instead of a fast startup.
     #[must_use]
     pub fn restart(&self) -> Vec<String> {
         self.line("shutdown", &["/r", "/t", "0"])
     }
 
-    /// Writes memory to disk and turns the computer off.
+    /// Hibernates the computer.
     #[must_use]
     pub fn hibernate(&self) -> Vec<String> {
         self.line("shutdown", &["/h"])
     }
 
-    /// Sends the computer to sleep: no program of Windows does, its library for windows does.
+    /// Puts the computer to sleep, through Windows Forms: no Windows program does it.
     #[must_use]
     pub fn sleep(&self) -> Vec<String> {
         let script = "Add-Type -AssemblyName System.Windows.Forms; \
@@ -105,35 +104,35 @@ impl Installation {
         [program.as_str(), "-NoProfile", "-NonInteractive", "-Command", script].map(str::to_owned).to_vec()
     }
 
-    /// Lets administrators, the system and the user who records into a folder, and nobody else. The first two by their security
-    /// identifiers: their names are translated.
+    /// Restricts a folder to administrators, the system and the user who records. The first two are given by security identifier,
+    /// because their names are localized.
     #[must_use]
     pub fn close_folder(&self, folder: &str) -> Vec<String> {
-        let all = |who: &str| format!("{who}:(OI)(CI)F");
-        let grants = [all("*S-1-5-32-544"), all("*S-1-5-18"), all(&self.user)];
+        let full_access = |account: &str| format!("{account}:(OI)(CI)F");
+        let grants = [full_access("*S-1-5-32-544"), full_access("*S-1-5-18"), full_access(&self.user)];
         let [administrators, system, user] = grants.each_ref().map(String::as_str);
         self.line("icacls", &[&typed(folder), "/inheritance:r", "/grant:r", administrators, system, user])
     }
 
-    /// Prints a value of the registry.
+    /// Prints a registry value.
     #[must_use]
     pub fn registry_value(&self, key: &str, name: &str) -> Vec<String> {
         self.line("reg", &["query", key, "/v", name])
     }
 
-    /// Prints the groups of the user, by their security identifiers among others.
+    /// Prints the user's groups with their security identifiers.
     #[must_use]
     pub fn groups(&self) -> Vec<String> {
         self.line("whoami", &["/groups", "/fo", "csv", "/nh"])
     }
 }
 
-/// The profile's file and which of its profiles.
-fn chosen_profile(folder: &str) -> String {
+/// The `FILE!PROFILE` argument of `wpr`.
+fn profile_argument(folder: &str) -> String {
     format!("{}!{}.Light", typed(&format!("{folder}/{}", super::PROFILE_FILE)), profile::NAME)
 }
 
-/// A path as the programs of Windows take it.
+/// Converts a path to the form that Windows programs accept.
 #[must_use]
 pub fn typed(path: &str) -> String {
     path.replace('/', "\\")

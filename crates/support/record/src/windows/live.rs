@@ -1,4 +1,4 @@
-//! This computer, when it runs Windows.
+//! The local Windows computer.
 
 use std::fs;
 use std::io::{self, Write};
@@ -11,26 +11,26 @@ use super::commands::{Installation, typed};
 use crate::error::Error;
 use crate::machine::{Clocks, Machine, Outcome};
 
-/// Security identifiers of a process with an administrator's rights, and of the system's own.
+/// Security identifiers of the integrity levels of administrators' and system processes.
 const HIGH_INTEGRITY: [&str; 2] = ["S-1-16-12288", "S-1-16-16384"];
 
-/// This computer.
+/// The local computer.
 #[derive(Debug)]
 pub struct WindowsMachine {
     installation: Installation,
     state_folder: String,
-    begun: Instant,
+    created: Instant,
 }
 
 impl WindowsMachine {
-    /// This computer, with the folders that its environment names.
+    /// Finds the folders of the local computer in its environment variables.
     ///
     /// # Errors
-    /// The environment lacks what Windows always sets.
+    /// A variable that Windows always sets is missing.
     pub fn new() -> Result<Self, Error> {
         let variable = |name: &str| match std::env::var(name) {
             Ok(value) if !value.is_empty() => Ok(value.replace('\\', "/")),
-            _ => Err(Error::Refused(format!("the environment lacks {name}, which Windows sets"))),
+            _ => Err(Error::Refused(format!("the environment variable {name} is missing; Windows normally sets it"))),
         };
         let installation = Installation {
             windows: variable("SystemRoot")?,
@@ -40,10 +40,9 @@ impl WindowsMachine {
             },
         };
         let state_folder = format!("{}/onoff-record", variable("ProgramFiles")?);
-        Ok(Self { installation, state_folder, begun: Instant::now() })
+        Ok(Self { installation, state_folder, created: Instant::now() })
     }
 
-    /// Where Windows is, and who is logged on.
     #[must_use]
     pub fn installation(&self) -> &Installation {
         &self.installation
@@ -62,10 +61,10 @@ impl Machine for WindowsMachine {
     }
 
     fn clocks(&self) -> Clocks {
-        let running = u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let elapsed_ns = u64::try_from(self.created.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let real = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         let real_ns = u64::try_from(real).unwrap_or(u64::MAX);
-        Clocks { monotonic_ns: running, raw_ns: running, boot_ns: running, real_ns }
+        Clocks { monotonic_ns: elapsed_ns, raw_ns: elapsed_ns, boot_ns: elapsed_ns, real_ns }
     }
 
     fn wait(&mut self, time: Duration) {
@@ -98,18 +97,18 @@ impl Machine for WindowsMachine {
 
     fn remove_file(&mut self, path: &Path) -> io::Result<()> {
         let Err(error) = fs::remove_file(path) else { return Ok(()) };
-        // A program that runs can be moved within its volume, not removed.
-        let runs = std::env::current_exe().and_then(fs::canonicalize).ok();
-        if error.kind() == io::ErrorKind::NotFound || runs.is_none() || fs::canonicalize(path).ok() != runs {
+        // A running program can be moved within its volume but not removed.
+        let running = std::env::current_exe().and_then(fs::canonicalize).ok();
+        if error.kind() == io::ErrorKind::NotFound || running.is_none() || fs::canonicalize(path).ok() != running {
             return Err(error);
         }
         let folder = PathBuf::from(&self.installation.windows).join("Temp");
-        let away = folder.join(format!("onoff-record-{}.exe", std::process::id()));
-        fs::rename(path, &away)?;
-        // Once this program has ended.
-        let later = format!("ping -n 4 127.0.0.1 >nul & del \"{}\"", typed(&away.display().to_string()));
+        let moved = folder.join(format!("onoff-record-{}.exe", std::process::id()));
+        fs::rename(path, &moved)?;
+        // Removes the file a few seconds later, after this program has exited.
+        let delayed_removal = format!("ping -n 4 127.0.0.1 >nul & del \"{}\"", typed(&moved.display().to_string()));
         Command::new(self.installation.program("cmd"))
-            .raw_arg(format!("/d /s /c \"{later}\""))
+            .raw_arg(format!("/d /s /c \"{delayed_removal}\""))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())

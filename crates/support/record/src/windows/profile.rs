@@ -1,14 +1,14 @@
-//! A profile of the Windows Performance Recorder.
+//! The recording profile for the Windows Performance Recorder.
 //!
-//! Elements, attributes, their values and order as Microsoft's "Authoring Recording Profiles" and "WPRControlProfiles Schema"
-//! describe them: collectors, system providers, event providers, profiles; each profile for a file and for memory.
+//! Elements, attributes, values and order follow Microsoft's "Authoring Recording Profiles" and "WPRControlProfiles Schema":
+//! collectors, system providers, event providers, profiles; each profile in a file and a memory version.
 
 use super::providers::{KernelFlag, LIGHT, PROVIDERS, Provider, STACKS, VERBOSE};
 
-/// What the profiles are called.
+/// Name of the profiles.
 pub const NAME: &str = "OnOff";
 
-/// How much is recorded.
+/// Level of detail.
 #[derive(Clone, Copy)]
 enum Detail {
     Light,
@@ -32,8 +32,8 @@ impl Detail {
         }
     }
 
-    /// Buffers of the kernel's logger when it writes to a file, MiB. A boot fills the usual ones faster than its disk
-    /// takes them.
+    /// Number of 1 MiB buffers of the kernel logger when it writes to a file. A boot fills the default buffers faster than the
+    /// disk can write them.
     const fn system_buffers(self) -> u32 {
         match self {
             Self::Light => 256,
@@ -49,7 +49,7 @@ impl Detail {
     }
 }
 
-/// Where events go.
+/// Logging mode.
 #[derive(Clone, Copy)]
 enum Mode {
     File,
@@ -67,7 +67,7 @@ impl Mode {
     }
 }
 
-/// The text of the profile.
+/// The profile as XML.
 #[must_use]
 pub fn text() -> String {
     let mut xml = Xml::default();
@@ -103,7 +103,7 @@ fn collectors(xml: &mut Xml) {
             xml.empty("BufferSize Value=\"1024\"");
             match mode {
                 Mode::File => xml.empty(&format!("Buffers Value=\"{}\"", detail.system_buffers())),
-                // A ring: what it holds at the end is all there is.
+                // A ring buffer, saved when the recording stops.
                 Mode::Memory => xml.empty("Buffers Value=\"15\" PercentageOfTotalMemory=\"true\""),
             }
             xml.close("SystemCollector");
@@ -138,14 +138,14 @@ fn system_provider(xml: &mut Xml, detail: Detail) {
 }
 
 fn event_provider(xml: &mut Xml, provider: &Provider) {
-    // The GUID: names are known only where the provider is registered, early in a boot none is.
+    // By GUID: providers can be found by name only once they are registered, which is too late for a boot.
     let non_paged = if provider.in_kernel { " NonPagedMemory=\"true\"" } else { "" };
     xml.open(&format!(
         "EventProvider Id=\"EventProvider_{}\" Name=\"{}\"{non_paged} Level=\"{}\"",
         provider.name, provider.guid, provider.level
     ));
     xml.open("Keywords");
-    // None stands for all of them.
+    // Keyword 0 enables all keywords.
     let keyword = if provider.keyword == u64::MAX { 0 } else { provider.keyword };
     xml.empty(&format!("Keyword Value=\"{keyword:#x}\""));
     xml.close("Keywords");
@@ -176,7 +176,7 @@ fn profile(xml: &mut Xml, detail: Detail, mode: Mode) {
     xml.close("Profile");
 }
 
-/// Indented lines.
+/// Writes indented XML.
 #[derive(Default)]
 struct Xml {
     text: String,

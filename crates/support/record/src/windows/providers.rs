@@ -1,19 +1,18 @@
-//! What the analyses need to be recorded on Windows.
+//! Providers and kernel flags that the analyses need on Windows.
 //!
-//! The same as what the reports of a recording name as lacking; a test of the program compares the two.
+//! They match the missing evidence that reports list; a test compares the two.
 
-/// A provider and what to enable of it.
+/// An ETW provider with the events to enable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Provider {
-    /// Its name.
     pub name: &'static str,
-    /// Its GUID, lower case.
+    /// GUID in lower case.
     pub guid: &'static str,
-    /// Keywords; all bits for all.
+    /// Bit mask of keywords; all bits set for all keywords.
     pub keyword: u64,
-    /// Level, 5 for verbose.
+    /// Level; 5 is verbose.
     pub level: u8,
-    /// Whether it runs in the kernel: its buffers must not be paged out.
+    /// True for a kernel provider, whose buffers must not be paged out.
     pub in_kernel: bool,
 }
 
@@ -27,7 +26,7 @@ const fn in_kernel(provider: Provider) -> Provider {
     Provider { in_kernel: true, ..provider }
 }
 
-/// The providers, by name.
+/// The providers, sorted by name.
 pub const PROVIDERS: [Provider; 11] = [
     provider("Microsoft-Windows-Diagnostics-PerfTrack", "030f2f57-abd0-4427-bcf1-3a3587d7dc7d", ALL, 4),
     provider("Microsoft-Windows-GroupPolicy", "aea1b4fa-97d1-45f2-a64c-4d69fffd92c9", ALL, 5),
@@ -42,12 +41,10 @@ pub const PROVIDERS: [Provider; 11] = [
     provider("Microsoft-Windows-Winsrv", "9d55b53d-449b-4824-a637-24f9d69aa02f", 0x100, 5),
 ];
 
-/// A flag of the kernel's own logger: as `xperf` calls it, and as a profile does (`SystemKeywordEnumeration`).
+/// A flag of the kernel logger, with its names in `xperf` and in a profile (`SystemKeywordEnumeration`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelFlag {
-    /// As `xperf` calls it.
     pub xperf: &'static str,
-    /// As a profile calls it.
     pub profile: &'static str,
 }
 
@@ -55,7 +52,7 @@ const fn flag(xperf: &'static str, profile: &'static str) -> KernelFlag {
     KernelFlag { xperf, profile }
 }
 
-/// Flags of a timing trace: what phases, processors, disks and interrupts are told from.
+/// Flags of a timing trace: phases, CPU usage, disks and interrupts.
 pub const LIGHT: [KernelFlag; 9] = [
     flag("PROC_THREAD", "ProcessThread"),
     flag("LOADER", "Loader"),
@@ -68,7 +65,7 @@ pub const LIGHT: [KernelFlag; 9] = [
     flag("INTERRUPT", "Interrupt"),
 ];
 
-/// Further flags of an analysis trace: who woke whom, where the processors were, files.
+/// Additional flags of an analysis trace: ready threads, CPU samples, power and file I/O.
 pub const VERBOSE: [KernelFlag; 5] = [
     flag("DISPATCHER", "ReadyThread"),
     flag("PROFILE", "SampledProfile"),
@@ -77,5 +74,5 @@ pub const VERBOSE: [KernelFlag; 5] = [
     flag("FILE_IO_INIT", "FileIOInit"),
 ];
 
-/// Events of an analysis trace that are recorded with stacks: the paper's.
+/// Events of an analysis trace with stacks, as in Microsoft's paper.
 pub const STACKS: [&str; 3] = ["SampledProfile", "CSwitch", "ReadyThread"];

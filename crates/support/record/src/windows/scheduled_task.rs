@@ -1,6 +1,6 @@
-//! Tasks of the Windows Task Scheduler, as its XML.
+//! Tasks of the Windows Task Scheduler, as XML.
 //!
-//! Elements and their values: Microsoft's "Task Scheduler Schema". The text is ASCII without a declared encoding: `schtasks` refuses
+//! Elements and values follow Microsoft's "Task Scheduler Schema". The text is ASCII and declares no encoding: `schtasks` refuses
 //! files whose encoding differs from the declared one.
 
 use onoff_trace::utc::CivilTime;
@@ -10,19 +10,19 @@ use super::commands::typed;
 /// What starts a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trigger {
-    /// The user logs on, and some time passes, s.
+    /// A logon of the user, after a delay.
     Logon {
-        /// Seconds after the logon.
+        /// Delay after the logon, in seconds.
         delay_s: u64,
     },
-    /// A moment, s since 1970; the computer is woken for it.
+    /// A time; the computer is woken for it.
     Wake {
-        /// When.
+        /// Seconds since 1970.
         at_s: u64,
     },
 }
 
-/// The text of a task that runs `program` with `arguments` as `user`, with administrator's rights.
+/// The XML of a task that runs `program` with `arguments` as `user` with administrator rights.
 #[must_use]
 pub fn text(trigger: Trigger, user: &str, program: &str, arguments: &str) -> String {
     let user = escaped(user);
@@ -36,12 +36,12 @@ pub fn text(trigger: Trigger, user: &str, program: &str, arguments: &str) -> Str
         Trigger::Wake { at_s } => (
             format!(
                 "<TimeTrigger><StartBoundary>{}</StartBoundary><Enabled>true</Enabled></TimeTrigger>",
-                universal_time(at_s)
+                utc_timestamp(at_s)
             ),
             true,
         ),
     };
-    // Without the settings about batteries a notebook that is not plugged in would never go on.
+    // Without the battery settings, the task would not run on a laptop on battery power.
     format!(
         "<?xml version=\"1.0\"?>\n\
          <Task version=\"1.2\" xmlns=\"http://schemas.microsoft.com/windows/2004/02/mit/task\">\n\
@@ -59,7 +59,7 @@ pub fn text(trigger: Trigger, user: &str, program: &str, arguments: &str) -> Str
     )
 }
 
-/// Text between elements: what means something to XML, and all that is not ASCII, by its number.
+/// Escapes XML's special characters and all non-ASCII characters.
 fn escaped(text: &str) -> String {
     text.chars()
         .map(|character| match character {
@@ -70,8 +70,8 @@ fn escaped(text: &str) -> String {
         .collect()
 }
 
-/// `2026-11-23T09:10:26Z`.
-fn universal_time(seconds: u64) -> String {
+/// Formats a time as `2026-11-23T09:10:26Z`.
+fn utc_timestamp(seconds: u64) -> String {
     let ns = i64::try_from(seconds).unwrap_or(i64::MAX).saturating_mul(1_000_000_000);
     let CivilTime { year, month, day, hour, minute, second, .. } = CivilTime::from_unix_ns(ns);
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")

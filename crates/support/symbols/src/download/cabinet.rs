@@ -1,4 +1,4 @@
-//! The packed form of a store's file: a cabinet with one file in it.
+//! Unpacks compressed files of symbol stores: cabinets with a single file.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -8,20 +8,20 @@ use cab::Cabinet;
 use crate::Fault;
 
 /// Writes the first file of the cabinet `packed` into `file`.
-pub(super) fn unpack(packed: &mut File, file: &mut File, most_bytes: u64) -> Result<(), Fault> {
-    let broken = |error: io::Error| Fault::Broken(format!("its cabinet: {error}"));
+pub(super) fn unpack(packed: &mut File, file: &mut File, max_bytes: u64) -> Result<(), Fault> {
+    let broken = |error: io::Error| Fault::Broken(format!("cabinet: {error}"));
     let mut cabinet = Cabinet::new(packed).map_err(broken)?;
     let name = cabinet
         .folder_entries()
         .flat_map(|folder| folder.file_entries())
         .map(|entry| entry.name().to_owned())
         .next()
-        .ok_or_else(|| Fault::Broken("its cabinet is empty".to_owned()))?;
+        .ok_or_else(|| Fault::Broken("the cabinet is empty".to_owned()))?;
     let reader = cabinet.read_file(&name).map_err(broken)?;
-    let mut reader = reader.take(most_bytes.saturating_add(1));
+    let mut reader = reader.take(max_bytes.saturating_add(1));
     let length = io::copy(&mut reader, file).map_err(broken)?;
-    if length > most_bytes {
-        return Err(Fault::TooLarge(most_bytes));
+    if length > max_bytes {
+        return Err(Fault::TooLarge(max_bytes));
     }
     file.seek(SeekFrom::Start(0)).map_err(broken)?;
     Ok(())

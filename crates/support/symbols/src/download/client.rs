@@ -1,4 +1,4 @@
-//! One file over HTTP.
+//! Downloads files over HTTP.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -10,18 +10,18 @@ use ureq::{Agent, Error};
 use super::{Failure, Limits};
 use crate::Fault;
 
-/// A server's answer.
+/// Result of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
-    /// The file, now written.
+pub(super) enum Response {
+    /// The file was downloaded.
     File,
-    /// It has none.
-    NotThere,
+    /// The server does not have the file.
+    NotFound,
 }
 
 pub(super) struct Client {
     limits: Limits,
-    /// Made with the first request: it reads the system's certificates.
+    /// Created on the first request, because it reads the system's certificates.
     agent: Option<Agent>,
 }
 
@@ -30,45 +30,45 @@ impl Client {
         Self { limits, agent: None }
     }
 
-    /// Writes what `url` has into `file`.
-    pub(super) fn get(&mut self, url: &str, file: &mut File) -> Result<Answer, Failure> {
+    /// Downloads `url` into `file`.
+    pub(super) fn get(&mut self, url: &str, file: &mut File) -> Result<Response, Failure> {
         let limits = self.limits;
         let agent = self.agent.get_or_insert_with(|| agent(limits));
         let request = agent.get(url).config().https_only(url.starts_with("https:")).build();
         let response = request.call().map_err(failure)?;
         match response.status().as_u16() {
             200 => {}
-            404 | 410 => return Ok(Answer::NotThere),
+            404 | 410 => return Ok(Response::NotFound),
             other => return Err(Fault::Status(other).into()),
         }
-        let most = limits.most_bytes;
+        let max_bytes = limits.most_bytes;
         let body = response.into_body();
-        if body.content_length().is_some_and(|length| length > most) {
-            return Err(Fault::TooLarge(most).into());
+        if body.content_length().is_some_and(|length| length > max_bytes) {
+            return Err(Fault::TooLarge(max_bytes).into());
         }
-        let mut reader = body.into_reader().take(most.saturating_add(1));
+        let mut reader = body.into_reader().take(max_bytes.saturating_add(1));
         let length = io::copy(&mut reader, file).map_err(|error| Failure::Fault(Fault::Broken(error.to_string())))?;
-        if length > most {
-            return Err(Fault::TooLarge(most).into());
+        if length > max_bytes {
+            return Err(Fault::TooLarge(max_bytes).into());
         }
         file.seek(SeekFrom::Start(0)).map_err(|error| Failure::Fault(Fault::Broken(error.to_string())))?;
-        Ok(Answer::File)
+        Ok(Response::File)
     }
 }
 
-/// Only what this one request is about counts against the file; everything else against the server.
+/// Errors specific to this request are faults of the file; all others make the server unreachable.
 fn failure(error: Error) -> Failure {
     match error {
         Error::TooManyRedirects | Error::Protocol(_) | Error::RequireHttpsOnly(_) | Error::LargeResponseHeader(..) => {
             Failure::Fault(Fault::Broken(error.to_string()))
         }
-        other => Failure::Silent(other.to_string()),
+        other => Failure::Unreachable(other.to_string()),
     }
 }
 
-/// Trusts whom the system trusts: companies' own servers and proxies have certificates of their own.
+/// Uses the system's certificates, because servers and proxies within companies often have private ones.
 fn agent(limits: Limits) -> Agent {
-    let trusted: Vec<Certificate<'static>> = rustls_native_certs::load_native_certs()
+    let certificates: Vec<Certificate<'static>> = rustls_native_certs::load_native_certs()
         .certs
         .iter()
         .map(|certificate| Certificate::from_der(certificate).to_owned())
@@ -76,7 +76,7 @@ fn agent(limits: Limits) -> Agent {
     let tls = TlsConfig::builder()
         .provider(TlsProvider::Rustls)
         .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .root_certs(RootCerts::Specific(Arc::new(trusted)))
+        .root_certs(RootCerts::Specific(Arc::new(certificates)))
         .build();
     Agent::config_builder()
         .http_status_as_error(false)

@@ -1,8 +1,8 @@
-//! PDB files from symbol servers.
+//! Downloads PDB files from symbol servers.
 //!
-//! A server is a store over HTTP: `URL/NAME/IDENTITY/NAME`, or the same packed as a cabinet with the name's last letter as
-//! `_`, or a `file.ptr` that names another place. What comes is held against the identity and moved into the server's
-//! store only when it is whole and of the module's build.
+//! A server is a store over HTTP: `URL/NAME/IDENTITY/NAME`, or the same file compressed as a cabinet with the last letter of the
+//! name replaced by `_`, or a `file.ptr` that points to another location. A download is moved into the server's store only if it
+//! is complete and has the module's identity.
 
 mod cabinet;
 mod client;
@@ -17,26 +17,26 @@ use tempfile::NamedTempFile;
 
 use crate::path::checked;
 use crate::{Fault, Refusal, SymbolServer, Symbols};
-use client::{Answer, Client};
+use client::{Client, Response};
 
-/// What a name is sent as, but for these.
-const AS_IT_IS: &AsciiSet = &NON_ALPHANUMERIC.remove(b'.').remove(b'-').remove(b'_');
+/// Characters to percent-encode in a URL.
+const ENCODE_SET: &AsciiSet = &NON_ALPHANUMERIC.remove(b'.').remove(b'-').remove(b'_');
 
-/// Is told a file's name and its server.
+/// Called with a file name and a server URL before each request.
 type Listener = Box<dyn FnMut(&str, &str)>;
 
-/// What is taken from a server at most.
+/// Limits for downloads.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Bytes of a file, packed and unpacked: 2 GiB (the largest PDB files of browsers come close).
+    /// Maximum size of a file, compressed or not, in bytes. Default: 2 GiB; the largest PDB files of browsers come close.
     pub most_bytes: u64,
-    /// Time until a server is connected to: 10 s.
+    /// Connection timeout. Default: 10 s.
     pub connect: Duration,
-    /// Time without a byte: 30 s.
+    /// Timeout between two reads. Default: 30 s.
     pub silence: Duration,
-    /// Time for one file: 15 minutes.
+    /// Timeout for a file. Default: 15 minutes.
     pub whole: Duration,
-    /// Redirections for one file: 5.
+    /// Maximum number of redirects per file. Default: 5.
     pub redirections: u32,
 }
 
@@ -52,31 +52,30 @@ impl Default for Limits {
     }
 }
 
-/// Asks symbol servers.
+/// Downloads files from symbol servers.
 pub struct Downloads {
     limits: Limits,
     client: Client,
-    /// Servers that could not be reached, with the reason: they are not asked again.
-    silent: BTreeMap<String, String>,
-    /// Told of each file before it is asked for: its name and the server.
+    /// Unreachable servers with the reason. They are not contacted again.
+    unreachable: BTreeMap<String, String>,
     listener: Listener,
 }
 
 impl Downloads {
-    /// With these limits. Nothing is sent yet.
+    /// Creates a downloader. Does not connect to anything yet.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
-        Self { limits, client: Client::new(limits), silent: BTreeMap::new(), listener: Box::new(|_, _| {}) }
+        Self { limits, client: Client::new(limits), unreachable: BTreeMap::new(), listener: Box::new(|_, _| {}) }
     }
 
-    /// With someone who is told of each file (name, server) before it is asked for.
+    /// Sets a callback that gets the file name and the server URL before each request.
     #[must_use]
     pub fn with_listener(mut self, listener: impl FnMut(&str, &str) + 'static) -> Self {
         self.listener = Box::new(listener);
         self
     }
 
-    /// The PDB from the first of `servers` that has it; `refusal` is why no place had it.
+    /// Downloads the PDB from the first of `servers` that has it. `refusal` is the result of the local search.
     pub(crate) fn find(
         &mut self,
         servers: &[SymbolServer],
@@ -88,7 +87,7 @@ impl Downloads {
         let mut refusal = refusal;
         for server in servers {
             let Some(store) = &server.store else { continue };
-            if self.silent.contains_key(&server.url) {
+            if self.unreachable.contains_key(&server.url) {
                 continue;
             }
             (self.listener)(name, &server.url);
@@ -96,8 +95,8 @@ impl Downloads {
                 Ok(Some(path)) => return Symbols::open(&path, identity),
                 Ok(None) if matches!(refusal, Refusal::NotFound) => refusal = Refusal::NotServed,
                 Ok(None) => {}
-                Err(Failure::Silent(reason)) => {
-                    self.silent.insert(server.url.clone(), reason);
+                Err(Failure::Unreachable(reason)) => {
+                    self.unreachable.insert(server.url.clone(), reason);
                 }
                 Err(Failure::Fault(fault)) => {
                     refusal = Refusal::Server(server.url.clone(), fault);
@@ -107,44 +106,44 @@ impl Downloads {
         Err(refusal)
     }
 
-    /// Servers that could not be reached, with the reason.
+    /// Unreachable servers with the reason.
     pub(crate) fn unreachable_servers(&self) -> Vec<String> {
         let line = |(url, reason)| format!("{url}: cannot be reached: {reason}");
-        self.silent.iter().map(line).collect()
+        self.unreachable.iter().map(line).collect()
     }
 
-    /// Fetches a file into `store`; `None` when the server has none.
+    /// Downloads a file into `store`. Returns `None` if the server does not have it.
     fn fetch(&mut self, server: &str, store: &Path, name: &str, identity: &str) -> Result<Option<PathBuf>, Failure> {
         let unkept = |error| Fault::Unkept(store.to_owned(), error);
         std::fs::create_dir_all(store).map_err(unkept)?;
         let new_file = || new_file(store).map_err(unkept);
         let identity = identity.to_ascii_uppercase();
-        let encoded = utf8_percent_encode(name, AS_IT_IS).to_string();
+        let encoded = utf8_percent_encode(name, ENCODE_SET).to_string();
         let base = format!("{}/{encoded}/{identity}", server.trim_end_matches('/'));
 
         let mut file = new_file()?;
-        let mut answer = self.client.get(&format!("{base}/{encoded}"), file.as_file_mut())?;
-        if let (Answer::NotThere, Some(packed_name)) = (answer, packed(name)) {
-            let encoded = utf8_percent_encode(&packed_name, AS_IT_IS);
+        let mut response = self.client.get(&format!("{base}/{encoded}"), file.as_file_mut())?;
+        if let (Response::NotFound, Some(packed_name)) = (response, packed_name(name)) {
+            let encoded = utf8_percent_encode(&packed_name, ENCODE_SET);
             let mut packed = new_file()?;
-            answer = self.client.get(&format!("{base}/{encoded}"), packed.as_file_mut())?;
-            if answer == Answer::File {
+            response = self.client.get(&format!("{base}/{encoded}"), packed.as_file_mut())?;
+            if response == Response::File {
                 cabinet::unpack(packed.as_file_mut(), file.as_file_mut(), self.limits.most_bytes)?;
             }
         }
-        if answer == Answer::NotThere {
+        if response == Response::NotFound {
             let mut pointer = new_file()?;
             let url = format!("{base}/file.ptr");
             return match self.client.get(&url, pointer.as_file_mut())? {
-                Answer::NotThere => Ok(None),
-                Answer::File => Err(Fault::Pointer.into()),
+                Response::NotFound => Ok(None),
+                Response::File => Err(Fault::Pointer.into()),
             };
         }
         keep(file, store, name, &identity).map(Some)
     }
 }
 
-/// A file beside where it will lie, gone when it is not kept. Others may read it, as a store is often shared.
+/// A temporary file in the store, readable by all users because stores are often shared.
 fn new_file(store: &Path) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
@@ -152,7 +151,7 @@ fn new_file(store: &Path) -> io::Result<NamedTempFile> {
     builder.prefix(".fetching-").tempfile_in(store)
 }
 
-/// Moves a whole file of the right build to where a store has it.
+/// Moves a complete file with the right identity to its place in the store.
 fn keep(file: NamedTempFile, store: &Path, name: &str, identity: &str) -> Result<PathBuf, Failure> {
     match Symbols::open(file.path(), identity) {
         Ok(_) => {}
@@ -168,17 +167,17 @@ fn keep(file: NamedTempFile, store: &Path, name: &str, identity: &str) -> Result
     Ok(path)
 }
 
-/// The name of the packed form: `driver.pd_`.
-fn packed(name: &str) -> Option<String> {
+/// Name of the compressed file: `driver.pd_`.
+fn packed_name(name: &str) -> Option<String> {
     let (last, _) = name.char_indices().next_back()?;
     Some(format!("{}_", name.get(..last)?))
 }
 
-/// Why nothing came.
+/// Why a download failed.
 enum Failure {
-    /// The server cannot be reached: it need not be asked again.
-    Silent(String),
-    /// This file cannot be had from it.
+    /// The server is unreachable.
+    Unreachable(String),
+    /// The server did not provide this file.
     Fault(Fault),
 }
 

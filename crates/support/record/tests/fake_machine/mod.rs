@@ -1,5 +1,5 @@
-//! An invented computer: a tree of files with systemd-boot or GRUB, commands that answer and change the tree, and crashes
-//! on demand.
+//! A fake computer: a tree of files with systemd-boot or GRUB, commands that read and change the tree, and crashes on
+//! demand.
 
 pub mod windows_commands;
 
@@ -24,26 +24,26 @@ pub enum Loader {
     Other,
 }
 
-pub struct Invented {
+pub struct FakeMachine {
     pub tree: TempDir,
     pub said: Vec<String>,
     pub ran: Vec<String>,
     pub superuser: bool,
-    /// Changes until the computer crashes.
+    /// Number of changes before the computer crashes.
     pub changes_left: Option<u32>,
     pub waited: Duration,
-    /// The last lines of the journal of the boot before.
+    /// The last journal lines of the previous boot.
     pub previous_boot: &'static str,
-    /// Whether another program than systemd is process 1.
+    /// True if process 1 is not systemd.
     pub without_systemd: bool,
 }
 
-/// Waiting for a disk would be most of the time of these tests: in memory, where there is such a place.
+/// In memory if possible: otherwise these tests would spend most of their time waiting for the disk.
 fn tree() -> TempDir {
     tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| tempfile::tempdir().unwrap())
 }
 
-impl Invented {
+impl FakeMachine {
     pub fn new(loader: Loader) -> Self {
         let mut machine = Self {
             tree: tree(),
@@ -135,22 +135,22 @@ impl Invented {
                      menuentry 'Debian' --class debian {\n\tlinux /vmlinuz-6.1 root=LABEL=root rw quiet\n\tinitrd /initrd.img-6.1\n}\n\
                      if [ -f ${config_directory}/custom.cfg ]; then source ${config_directory}/custom.cfg; fi\n",
                 );
-                // Somebody's own.
+                // An entry of the user.
                 self.put("/boot/grub/custom.cfg", "menuentry 'mine' {\n\tchainloader +1\n}\n");
             }
             Loader::Other => {}
         }
     }
 
-    /// What the computer does when it restarts: another boot, with the options of the entry that the boot loader takes.
-    pub fn restart(&mut self, comes_up: bool) {
+    /// Simulates a restart: a new boot, with the options of the entry that the boot loader starts.
+    pub fn restart(&mut self, boots_selected_entry: bool) {
         let number: u32 = self.boot_id()["boot-".len()..].parse().unwrap();
         self.put("/proc/sys/kernel/random/boot_id", format!("boot-{}\n", number + 1));
         let one_shot = format!("/sys/firmware/efi/efivars/LoaderEntryOneShot-{LOADER}");
         let chosen = self.read(&one_shot);
         let _ = fs::remove_file(self.at(&one_shot));
         let mut options = "root=LABEL=root rw\n".to_owned();
-        if let Some(chosen) = chosen.filter(|_| comes_up) {
+        if let Some(chosen) = chosen.filter(|_| boots_selected_entry) {
             let name: Vec<u16> = chosen[4..].chunks(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect();
             let name = String::from_utf16(&name).unwrap();
             let entry = self.read_text(&format!("/boot/efi/loader/entries/{}", name.trim_end_matches('\0'))).unwrap();
@@ -162,9 +162,9 @@ impl Invented {
         if let Some(environment) = self.read_text("/boot/grub/grubenv") {
             options = "BOOT_IMAGE=/vmlinuz-6.1 root=LABEL=root rw quiet\n".to_owned();
             let chosen = environment.lines().find_map(|line| line.strip_prefix("next_entry=")).map(str::to_owned);
-            // GRUB forgets its choice before it starts anything.
+            // GRUB clears the selection before it starts an entry.
             self.put("/boot/grub/grubenv", "# GRUB Environment Block\n");
-            if let Some(chosen) = chosen.filter(|_| comes_up) {
+            if let Some(chosen) = chosen.filter(|_| boots_selected_entry) {
                 let custom = self.read_text("/boot/grub/custom.cfg").unwrap();
                 let (_, entry) = custom.split_once(&format!("--id {chosen} {{")).unwrap();
                 let line = entry.lines().find_map(|line| line.trim().strip_prefix("linux ")).unwrap();
@@ -174,7 +174,7 @@ impl Invented {
         self.put("/proc/cmdline", options);
     }
 
-    /// Every file with its contents, every folder, every link; but for what the kernel and the boot loader themselves change.
+    /// All files with their contents, all folders and links, except what the kernel and the boot loader change themselves.
     pub fn snapshot(&self) -> BTreeMap<String, String> {
         let mut all = snapshot(self.tree.path());
         all.retain(|path, _| {
@@ -184,12 +184,12 @@ impl Invented {
     }
 }
 
-/// Text as firmware variables hold it.
+/// Encodes text as in EFI variables.
 fn utf_16(text: &str) -> Vec<u8> {
     text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect()
 }
 
-/// Every file with its contents, every folder, every link below a folder.
+/// All files with their contents, all folders and links below a folder.
 pub fn snapshot(root: &Path) -> BTreeMap<String, String> {
     let mut all = BTreeMap::new();
     walk(root, root, &mut all);
@@ -214,7 +214,7 @@ fn walk(root: &Path, folder: &Path, all: &mut BTreeMap<String, String>) {
     }
 }
 
-impl Machine for Invented {
+impl Machine for FakeMachine {
     fn root(&self) -> &Path {
         self.tree.path()
     }
@@ -229,7 +229,7 @@ impl Machine for Invented {
         let answer = match line {
             ["systemctl", "show", "--no-pager"] => "Version=252\nUserspaceTimestampMonotonic=1\n",
             ["systemctl", "show", ..] => "Id=a.service\nLoadState=loaded\n",
-            ["uname", ..] => "Linux invented 6.1\n",
+            ["uname", ..] => "Linux fake 6.1\n",
             ["systemctl", "--version"] => "systemd 252 (252.39-1~deb12u1)\n+PAM\n",
             ["systemctl", "is-system-running"] => "running\n",
             ["/usr/sbin/grub-reboot", entry] => {
