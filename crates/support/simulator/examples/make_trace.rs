@@ -98,10 +98,12 @@ fn is_near(length: u64, wanted: u64) -> bool {
     length >= wanted / 5 * 4 && length <= wanted.saturating_mul(5) / 4
 }
 
-/// Between the turns of a loop, at most so many times as long as the scenario has it: for a minute and more, which is nearly never.
+/// Between the turns of a loop, at most so many times as long as the scenario has it: for a minute and more, which is
+/// nearly never.
 const RAREST: f64 = 1e6;
 
-/// The scenario as it has to be played for a recording of at most about `wanted` bytes, and whether it is to go on until there are so many.
+/// The scenario as it has to be played for a recording of at most about `wanted` bytes, and whether it is to go on
+/// until there are so many.
 fn no_larger(scenario: Scenario, wanted: u64) -> Result<(Scenario, bool), Box<dyn Error>> {
     let alone = length_alone(&scenario)?;
     if alone <= wanted.saturating_mul(5) / 4 {

@@ -221,7 +221,8 @@ fn row(name: &str, planted: &Planted, known: Option<usize>) -> (String, Vec<Stri
     (row, faults)
 }
 
-/// What is said of a recording and is not true of it: culprits and findings with a cost about somebody who was not put in.
+/// What is said of a recording and is not true of it: culprits and findings with a cost about somebody who was not put
+/// in.
 fn not_true(trace: &Trace, all: &[AccountedPhase], planted: &Planted) -> Vec<String> {
     let is_put_in = |name: &str| planted.put_in.iter().any(|one| one.name.eq_ignore_ascii_case(name));
     let mut not_true = Vec::new();

@@ -1,5 +1,5 @@
-//! What is true of any recording's accounts, however little of it is left: parts sum to their phase, and findings take their cost, their
-//! subject and their phase from one entry.
+//! What is true of any recording's accounts, however little of it is left: parts sum to their phase, and findings take
+//! their cost, their subject and their phase from one entry.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
@@ -25,7 +25,8 @@ use proptest::prelude::*;
 
 use crate::accounts::{names, played, recorded};
 
-/// Whether the parts of every phase sum to it, what each did to its time, and what is not known to what the account says of it.
+/// Whether the parts of every phase sum to it, what each did to its time, and what is not known to what the account
+/// says of it.
 fn assert_sums(name: &str, all: &[AccountedPhase]) {
     for phase in all {
         let account = &phase.account;
@@ -40,7 +41,8 @@ fn assert_sums(name: &str, all: &[AccountedPhase]) {
             let did: i128 = entry.did.iter().map(|one| i128::from(one.ns)).sum();
             assert_eq!(did, i128::from(entry.ns), "{name}: {} of {}", entry.name, phase.phase);
             let listed: i64 = entry.stretches.iter().map(|one| one.end_ns - one.start_ns).sum();
-            // Idle rules count slices in which several worked: their stretches are longer than what each is given of them.
+            // Idle rules count slices in which several worked: their stretches are longer than what each is given of
+            // them.
             if account.measure == AccountMeasure::CriticalPath {
                 assert!(listed <= entry.ns, "{name}: {} of {}", entry.name, phase.phase);
             }
@@ -48,7 +50,8 @@ fn assert_sums(name: &str, all: &[AccountedPhase]) {
     }
 }
 
-/// Whether every finding is about somebody, and costs what one entry of the account of its phase, or one culprit of several, took.
+/// Whether every finding is about somebody, and costs what one entry of the account of its phase, or one culprit of
+/// several, took.
 fn faults_of_findings(name: &str, trace: &Trace) -> Vec<String> {
     let mut faults = Vec::new();
     let of_kinds = [TransitionKind::Boot, TransitionKind::Shutdown, TransitionKind::Suspend]
@@ -212,8 +215,8 @@ const EVENTS_LOST: Counter =
 #[derive(Clone, Debug)]
 struct Damage {
     seed: u64,
-    /// Of 100 rows of each table, how many are dropped, given another thread's id, another processor, another time, or exchanged with the
-    /// row before.
+    /// Of 100 rows of each table, how many are dropped, given another thread's id, another processor, another time, or
+    /// exchanged with the row before.
     dropped: u64,
     renumbered: u64,
     moved: u64,
@@ -238,7 +241,6 @@ fn damage() -> impl Strategy<Value = Damage> {
     )
 }
 
-/// Numbers in a fixed order from a seed.
 struct Numbers(u64);
 
 impl Numbers {

@@ -1,5 +1,5 @@
-//! How long both halves of a sleep took, with what no event spans: by what the scenario's text holds and by when the simulated machine
-//! really did what it recorded.
+//! How long both halves of a sleep took, with what no event spans: by what the scenario's text holds and by when the
+//! simulated machine really did what it recorded.
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
@@ -35,7 +35,8 @@ fn at(truth: &Truth, milestone: &str) -> i64 {
     truth.transitions.milestone(milestone).unwrap().time_ns
 }
 
-/// What the texts hold beyond the events, ms: writing the image, what precedes the kernel on the way up, and the sleep itself.
+/// What the texts hold beyond the events, ms: writing the image, what precedes the kernel on the way up, and the sleep
+/// itself.
 const PLANTED: [(&str, i64, i64, i64); 6] = [
     ("hibernate", 9_500, 2_300 + 410 + 350 + 6_200, 600_000),
     ("hibernate-recorded-after", 9_500, 2_300 + 410 + 350 + 6_200, 600_000),

@@ -1,5 +1,5 @@
-//! Every scenario: the simulator's truth gives the numbers of the document it reproduces, and the
-//! container reader finds exactly the records that were written.
+//! Every scenario: the simulator's truth gives the numbers of the document it reproduces, and the container reader
+//! finds exactly the records that were written.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
@@ -37,8 +37,8 @@ fn scenario(path: &Path) -> Scenario {
         .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Whole milliseconds as the tools of the papers print them: cut, not rounded. (The services
-/// excerpt of the Windows Embedded Standard 7 paper has rows only cutting can give.)
+/// Whole milliseconds as the tools of the papers print them: cut, not rounded. (The services excerpt of the Windows
+/// Embedded Standard 7 paper has rows only cutting can give.)
 fn milliseconds(nanoseconds: i64) -> u64 {
     u64::try_from(nanoseconds / 1_000_000).unwrap()
 }
@@ -106,8 +106,8 @@ fn truth_gives_the_published_numbers() {
 
 #[test]
 fn idle_slices_leave_no_doubt() {
-    // The papers do not say how processors and disks combine: scenarios stay clear of the
-    // threshold, so that any reading of the rule counts the same slices.
+    // The papers do not say how processors and disks combine: scenarios stay clear of the threshold, so that any
+    // reading of the rule counts the same slices.
     for path in boots() {
         let scenario = scenario(&path);
         let capacity = i64::from(scenario.machine.processors) * 100_000_000;

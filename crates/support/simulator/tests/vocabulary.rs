@@ -1,5 +1,5 @@
-//! The events this crate names against the schemas the program reads: two transcriptions of the
-//! same layouts must agree to the byte.
+//! The events this crate names against the schemas the program reads: two transcriptions of the same layouts must agree
+//! to the byte.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeSet;

@@ -1,5 +1,6 @@
-//! Writes a capture of a network boot of a wanted size: `make_capture FILE SIZE`, with SIZE in MB; with `outcomes FOLDER`, one
-//! capture for each way a network boot comes out; with `floods FOLDER`, a million frames of each kind of other traffic.
+//! Writes a capture of a network boot of a wanted size: `make_capture FILE SIZE`, with SIZE in MB; with `outcomes
+//! FOLDER`, one capture for each way a network boot comes out; with `floods FOLDER`, a million frames of each kind of
+//! other traffic.
 //!
 //! Whole frames, 1468-byte blocks in windows of 8: as many packets per byte as network boots have.
 #![allow(clippy::print_stdout, clippy::unwrap_used)]

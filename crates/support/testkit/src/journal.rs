@@ -1,7 +1,8 @@
-//! Files of the systemd journal, made from entries: in either form, with any compression, whole or as a crash leaves them.
+//! Files of the systemd journal, made from entries: in either form, with any compression, whole or as a crash leaves
+//! them.
 //!
-//! Source: "Journal File Format", systemd's documentation. The hash tables are there and empty: a reader that goes through all
-//! entries, as `journalctl -o export` does, needs none.
+//! Source: "Journal File Format", systemd's documentation. The hash tables are there and empty: a reader that goes
+//! through all entries, as `journalctl -o export` does, needs none.
 
 use std::collections::HashMap;
 
@@ -14,18 +15,14 @@ pub struct JournalEntry {
     pub realtime_us: u64,
     /// Monotonic clock, µs.
     pub monotonic_us: u64,
-    /// Id of the boot.
     pub boot: u128,
-    /// Names and values.
     pub fields: Vec<(String, Vec<u8>)>,
 }
 
 /// How fields are compressed: the object's flag (1 XZ, 2 LZ4, 4 Zstandard) and what makes the payload.
 #[derive(Clone, Copy, Debug)]
 pub struct FieldPacking {
-    /// The flag.
     pub flag: u8,
-    /// Packs a payload.
     pub pack: fn(&[u8]) -> Vec<u8>,
     /// Fields of fewer bytes stay as they are.
     pub shortest: usize,
@@ -40,7 +37,6 @@ pub struct JournalMaker {
     pub packing: Option<FieldPacking>,
     /// 0 closed, 1 open, 2 archived.
     pub state: u8,
-    /// Id of the machine.
     pub machine: u128,
     /// Id of the sequence.
     pub sequence: u128,

@@ -15,7 +15,6 @@ fn put(bytes: &mut [u8], at: usize, value: u32) {
 pub struct PlanFile {
     /// 23 or 26.
     pub version: u32,
-    /// Program.
     pub executable: String,
     /// Whether it is the boot's.
     pub is_boot: bool,
@@ -30,7 +29,6 @@ pub struct PlanFile {
 }
 
 impl PlanFile {
-    /// The bytes.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
         let information = if self.version == 23 { 156 } else { 220 };
@@ -98,8 +96,8 @@ impl PlanFile {
     }
 }
 
-/// A boot's trace of ReadyBoot (`Trace*.fx`): the reads of its two accounts, each with path, offset, bytes and microseconds. An
-/// empty path is a read whose file is not known.
+/// A boot's trace of ReadyBoot (`Trace*.fx`): the reads of its two accounts, each with path, offset, bytes and
+/// microseconds. An empty path is a read whose file is not known.
 #[must_use]
 pub fn ready_boot_trace(accounts: [&[(&str, u64, u32, u32)]; 2]) -> Vec<u8> {
     let mut names = Names::default();

@@ -1,5 +1,4 @@
-//! A buffer: `WMI_BUFFER_HEADER` (0x48 bytes), records, fill. Layout: reference "ETL format",
-//! sections 1.1 to 1.6.
+//! A buffer: `WMI_BUFFER_HEADER` (0x48 bytes), records, fill. Layout: reference "ETL format", sections 1.1 to 1.6.
 
 use crate::compress::Compression;
 
@@ -25,14 +24,12 @@ pub mod flag {
 
 /// Buffer types.
 pub mod kind {
-    /// Events.
     pub const GENERIC: u16 = 0;
     /// The first buffer, which begins with the logfile header record.
     pub const HEADER: u16 = 4;
 }
 
-/// A filled buffer before it becomes file bytes. Public fields so that a test can falsify any
-/// of them.
+/// A filled buffer before it becomes file bytes. Public fields so that a test can falsify any of them.
 #[derive(Clone, Debug)]
 pub struct Buffer {
     /// Processor the events come from.

@@ -36,8 +36,8 @@ impl EtlBuilder {
         &mut self.session
     }
 
-    /// Number of records an exact reader finds: the logfile header, the records of the header
-    /// buffer, and everything pushed.
+    /// Number of records an exact reader finds: the logfile header, the records of the header buffer, and everything
+    /// pushed.
     #[must_use]
     pub fn record_count(&self) -> u64 {
         1 + self.session.header_records.len() as u64 + self.packer.records()
@@ -86,8 +86,7 @@ impl EtlBuilder {
         self.assemble(written)
     }
 
-    /// The file a power loss leaves: end time and counters never patched, although all buffers
-    /// follow.
+    /// The file a power loss leaves: end time and counters never patched, although all buffers follow.
     #[must_use]
     pub fn finish_interrupted(mut self) -> Vec<u8> {
         self.close();
@@ -100,8 +99,8 @@ impl EtlBuilder {
         self.assemble(1)
     }
 
-    /// A circular file of at most `capacity` event buffers: the newest survive, each in the slot
-    /// its place in the ring gives it, so the oldest stands anywhere. `BuffersWritten` counts all.
+    /// A circular file of at most `capacity` event buffers: the newest survive, each in the slot its place in the ring
+    /// gives it, so the oldest stands anywhere. `BuffersWritten` counts all.
     #[must_use]
     pub fn finish_circular(mut self, capacity: usize) -> Vec<u8> {
         self.session.mode = (self.session.mode & !mode::SEQUENTIAL) | mode::CIRCULAR;
@@ -126,8 +125,8 @@ impl EtlBuilder {
         file
     }
 
-    /// A file with a second session appended: its buffers follow without a header buffer and
-    /// their sequence numbers start again at 1.
+    /// A file with a second session appended: its buffers follow without a header buffer and their sequence numbers
+    /// start again at 1.
     #[must_use]
     pub fn finish_appended(mut self, mut second: Self) -> Vec<u8> {
         self.session.mode |= mode::APPEND;

@@ -2,62 +2,33 @@
 
 use super::buffer::{BUFFER_HEADER_SIZE, Buffer};
 
-/// One kind of damage. Buffers are numbered from 0 without the header buffer; records from 0
-/// inside their buffer. A defect whose target does not exist does nothing.
+/// One kind of damage. Buffers are numbered from 0 without the header buffer; records from 0 inside their buffer. A
+/// defect whose target does not exist does nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Defect {
     /// The record's size field holds this value (0, less than a header, beyond the buffer...).
-    RecordSize {
-        /// Buffer number.
-        buffer: usize,
-        /// Record number in the buffer.
-        record: usize,
-        /// Value of the size field.
-        size: u16,
-    },
+    RecordSize { buffer: usize, record: usize, size: u16 },
     /// The record's marker byte (offset 3) holds this value; without bit 7 it is no header.
-    RecordMarker {
-        /// Buffer number.
-        buffer: usize,
-        /// Record number in the buffer.
-        record: usize,
-        /// Value of the marker byte.
-        marker: u8,
-    },
+    RecordMarker { buffer: usize, record: usize, marker: u8 },
     /// The buffer is missing although its sequence number was used.
-    MissingBuffer {
-        /// Buffer number.
-        buffer: usize,
-    },
+    MissingBuffer { buffer: usize },
     /// The buffer stands in the file twice.
-    RepeatedBuffer {
-        /// Buffer number.
-        buffer: usize,
-    },
+    RepeatedBuffer { buffer: usize },
     /// The buffer announces another fill level; in a compressed buffer, another output length.
     FillLevel {
-        /// Buffer number.
         buffer: usize,
         /// Announced fill level, bytes from the buffer's start.
         offset: u32,
     },
     /// The buffer announces another size, so the next header is sought elsewhere.
-    BufferSize {
-        /// Buffer number.
-        buffer: usize,
-        /// Announced size, bytes.
-        size: u32,
-    },
+    BufferSize { buffer: usize, size: u32 },
     /// The file ends here.
     Truncated {
         /// Bytes kept.
         length: usize,
     },
     /// One byte of the file is inverted.
-    FlippedByte {
-        /// Offset in the file.
-        offset: usize,
-    },
+    FlippedByte { offset: usize },
 }
 
 impl Defect {
@@ -123,8 +94,8 @@ fn record_bytes(buffers: &mut [Buffer], buffer: usize, record: usize) -> Option<
     buffer.records.get_mut(start..)
 }
 
-/// Offset in the file of a record of an uncompressed, undamaged file: buffers are numbered as in
-/// [`Defect`], `start` is the record's offset in its buffer's records.
+/// Offset in the file of a record of an uncompressed, undamaged file: buffers are numbered as in [`Defect`], `start` is
+/// the record's offset in its buffer's records.
 #[must_use]
 pub fn file_offset(header_buffer_size: u32, buffer_size: u32, buffer: usize, start: usize) -> usize {
     header_buffer_size as usize + buffer * buffer_size as usize + BUFFER_HEADER_SIZE + start

@@ -40,8 +40,8 @@ impl Packer {
         &mut self.next_sequence
     }
 
-    /// Adds a record of a processor; returns the buffer that had to be closed to make room.
-    /// Processors beyond the session's are added on first use.
+    /// Adds a record of a processor; returns the buffer that had to be closed to make room. Processors beyond the
+    /// session's are added on first use.
     pub fn push(&mut self, processor: u16, record: &Record<'_>) -> Option<Buffer> {
         let slot = if self.single_stream { 0 } else { usize::from(processor) };
         while self.open.len() <= slot {

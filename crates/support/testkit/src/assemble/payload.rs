@@ -2,8 +2,8 @@
 
 use uuid::Uuid;
 
-/// Size of the pointers inside an event's payload: a property of each event, announced by its
-/// header type, not of the file (`EVENT_HEADER32` beside `EVENT_HEADER64`).
+/// Size of the pointers inside an event's payload: a property of each event, announced by its header type, not of the
+/// file (`EVENT_HEADER32` beside `EVENT_HEADER64`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum PointerSize {
     /// 4 bytes: a 32-bit writer.
@@ -24,8 +24,7 @@ impl PointerSize {
     }
 }
 
-/// A payload under construction: fields are packed in call order without alignment, as event
-/// payloads are.
+/// A payload under construction: fields are packed in call order without alignment, as event payloads are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Payload {
     bytes: Vec<u8>,
@@ -199,7 +198,6 @@ impl Payload {
         self.bytes.len()
     }
 
-    /// Whether nothing was appended.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()

@@ -1,7 +1,7 @@
 //! One event record: a header of any of the eight kinds, then its payload.
 //!
-//! Layouts: reference "ETL format", sections 2.1 to 2.7. A record's size field holds the
-//! unpadded length; the packer aligns the next record to 8 bytes.
+//! Layouts: reference "ETL format", sections 2.1 to 2.7. A record's size field holds the unpadded length; the packer
+//! aligns the next record to 8 bytes.
 
 use std::borrow::Cow;
 
@@ -33,7 +33,6 @@ pub enum Header<'a> {
     Perfinfo {
         /// Group in the high byte, type in the low byte.
         hook: u16,
-        /// Payload version.
         version: u8,
         /// PEBS index inserted before the counters (marker bit 0x8000).
         pebs_index: Option<u64>,
@@ -66,7 +65,6 @@ pub enum Header<'a> {
 pub struct Classic {
     /// Group in the high byte, type in the low byte.
     pub hook: u16,
-    /// Payload version.
     pub version: u8,
     /// Logging thread; `u32::MAX` = none.
     pub thread: u32,
@@ -81,42 +79,27 @@ pub struct Classic {
 /// Fields of full and instance headers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ClassEvent {
-    /// Event class.
     pub class: Uuid,
-    /// Opcode.
     pub opcode: u8,
-    /// Level.
     pub level: u8,
-    /// Version.
     pub version: u16,
-    /// Logging thread.
     pub thread: u32,
-    /// Logging process.
     pub process: u32,
 }
 
 /// Fields of an `EVENT_HEADER`.
 #[derive(Clone, Debug, Default)]
 pub struct ManifestEvent {
-    /// Provider.
     pub provider: Uuid,
-    /// Event id.
     pub id: u16,
-    /// Event version.
     pub version: u8,
     /// Channel; 11 marks `TraceLogging`.
     pub channel: u8,
-    /// Level.
     pub level: u8,
-    /// Opcode.
     pub opcode: u8,
-    /// Task.
     pub task: u16,
-    /// Keyword mask.
     pub keyword: u64,
-    /// Logging thread.
     pub thread: u32,
-    /// Logging process.
     pub process: u32,
     /// Activity the event belongs to; nil = none.
     pub activity: Uuid,
@@ -159,7 +142,6 @@ impl<'a> Record<'a> {
         Self::new(ticks, Header::System(Classic { hook, version, thread, process, ..Classic::default() }), payload)
     }
 
-    /// A kernel event with a compact header.
     #[must_use]
     pub fn compact(hook: u16, version: u8, ticks: u64, thread: u32, process: u32, payload: Payload) -> Self {
         Self::new(ticks, Header::Compact(Classic { hook, version, thread, process, ..Classic::default() }), payload)
@@ -177,7 +159,6 @@ impl<'a> Record<'a> {
         Self::new(ticks, Header::Full(event), payload)
     }
 
-    /// A manifest event.
     #[must_use]
     pub fn manifest(event: ManifestEvent, ticks: u64, payload: Payload) -> Self {
         Self::new(ticks, Header::Event(Box::new(event)), payload)
@@ -219,8 +200,8 @@ impl<'a> Record<'a> {
         header + self.payload.len()
     }
 
-    /// Appends the encoded record, unpadded. A record longer than 65,535 bytes cannot be
-    /// expressed; its size field saturates.
+    /// Appends the encoded record, unpadded. A record longer than 65,535 bytes cannot be expressed; its size field
+    /// saturates.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let size = u16::try_from(self.encoded_len()).unwrap_or(u16::MAX);
         let wide = self.pointer_size == PointerSize::Eight;

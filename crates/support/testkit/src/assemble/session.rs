@@ -49,13 +49,10 @@ pub struct Session {
     pub buffer_size: u32,
     /// Bytes of the header buffer; merge tools write smaller ones (0x200, 0x400).
     pub header_buffer_size: u32,
-    /// Windows major and minor version.
     pub os: (u8, u8),
     /// Log layout: 1.4 Vista, 1.5 Windows 7 and later, 2.0 when compressed or above 256 CPUs.
     pub layout: (u8, u8),
-    /// Windows build number.
     pub build: u32,
-    /// Number of processors.
     pub processors: u32,
     /// Pointer size of the logfile header and its slots (that of the controller).
     pub pointer_size: PointerSize,
@@ -83,7 +80,6 @@ pub struct Session {
     pub buffers_lost: u32,
     /// Minutes to add to local time to get UTC.
     pub bias_minutes: i32,
-    /// Session name.
     pub logger_name: String,
     /// File name the recorder was given.
     pub file_name: String,

@@ -18,12 +18,10 @@ pub enum Container {
 pub struct Wrote {
     container: Container,
     snap_length: usize,
-    /// The file so far.
     pub bytes: Vec<u8>,
 }
 
 impl Container {
-    /// Every kind.
     pub const ALL: [Container; 4] = [Self::Pcap, Self::PcapNanosecondsBigEndian, Self::Pcapng, Self::PcapngBigEndian];
 
     /// Begins a file of frames of a link type, cut to `snap_length` bytes.

@@ -7,15 +7,12 @@ use super::{Link, Wrote, udp};
 /// A transfer to play. Times are ns.
 #[derive(Clone, Debug)]
 pub struct TftpTransfer {
-    /// The client.
     pub client: SocketAddr,
     /// The client's station.
     pub client_mac: [u8; 6],
     /// The server's address and the port it answers from.
     pub server: SocketAddr,
-    /// Name of the file.
     pub file: String,
-    /// Its bytes.
     pub bytes: u64,
     /// Bytes per block; 512 asks for no option.
     pub block_size: u32,
@@ -27,7 +24,8 @@ pub struct TftpTransfer {
     pub client_turn_ns: u64,
     /// Between blocks of a window.
     pub gap_ns: u64,
-    /// Blocks, from 1, whose first sending is lost on its way to the client, past the capture; each must be the last of its window.
+    /// Blocks, from 1, whose first sending is lost on its way to the client, past the capture; each must be the last of
+    /// its window.
     pub lost: Vec<u64>,
     /// Silence before the client repeats its last acknowledgment.
     pub timeout_ns: u64,
@@ -62,9 +60,7 @@ impl Default for TftpTransfer {
 /// A server's frames into a capture.
 #[derive(Clone, Copy, Debug)]
 pub struct TftpServer {
-    /// How frames are wrapped.
     pub link: Link,
-    /// The server's station.
     pub mac: [u8; 6],
 }
 

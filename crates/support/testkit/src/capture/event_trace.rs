@@ -77,7 +77,8 @@ fn fragment(bytes: &[u8]) -> Payload {
     Payload::wide().u32(5).u32(6).u32(bytes.len() as u32).bytes(bytes)
 }
 
-/// The frames of a pcapng that this kit wrote, little-endian with nanoseconds, or of a pcap with microseconds, little-endian.
+/// The frames of a pcapng that this kit wrote, little-endian with nanoseconds, or of a pcap with microseconds,
+/// little-endian.
 #[must_use]
 pub fn frames_of(capture: &[u8]) -> Vec<(u64, Vec<u8>)> {
     let number = |at: usize| u32::from_le_bytes(capture[at..at + 4].try_into().unwrap_or_default());

@@ -23,7 +23,8 @@ pub enum Flood {
 }
 
 impl Flood {
-    /// A pcapng capture of about `frames` frames of it; but for [`Flood::Boots`], with the boot of one client in its middle.
+    /// A pcapng capture of about `frames` frames of it; but for [`Flood::Boots`], with the boot of one client in its
+    /// middle.
     #[must_use]
     pub fn capture(self, frames: usize) -> Vec<u8> {
         match self {

@@ -8,7 +8,6 @@ use super::scene::{Dhcp, DhcpFields, Scene};
 /// A capture with its truth.
 #[derive(Clone, Debug)]
 pub struct MadeOutcome {
-    /// Its name.
     pub name: &'static str,
     /// `loaded`, `failed` or `unknown`.
     pub verdict: &'static str,

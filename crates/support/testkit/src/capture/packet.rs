@@ -2,10 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// How frames are wrapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Link {
-    /// Ethernet.
     Ethernet,
     /// Ethernet with a VLAN tag inside another one.
     Vlan,
@@ -15,12 +13,10 @@ pub enum Link {
     Cooked2,
     /// BSD loopback.
     Null,
-    /// No link header.
     Raw,
 }
 
 impl Link {
-    /// Every kind.
     pub const ALL: [Link; 6] = [Self::Ethernet, Self::Vlan, Self::Cooked, Self::Cooked2, Self::Null, Self::Raw];
 
     /// Its number in the registry of link types.
@@ -129,7 +125,6 @@ pub fn ipv6(
     packet
 }
 
-/// A UDP datagram in an IP packet.
 #[must_use]
 pub fn udp(source: SocketAddr, destination: SocketAddr, payload: &[u8]) -> Vec<u8> {
     ip(source.ip(), destination.ip(), 17, &datagram(source, destination, payload))
@@ -196,7 +191,6 @@ pub struct TcpFlags {
     pub fin: bool,
 }
 
-/// A TCP segment in an IP packet.
 #[must_use]
 pub fn tcp(
     (source, destination): (SocketAddr, SocketAddr),

@@ -101,7 +101,6 @@ impl Default for Scene {
 }
 
 impl Scene {
-    /// The capture file.
     #[must_use]
     pub fn bytes(self) -> Vec<u8> {
         self.wrote.bytes
@@ -183,7 +182,6 @@ impl Scene {
         self.frame(&frame);
     }
 
-    /// A DHCP message.
     #[must_use]
     pub fn dhcp(mut self, kind: Dhcp, fields: &DhcpFields) -> Self {
         let from_client = matches!(kind, Dhcp::Discover | Dhcp::Request | Dhcp::Decline);
@@ -509,7 +507,8 @@ impl Scene {
             .segment(false, (1, sent), ack, &[answer.as_bytes(), body].concat())
     }
 
-    /// The client looks up a name, question `number`; `answer` is the code and the number of records, if the server answers.
+    /// The client looks up a name, question `number`; `answer` is the code and the number of records, if the server
+    /// answers.
     #[must_use]
     pub fn looks_up(mut self, host: &str, number: u8, answer: Option<(u8, u8)>) -> Self {
         let mut name: Vec<u8> = Vec::new();

@@ -3,8 +3,8 @@
 /// Longest code the table of 4-bit lengths can express.
 const MAX_LEN: u8 = 15;
 
-/// Code lengths for the symbols' frequencies, 0 for unused symbols. At least two symbols get a
-/// code, so that the code is complete.
+/// Code lengths for the symbols' frequencies, 0 for unused symbols. At least two symbols get a code, so that the code
+/// is complete.
 pub(super) fn code_lengths(frequencies: &[u32]) -> Vec<u8> {
     let mut weights: Vec<u64> = frequencies.iter().map(|&count| u64::from(count)).collect();
     for symbol in 0..weights.len() {

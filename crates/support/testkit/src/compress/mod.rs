@@ -1,5 +1,5 @@
-//! Encoders for the three formats of compressed buffers. They are written from the format
-//! descriptions, independently of the decoders they test.
+//! Encoders for the three formats of compressed buffers. They are written from the format descriptions, independently
+//! of the decoders they test.
 
 mod huffman;
 mod matches;

@@ -1,5 +1,5 @@
-//! XPRESS Huffman (MS-XCA 2.1): blocks of 64 KiB, each with a table of 512 code lengths, then
-//! 16-bit words of code bits interleaved with length bytes.
+//! XPRESS Huffman (MS-XCA 2.1): blocks of 64 KiB, each with a table of 512 code lengths, then 16-bit words of code bits
+//! interleaved with length bytes.
 
 use super::huffman::{canonical_codes, code_lengths};
 use super::matches::{Matcher, Token};
@@ -16,8 +16,8 @@ fn symbol(token: Token) -> usize {
     }
 }
 
-/// Code bits go into 16-bit words whose places are taken before the bytes that follow them,
-/// because a decoder reads two words ahead.
+/// Code bits go into 16-bit words whose places are taken before the bytes that follow them, because a decoder reads two
+/// words ahead.
 struct BitWriter<'a> {
     out: &'a mut Vec<u8>,
     current: usize,

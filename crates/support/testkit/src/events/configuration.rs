@@ -83,20 +83,17 @@ pub struct RunningService<'a> {
     pub process: u32,
     /// Tag of its threads.
     pub tag: u32,
-    /// Name.
     pub name: &'a str,
     /// Name for people.
     pub display_name: &'a str,
     /// Host image.
     pub image: &'a str,
-    /// Load-order group.
     pub load_order_group: &'a str,
     /// `svchost -k` group.
     pub svchost_group: &'a str,
 }
 
 impl RunningService<'_> {
-    /// The record.
     #[must_use]
     pub fn record(&self, ticks: u64) -> Record<'static> {
         let payload = Payload::wide()
@@ -143,8 +140,7 @@ pub fn power(ticks: u64) -> Record<'static> {
     Record::system(0x0B10, 2, ticks, NOBODY, NOBODY, payload)
 }
 
-/// Header extension (hook 0x0005) or end extension (0x0020), version 2: group masks and the
-/// kernel's event version.
+/// Header extension (hook 0x0005) or end extension (0x0020), version 2: group masks and the kernel's event version.
 #[must_use]
 pub fn extension(end: bool, ticks: u64, masks: [u32; 8]) -> Record<'static> {
     let payload = masks.iter().fold(Payload::wide(), |payload, &mask| payload.u32(mask));

@@ -1,5 +1,4 @@
-//! Kernel start, loader, devices and drivers: Kernel-PnP, Kernel-Boot, Kernel-General,
-//! Kernel-BootDiagnostics.
+//! Kernel start, loader, devices and drivers: Kernel-PnP, Kernel-Boot, Kernel-General, Kernel-BootDiagnostics.
 
 use super::{Occurrence, Provider, START, STOP, SUSPEND};
 use crate::assemble::Payload;
@@ -107,8 +106,8 @@ pub fn boot_type(kind: u32) -> Occurrence {
     BOOT.event(27, 33, 0, 0, Payload::wide()).version(1, Payload::wide().u32(kind).ansi(" NOEXECUTE=OPTIN"))
 }
 
-/// The firmware's own performance record (Kernel-Boot 30), ms since processor reset: reset ended, loader loaded, loader started,
-/// boot services being left, boot services left.
+/// The firmware's own performance record (Kernel-Boot 30), ms since processor reset: reset ended, loader loaded, loader
+/// started, boot services being left, boot services left.
 #[must_use]
 pub fn firmware_boot_data(times: [u64; 5]) -> Occurrence {
     let payload = times.iter().fold(Payload::wide(), |payload, &time| payload.u64(time));

@@ -6,17 +6,13 @@ use uuid::Uuid;
 /// A process's life as kernel process events (version 4) tell it.
 #[derive(Clone, Debug)]
 pub struct Process<'a> {
-    /// Process id.
     pub id: u32,
     /// Creator.
     pub parent: u32,
     /// Session; `u32::MAX` before sessions exist.
     pub session: u32,
-    /// Exit status.
     pub exit_status: i32,
-    /// Image file name.
     pub image: &'a str,
-    /// Command line.
     pub command_line: &'a str,
     /// Sub-authorities of the user's SID below `S-1-5`.
     pub user: &'a [u32],
@@ -59,11 +55,9 @@ impl Process<'_> {
 /// A thread as kernel thread events (version 3) tell it.
 #[derive(Clone, Copy, Debug)]
 pub struct Thread {
-    /// Thread id.
     pub id: u32,
     /// Owner.
     pub process: u32,
-    /// Base priority.
     pub base_priority: u8,
     /// I/O priority: 0 very low to 4 critical.
     pub io_priority: u8,
@@ -99,11 +93,8 @@ pub struct Image<'a> {
     pub process: u32,
     /// First address.
     pub base: u64,
-    /// Bytes.
     pub size: u64,
-    /// NT path.
     pub path: &'a str,
-    /// Link time stamp.
     pub time_stamp: u32,
 }
 
@@ -149,7 +140,6 @@ impl Image<'_> {
 pub struct Left {
     /// State: 1 ready, 2 running (the idle thread), 4 terminated, 5 waiting.
     pub state: u8,
-    /// Wait reason.
     pub wait_reason: u8,
 }
 
@@ -158,7 +148,6 @@ impl Left {
     pub const PREEMPTED: Self = Self { state: 1, wait_reason: 32 };
     /// Its quantum ended: ready again.
     pub const QUANTUM_END: Self = Self { state: 1, wait_reason: 30 };
-    /// Waits for a timer.
     pub const DELAY: Self = Self { state: 5, wait_reason: 4 };
     /// Waits for an object.
     pub const WAITING: Self = Self { state: 5, wait_reason: 6 };
@@ -177,9 +166,7 @@ pub struct ContextSwitch {
     pub new_thread: u32,
     /// Thread switched out; 0 = idle.
     pub old_thread: u32,
-    /// Priority of the thread switched in.
     pub new_priority: i8,
-    /// Priority of the thread switched out.
     pub old_priority: i8,
     /// How the old thread left.
     pub left: Left,
@@ -188,7 +175,6 @@ pub struct ContextSwitch {
 }
 
 impl ContextSwitch {
-    /// The payload.
     #[must_use]
     pub fn payload(&self) -> [u8; 24] {
         let mut out = [0; 24];
@@ -203,8 +189,7 @@ impl ContextSwitch {
     }
 }
 
-/// The payload of a thread made ready (hook 0x0532, version 2); flag 1: by a deferred procedure
-/// call.
+/// The payload of a thread made ready (hook 0x0532, version 2); flag 1: by a deferred procedure call.
 #[must_use]
 pub fn ready_thread(thread: u32, adjust_reason: u8, adjust_increment: i8, flags: u8) -> [u8; 8] {
     let id = thread.to_le_bytes();

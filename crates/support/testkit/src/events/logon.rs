@@ -1,5 +1,4 @@
-//! Sessions, logon and shell: Subsys-SMSS, Winlogon, Shell-Core, Diagnostics-PerfTrack,
-//! ReadyBoost.
+//! Sessions, logon and shell: Subsys-SMSS, Winlogon, Shell-Core, Diagnostics-PerfTrack, ReadyBoost.
 
 use super::{Occurrence, Provider, START, STOP};
 use crate::assemble::Payload;
@@ -46,9 +45,8 @@ pub fn load_subsystem_stop() -> Occurrence {
     SMSS.event(24, 21, STOP, 0x1_0000, Payload::wide().u32(0))
 }
 
-/// Winlogon start/stop pairs without payload, by start id: 101 create primary terminal, 103
-/// start logon user interface, 107 wait for session manager, 201 welcome screen, 203 request
-/// credentials.
+/// Winlogon start/stop pairs without payload, by start id: 101 create primary terminal, 103 start logon user interface,
+/// 107 wait for session manager, 201 welcome screen, 203 request credentials.
 #[must_use]
 pub fn winlogon_step(start_id: u16, begin: bool) -> Occurrence {
     WINLOGON.event(
@@ -72,8 +70,8 @@ pub fn authenticate_stop() -> Occurrence {
     WINLOGON.event(2, 1, STOP, 0x2000_0001_0000, Payload::wide().u32(0))
 }
 
-/// A subscriber of a logon notification is called: begin (805) or end (806). Notification 0 is
-/// "create session", 2 "logon", 12 "start shell".
+/// A subscriber of a logon notification is called: begin (805) or end (806). Notification 0 is "create session", 2
+/// "logon", 12 "start shell".
 #[must_use]
 pub fn notify_subscriber(begin: bool, notification: u32, subscriber: &str) -> Occurrence {
     WINLOGON.event(

@@ -1,6 +1,6 @@
-//! Events by name: the vocabulary of Windows turning on and off, with the layouts of the reference
-//! ("ETL format", sections 4 and 6). Fields stand in layout order, so that a reader's own
-//! catalog is tested against a second transcription.
+//! Events by name: the vocabulary of Windows turning on and off, with the layouts of the reference ("ETL format",
+//! sections 4 and 6). Fields stand in layout order, so that a reader's own catalog is tested against a second
+//! transcription.
 
 pub mod configuration;
 pub mod device;

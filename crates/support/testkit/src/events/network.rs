@@ -1,4 +1,5 @@
-//! TCP as the provider Microsoft-Windows-Kernel-Network records it, with the payloads of the kernel's own events of group 0x06.
+//! TCP as the provider Microsoft-Windows-Kernel-Network records it, with the payloads of the kernel's own events of
+//! group 0x06.
 
 use std::net::{IpAddr, SocketAddr};
 

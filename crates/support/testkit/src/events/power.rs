@@ -1,5 +1,4 @@
-//! Sleep and hibernation: Kernel-Power, the kernel logger's own group of power events, and what
-//! goes with them.
+//! Sleep and hibernation: Kernel-Power, the kernel logger's own group of power events, and what goes with them.
 
 use super::{Occurrence, Provider, START, STOP};
 use crate::assemble::Payload;
@@ -49,10 +48,9 @@ pub fn transition_stop(status: u32, wake_source: Option<&str>) -> Occurrence {
     event.with_wall_clock(4)
 }
 
-/// A phase of a transition: begin or end, by the id that begins it (3 and 5 query applications and
-/// services, 22 and 24 suspend them, 26 and 27 resume them, 37 wake devices, 45 flush volumes, 57
-/// show and 70 hide the screen, 64 prefetcher, 66 logon, 68 callbacks, 100 flush pages, 102 build
-/// the list of devices).
+/// A phase of a transition: begin or end, by the id that begins it (3 and 5 query applications and services, 22 and 24
+/// suspend them, 26 and 27 resume them, 37 wake devices, 45 flush volumes, 57 show and 70 hide the screen, 64
+/// prefetcher, 66 logon, 68 callbacks, 100 flush pages, 102 build the list of devices).
 #[must_use]
 pub fn phase(first: u16, begin: bool) -> Occurrence {
     let (task, last) = match first {
@@ -145,15 +143,12 @@ const fn task_of(begin: u16) -> u16 {
 /// A power request to a device.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
-    /// Request packet.
     pub irp: u64,
     /// Whether `state` is a device's, not the system's.
     pub of_device: bool,
     /// See [`minor`].
     pub minor: u8,
-    /// Device instance.
     pub instance: &'a str,
-    /// Requested state.
     pub state: u8,
 }
 
@@ -257,8 +252,8 @@ pub fn post_sleep(target: u32, effective: u32, from: u32) -> Occurrence {
     POWER.event(107, 102, 0, 0x444, payload)
 }
 
-/// The kernel's own account (39 v0), ms: suspend, resume, devices woken, image written, image
-/// read; pages of the image; firmware, ms.
+/// The kernel's own account (39 v0), ms: suspend, resume, devices woken, image written, image read; pages of the image;
+/// firmware, ms.
 #[must_use]
 pub fn account(values: [u32; 7]) -> Occurrence {
     POWER.event(39, 33, 0, 0x1c0c, all(&values))
@@ -286,11 +281,8 @@ pub fn image_written(elapsed: u32, init: u32, pages: u32) -> Occurrence {
 /// What a start from a memory image took by the system's own account, ms.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ImageResume {
-    /// All of it.
     pub total: u32,
-    /// Firmware.
     pub firmware: u32,
-    /// Boot manager.
     pub boot_manager: u32,
     /// Resume loader, with its reading.
     pub loader: u32,
@@ -304,7 +296,6 @@ pub struct ImageResume {
     pub hibernate: u32,
     /// Reading by the kernel.
     pub kernel_read: u32,
-    /// Devices.
     pub devices: u32,
 }
 
@@ -416,8 +407,8 @@ pub fn clock_set_before_22h2(new: u64, old: u64, reason: u32) -> Occurrence {
     GENERAL.event(1, 5, 0, 0x10, Payload::wide()).version(2, payload)
 }
 
-/// The system's own idle detection begins after a transition (PerfTrack, by id: 1001 and 1101
-/// sleep, 1002 and 1102 hibernation, 1111 fast startup, 1112 modern standby).
+/// The system's own idle detection begins after a transition (PerfTrack, by id: 1001 and 1101 sleep, 1002 and 1102
+/// hibernation, 1111 fast startup, 1112 modern standby).
 #[must_use]
 pub fn idle_detection(id: u16) -> Occurrence {
     let payload = if id < 1100 { Payload::wide() } else { Payload::wide().text("").u64(0) };
@@ -425,8 +416,7 @@ pub fn idle_detection(id: u16) -> Occurrence {
     PERFTRACK.event(id, task, START, 0, payload)
 }
 
-/// A fast startup by the system's own account (PerfTrack 1500 v0), ms: main path, firmware,
-/// resume.
+/// A fast startup by the system's own account (PerfTrack 1500 v0), ms: main path, firmware, resume.
 #[must_use]
 pub fn hybrid_boot(main_path: u32, firmware: u32, resume: u32) -> Occurrence {
     PERFTRACK.event(1500, 1500, 0, 0, all(&[main_path, firmware, resume, 0]))

@@ -11,13 +11,9 @@ const GROUP_POLICY: Provider = Provider::new(0xaea1b4fa_97d1_45f2_a64c_4d69fffd9
 
 /// `SERVICE_*` states as ServiceStatusChange records them.
 pub mod state {
-    /// Stopped.
     pub const STOPPED: u32 = 1;
-    /// Start pending.
     pub const START_PENDING: u32 = 2;
-    /// Stop pending.
     pub const STOP_PENDING: u32 = 3;
-    /// Running.
     pub const RUNNING: u32 = 4;
 }
 
@@ -39,8 +35,8 @@ pub fn starting_group(begin: bool, group: &str) -> Occurrence {
     )
 }
 
-/// A service changed state (105). `execution_phase` is the manager's own: 1 during automatic
-/// start, 0 after it. `process` is 0 until the host exists.
+/// A service changed state (105). `execution_phase` is the manager's own: 1 during automatic start, 0 after it.
+/// `process` is 0 until the host exists.
 #[must_use]
 pub fn status_change(execution_phase: u32, state: u32, process: u32, service: &str, image: &str) -> Occurrence {
     let payload = Payload::wide().u32(execution_phase).u32(state).u32(2).u32(process).text(service).text(image);

@@ -117,8 +117,8 @@ pub fn broadcast(begin: bool, event_type: u32) -> Occurrence {
     WINSRV.event(id, 12010, opcode(begin), 0x100, Payload::wide()).version(1, Payload::wide().u32(event_type))
 }
 
-/// Wininit's steps, by the id that begins them: 1 wait for the user's session, 3 pre-shutdown
-/// notification, 5 wait for system processes, 7 system restore.
+/// Wininit's steps, by the id that begins them: 1 wait for the user's session, 3 pre-shutdown notification, 5 wait for
+/// system processes, 7 system restore.
 #[must_use]
 pub fn wininit_step(first: u16, begin: bool) -> Occurrence {
     let id = of_pair(first, begin);
@@ -180,8 +180,8 @@ pub fn notification(begin: bool, number: u32) -> Occurrence {
     WINLOGON.event(id, 801, opcode(begin), keyword, Payload::wide().u32(number))
 }
 
-/// The kernel's steps of a shutdown, by the id that begins them (Kernel-Power): 47 all of it, 49
-/// page file, 51 drivers, 53 processes, 55 registry, 518 file systems.
+/// The kernel's steps of a shutdown, by the id that begins them (Kernel-Power): 47 all of it, 49 page file, 51 drivers,
+/// 53 processes, 55 registry, 518 file systems.
 #[must_use]
 pub fn kernel_step(first: u16, begin: bool) -> Occurrence {
     let task = match first {

@@ -8,12 +8,9 @@ use crate::assemble::{Payload, Record};
 pub enum IoPriority {
     /// Background work.
     VeryLow,
-    /// Low.
     Low,
-    /// Normal.
     #[default]
     Normal,
-    /// High.
     High,
     /// Critical: paging.
     Critical,
@@ -40,9 +37,7 @@ impl IoPriority {
 /// What a disk does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// Read.
     Read,
-    /// Write.
     Write,
     /// Flush of the device's cache.
     Flush,
@@ -51,21 +46,15 @@ pub enum Operation {
 /// A disk request.
 #[derive(Clone, Copy, Debug)]
 pub struct DiskRequest {
-    /// Disk number.
     pub disk: u32,
-    /// What is done.
     pub operation: Operation,
-    /// Bytes.
     pub size: u32,
     /// First byte on the disk.
     pub offset: u64,
     /// File key; 0 = unknown, as read-ahead requests are.
     pub file: u64,
-    /// Request packet.
     pub irp: u64,
-    /// Priority.
     pub priority: IoPriority,
-    /// Thread that issued it.
     pub thread: u32,
 }
 

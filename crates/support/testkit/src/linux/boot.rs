@@ -1,5 +1,5 @@
-//! How a machine boots: the kernel calls its functions one after the other, the service manager starts each unit as soon as those
-//! before it are done.
+//! How a machine boots: the kernel calls its functions one after the other, the service manager starts each unit as
+//! soon as those before it are done.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 

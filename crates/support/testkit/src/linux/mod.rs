@@ -39,7 +39,6 @@ use records::Records;
 pub struct Played {
     /// What the recorders wrote.
     pub files: LinuxFiles,
-    /// What happened.
     pub truth: LinuxTruth,
 }
 

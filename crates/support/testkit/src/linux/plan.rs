@@ -23,7 +23,6 @@ pub enum Ending {
     Hangs,
 }
 
-/// A unit.
 #[derive(Clone, Debug)]
 pub struct LinuxUnit {
     pub(super) name: String,
@@ -156,7 +155,6 @@ impl Initcall {
     }
 }
 
-/// The initial file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InitialFileSystem {
     /// Unpacking it, ms.
@@ -225,7 +223,6 @@ impl LinuxDevice {
     }
 }
 
-/// A sleep.
 #[derive(Clone, Debug, Default)]
 pub struct LinuxSleepPlan {
     /// Writing back what is cached, ms.
@@ -246,7 +243,6 @@ pub struct LinuxSleepPlan {
     pub wireless_ms: Option<(i64, i64)>,
 }
 
-/// A machine.
 #[derive(Clone, Debug)]
 pub struct LinuxMachine {
     pub(super) processors: u16,
@@ -300,7 +296,6 @@ impl LinuxMachine {
             .unit(LinuxUnit::new("multi-user.target").after("dbus.service").after("cron.service").after("ssh.service"))
     }
 
-    /// Number of processors.
     #[must_use]
     pub fn processors(mut self, processors: u16) -> Self {
         self.processors = processors.max(1);

@@ -48,14 +48,11 @@ struct Thread {
     left_us: i64,
     /// The kernel's own work is not to be disturbed while it waits.
     is_kernel: bool,
-    /// The program that it becomes as soon as it runs.
     becomes: Option<String>,
 }
 
-/// A thread.
 pub(super) type ThreadId = usize;
 
-/// The processors and their threads.
 #[derive(Debug)]
 pub(super) struct Processors {
     now_us: i64,
@@ -153,7 +150,8 @@ impl Processors {
         self.threads[thread].state = State::Gone;
     }
 
-    /// Time goes on until a thread has nothing to do any more: which one. `None` when that is so of all, or at `until_us`.
+    /// Time goes on until a thread has nothing to do any more: which one. `None` when that is so of all, or at
+    /// `until_us`.
     pub(super) fn next(&mut self, until_us: i64) -> Option<ThreadId> {
         loop {
             self.place();

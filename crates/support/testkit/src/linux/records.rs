@@ -1,4 +1,5 @@
-//! What a machine's recorders write: the journal, the kernel's log, properties of units and of the manager, the tracer's text.
+//! What a machine's recorders write: the journal, the kernel's log, properties of units and of the manager, the
+//! tracer's text.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,5 @@
-//! How a machine shuts down: each unit stops when those that started after it have stopped; then the last program ends what is left.
+//! How a machine shuts down: each unit stops when those that started after it have stopped; then the last program ends
+//! what is left.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 

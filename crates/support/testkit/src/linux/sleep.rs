@@ -1,4 +1,5 @@
-//! How a machine sleeps: tasks freeze, devices sleep one after the other or side by side, and all of it backwards on the way up.
+//! How a machine sleeps: tasks freeze, devices sleep one after the other or side by side, and all of it backwards on
+//! the way up.
 
 use std::collections::{HashMap, HashSet};
 

@@ -20,11 +20,8 @@ struct Record {
 /// In which thread, on which processor and when something was recorded.
 #[derive(Clone, Copy, Debug)]
 pub struct At {
-    /// Time, ns.
     pub time_ns: u64,
-    /// Processor.
     pub cpu: usize,
-    /// Thread.
     pub tid: u32,
     /// Whether it was in an interrupt.
     pub in_interrupt: bool,
@@ -271,7 +268,8 @@ impl TraceData {
         file
     }
 
-    /// The records of one processor in pages: each page begins with its own time, each record with the time since the one before.
+    /// The records of one processor in pages: each page begins with its own time, each record with the time since the
+    /// one before.
     fn pages(&self, cpu: usize) -> Vec<u8> {
         let mut records: Vec<&Record> = self.records.iter().filter(|record| record.cpu == cpu).collect();
         records.sort_by_key(|record| record.time_ns);

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 /// From when to when something was under way, µs since the kernel's start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TrueLife {
-    /// Begin.
     pub start_us: i64,
     /// End; `None` when it was not over.
     pub end_us: Option<i64>,
@@ -19,7 +18,6 @@ impl TrueLife {
     }
 }
 
-/// What happened.
 #[derive(Clone, Debug, Default)]
 pub struct LinuxTruth {
     /// Initialization functions and modules, by name.

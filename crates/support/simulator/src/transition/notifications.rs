@@ -1,7 +1,7 @@
-//! Applications and services that are asked and told of sleep, one after the other.
+//! Notifications of sleep to applications and services, one after another.
 
-use super::Stage;
-use super::applications::Planned;
+use super::Planner;
+use super::applications::PlannedApplication;
 use crate::plan::BOOT_PRIORITY;
 use crate::program::{Edge, Note, Step};
 use crate::scenario::power::{Answer, Power};
@@ -9,7 +9,6 @@ use crate::span::Span;
 use crate::transition_truth::Notification;
 use onoff_testkit::events::power as events;
 
-/// What is said to those who run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Message {
     Query,
@@ -36,11 +35,11 @@ impl Message {
     }
 }
 
-/// The window server tells applications one after the other.
-pub(super) fn tell_applications(
-    stage: &mut Stage<'_>,
+/// The window server notifies applications one at a time.
+pub(super) fn notify_applications(
+    planner: &mut Planner<'_>,
     power: &Power,
-    planned: &[Planned],
+    planned: &[PlannedApplication],
     number: usize,
     message: Message,
 ) -> Vec<Step> {
@@ -49,28 +48,28 @@ pub(super) fn tell_applications(
         Message::Suspend => (16, "application_suspend"),
         Message::Resume => (28, "application_resume"),
     };
-    let scenario = stage.scenario;
+    let scenario = planner.scenario;
     let mut steps = Vec::new();
     for (application, planned) in scenario.applications.iter().zip(planned) {
         let answers = [&application.query, &application.suspend, &application.resume];
         let Some(answer) = message.of(answers) else {
             continue;
         };
-        let pid = stage.plan.processes[planned.process].id;
+        let pid = planner.plan.processes[planned.process].id;
         let what = format!("power {number} {} {pid}", message.text());
         let (told, answered) = (format!("{what} told"), format!("{what} answered"));
-        let mut own = vec![stage.wait(&told), Step::Begin];
-        own.extend(stage.plan.steps(&answer.work));
+        let mut own = vec![planner.wait(&told), Step::Begin];
+        own.extend(planner.plan.steps(&answer.work));
         own.push(Step::Pad(answer.time.0));
-        own.push(stage.set(&answered));
-        stage.plan.threads[planned.thread].steps.extend(own);
+        own.push(planner.set(&answered));
+        planner.plan.threads[planned.thread].steps.extend(own);
 
-        if !stage.records_power() {
-            steps.push(stage.set(&told));
-            steps.push(stage.wait(&answered));
+        if !planner.records_power() {
+            steps.push(planner.set(&told));
+            steps.push(planner.wait(&answered));
             continue;
         }
-        let row = stage.notification(Notification {
+        let row = planner.notification(Notification {
             kind,
             name: application.image.clone(),
             pid: Some(pid),
@@ -78,28 +77,28 @@ pub(super) fn tell_applications(
             ..Notification::default()
         });
         let begin = events::application_start(id, pid, &application.image);
-        steps.push(stage.tell(begin, Note::Notification(row, Edge::Begin)));
-        steps.push(stage.set(&told));
-        // Nobody waits for the answer to "resumed", and there is no record of it.
+        steps.push(planner.emit(begin, Note::Notification(row, Edge::Begin)));
+        steps.push(planner.set(&told));
+        // Windows does not wait for the response to "resumed" and does not record it.
         if message != Message::Resume {
-            let waits = wait(stage, answer, &answered, power.application_timeout);
+            let waits = wait(planner, answer, &answered, power.application_timeout);
             steps.push(waits);
             let end = events::application_stop(id + 1, pid);
-            steps.push(stage.tell(end, Note::Notification(row, Edge::End)));
+            steps.push(planner.emit(end, Note::Notification(row, Edge::End)));
         }
     }
-    let csrss = stage.cast.teller;
-    by(stage, csrss, number, &format!("{} apps", message.text()), steps)
+    let csrss = planner.actors.notifier;
+    run_in(planner, csrss, number, &format!("{} apps", message.text()), steps)
 }
 
-/// The manager tells services one after the other.
-pub(super) fn tell_services(stage: &mut Stage<'_>, power: &Power, number: usize, message: Message) -> Vec<Step> {
+/// The service manager notifies services one at a time.
+pub(super) fn notify_services(planner: &mut Planner<'_>, power: &Power, number: usize, message: Message) -> Vec<Step> {
     let (id, kind) = match message {
         Message::Query => (14, "service_query_suspend"),
         Message::Suspend => (18, "service_suspend"),
         Message::Resume => (29, "service_resume"),
     };
-    let scenario = stage.scenario;
+    let scenario = planner.scenario;
     let mut steps = Vec::new();
     for (index, service) in scenario.services.service.iter().enumerate() {
         let answers = [&service.query, &service.suspend, &service.resume];
@@ -109,54 +108,58 @@ pub(super) fn tell_services(stage: &mut Stage<'_>, power: &Power, number: usize,
         let name = &service.name;
         let what = format!("power {number} {} service {name}", message.text());
         let (told, answered) = (format!("{what} told"), format!("{what} answered"));
-        let mut own = vec![stage.wait(&told), Step::Begin];
-        own.extend(stage.plan.steps(&answer.work));
+        let mut own = vec![planner.wait(&told), Step::Begin];
+        own.extend(planner.plan.steps(&answer.work));
         own.push(Step::Pad(answer.time.0));
-        own.push(stage.set(&answered));
-        own.push(stage.wait("never"));
-        let host = stage.plan.service_hosts[index];
-        let thread = stage.plan.thread(host, service.priority, own);
-        stage.plan.threads[thread].service_tag = index as u32 + 1;
+        own.push(planner.set(&answered));
+        own.push(planner.wait("never"));
+        let host = planner.plan.service_hosts[index];
+        let thread = planner.plan.thread(host, service.priority, own);
+        planner.plan.threads[thread].service_tag = index as u32 + 1;
 
-        if !stage.records_power() {
-            steps.push(stage.set(&told));
-            steps.push(stage.wait(&answered));
+        if !planner.records_power() {
+            steps.push(planner.set(&told));
+            steps.push(planner.wait(&answered));
             continue;
         }
-        let row =
-            stage.notification(Notification { kind, name: name.clone(), session: Some(0), ..Notification::default() });
+        let row = planner.notification(Notification {
+            kind,
+            name: name.clone(),
+            session: Some(0),
+            ..Notification::default()
+        });
         let begin = events::service_start(id, name);
-        steps.push(stage.tell(begin, Note::Notification(row, Edge::Begin)));
-        steps.push(stage.set(&told));
+        steps.push(planner.emit(begin, Note::Notification(row, Edge::Begin)));
+        steps.push(planner.set(&told));
         if message != Message::Resume {
-            let waits = wait(stage, answer, &answered, power.service_timeout);
+            let waits = wait(planner, answer, &answered, power.service_timeout);
             steps.push(waits);
             let end = events::service_stop(id + 1, name);
-            steps.push(stage.tell(end, Note::Notification(row, Edge::End)));
+            steps.push(planner.emit(end, Note::Notification(row, Edge::End)));
         }
     }
-    let manager = stage.cast.manager;
+    let manager = planner.actors.manager;
     let name = format!("{} services", message.text());
-    by(stage, manager, number, &name, steps)
+    run_in(planner, manager, number, &name, steps)
 }
 
-fn wait(stage: &mut Stage<'_>, answer: &Answer, answered: &str, timeout: Span) -> Step {
+fn wait(planner: &mut Planner<'_>, answer: &Answer, answered: &str, timeout: Span) -> Step {
     if answer.hangs || answer.time > timeout {
-        let answered = stage.plan.signal(answered);
+        let answered = planner.plan.signal(answered);
         Step::WaitAtMost(answered, timeout.0)
     } else {
-        stage.wait(answered)
+        planner.wait(answered)
     }
 }
 
-/// Steps that a thread of a process takes when it is asked, and waiting for them.
-fn by(stage: &mut Stage<'_>, process: usize, number: usize, name: &str, told: Vec<Step>) -> Vec<Step> {
+/// Plans steps of a thread of `process`; returns the steps that start them and wait for them.
+fn run_in(planner: &mut Planner<'_>, process: usize, number: usize, name: &str, notify: Vec<Step>) -> Vec<Step> {
     let go = format!("power {number} {name}");
     let over = format!("{go} over");
-    let mut steps = vec![stage.wait(&go)];
-    steps.extend(told);
-    steps.push(stage.set(&over));
-    steps.push(stage.wait("never"));
-    stage.plan.thread(process, BOOT_PRIORITY, steps);
-    vec![stage.set(&go), stage.wait(&over)]
+    let mut steps = vec![planner.wait(&go)];
+    steps.extend(notify);
+    steps.push(planner.set(&over));
+    steps.push(planner.wait("never"));
+    planner.plan.thread(process, BOOT_PRIORITY, steps);
+    vec![planner.set(&go), planner.wait(&over)]
 }
