@@ -16,4 +16,4 @@ pub use event_trace::{PacketLog, event_trace, frames_of};
 pub use floods::Flood;
 pub use outcomes::{OutcomeSample, outcomes};
 pub use packet::{Link, TcpFlags, arp_reply, arp_request, ethernet, fragments, ipv4, ipv6, tcp, udp};
-pub use scene::{Dhcp, DhcpFields, CAPTURE_START_NS, Scene};
+pub use scene::{CAPTURE_START_NS, Dhcp, DhcpFields, Scene};

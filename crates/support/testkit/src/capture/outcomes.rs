@@ -52,7 +52,12 @@ fn addresses() -> Vec<OutcomeSample> {
     let boot_server = DhcpFields { boot_server_port: true, transaction: 0x99, ..fields.clone() };
     vec![
         sample("no DHCP answer", "failed", "no_dhcp_answer", continued(unanswered_discovers())),
-        sample("a DISCOVER at the end of the capture", "unknown", "capture_ends", Scene::default().dhcp(Dhcp::Discover, &fields)),
+        sample(
+            "a DISCOVER at the end of the capture",
+            "unknown",
+            "capture_ends",
+            Scene::default().dhcp(Dhcp::Discover, &fields),
+        ),
         sample(
             "the server refuses the request",
             "failed",
@@ -167,7 +172,12 @@ fn files() -> Vec<OutcomeSample> {
         sample("complete, and Windows requests an address", "loaded", "system_started", {
             with_lease().file("boot.efi", 40, &x64).file("boot.wim", 90, b"").wait_ms(4_000).system()
         }),
-        sample("complete, and no further traffic", "loaded", "files_loaded", continued(with_lease().file("boot.efi", 40, &x64))),
+        sample(
+            "complete, and no further traffic",
+            "loaded",
+            "files_loaded",
+            continued(with_lease().file("boot.efi", 40, &x64)),
+        ),
         sample("complete, after a size query", "loaded", "files_loaded", {
             let builder =
                 with_lease().request("boot.efi", &options).grant(&[("tsize", "20000")]).error(true, 0, "User aborted");
@@ -182,7 +192,8 @@ fn files() -> Vec<OutcomeSample> {
             continued(with_lease().request("boot.efi", &options).error(false, 1, "File not found"))
         }),
         sample("the loader's configuration does not exist", "failed", "file_refused", {
-            let builder = with_lease().file("boot.efi", 40, &x64).request("grub.cfg", &[]).error(false, 1, "File not found");
+            let builder =
+                with_lease().file("boot.efi", 40, &x64).request("grub.cfg", &[]).error(false, 1, "File not found");
             continued(builder)
         }),
         sample("nothing listens on port 69", "failed", "server_unreachable", {
@@ -195,7 +206,12 @@ fn files() -> Vec<OutcomeSample> {
             let builder = with_lease().request("boot.efi", &options).wait_ms(4_000).request_again("boot.efi", &options);
             continued(builder.wait_ms(4_000).request_again("boot.efi", &options))
         }),
-        sample("a request at the end of the capture", "unknown", "capture_ends", with_lease().request("boot.efi", &options)),
+        sample(
+            "a request at the end of the capture",
+            "unknown",
+            "capture_ends",
+            with_lease().request("boot.efi", &options),
+        ),
         sample("the options are not answered", "failed", "options_unanswered", {
             let granted = [("tsize", "20000"), ("blksize", "1468")];
             let builder = with_lease().request("boot.efi", &options).grant(&granted).wait_ms(1_000).grant(&granted);
