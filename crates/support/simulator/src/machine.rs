@@ -30,7 +30,7 @@ use super::stack_keys::StackKeys;
 use super::truth::Stack;
 use super::usage::SLICE;
 use onoff_testkit::assemble::{Header, PointerSize, Record};
-use onoff_testkit::events::kernel::{self, ContextSwitch, Left};
+use onoff_testkit::events::kernel::{self, ContextSwitch, SwitchReason};
 
 /// Ticks a thread runs before the next thread of its priority gets its turn: two clock intervals.
 const QUANTUM: u64 = 312_500;
@@ -429,7 +429,7 @@ impl<'s> Machine<'s> {
             self.cpus.iter().position(|cpu| cpu.current.is_none())
         };
         if let Some(cpu) = idle {
-            self.switch(cpu, Some(thread), Left::IDLE);
+            self.switch(cpu, Some(thread), SwitchReason::IDLE);
             return;
         }
         let priority = self.threads[thread].plan.priority;
@@ -440,7 +440,7 @@ impl<'s> Machine<'s> {
             Some((lowest, cpu)) if lowest < priority => {
                 self.pause(cpu);
                 let preempted = self.cpus[cpu].current;
-                self.switch(cpu, Some(thread), Left::PREEMPTED);
+                self.switch(cpu, Some(thread), SwitchReason::PREEMPTED);
                 if let Some(preempted) = preempted {
                     self.threads[preempted].ready_since = self.now;
                     self.ready[usize::from(lowest)].push_front(preempted);
@@ -474,7 +474,7 @@ impl<'s> Machine<'s> {
                 continue;
             };
             self.pause(other);
-            self.switch(other, None, Left::PREEMPTED);
+            self.switch(other, None, SwitchReason::PREEMPTED);
             self.threads[running].ready_since = self.now;
             let priority = self.threads[running].plan.priority;
             self.ready[usize::from(priority)].push_front(running);
@@ -492,7 +492,7 @@ impl<'s> Machine<'s> {
             let Some(next) = self.next_ready() else {
                 break;
             };
-            self.switch(idle, Some(next), Left::IDLE);
+            self.switch(idle, Some(next), SwitchReason::IDLE);
         }
     }
 
@@ -503,7 +503,7 @@ impl<'s> Machine<'s> {
         self.ready.iter_mut().rev().find_map(VecDeque::pop_front)
     }
 
-    fn switch(&mut self, cpu: usize, to: Option<usize>, left: Left) {
+    fn switch(&mut self, cpu: usize, to: Option<usize>, reason: SwitchReason) {
         let time = self.stamp();
         self.account(cpu, time);
         let old = self.cpus[cpu].current;
@@ -522,7 +522,7 @@ impl<'s> Machine<'s> {
                 old_thread,
                 new_priority,
                 old_priority,
-                left: if old.is_none() { Left::IDLE } else { left },
+                reason: if old.is_none() { SwitchReason::IDLE } else { reason },
                 waited: waited as u32,
             }
             .payload();
@@ -546,9 +546,9 @@ impl<'s> Machine<'s> {
     }
 
     /// Switches from the running thread to the best ready thread, or to idle.
-    fn leave(&mut self, cpu: usize, left: Left) {
+    fn leave(&mut self, cpu: usize, reason: SwitchReason) {
         let next = self.next_ready();
-        self.switch(cpu, next, left);
+        self.switch(cpu, next, reason);
     }
 
     fn slice_over(&mut self, cpu: usize, generation: u64) {
@@ -564,7 +564,7 @@ impl<'s> Machine<'s> {
             if let Some(next) = self.ready[priority].pop_front() {
                 self.threads[thread].ready_since = self.now;
                 self.ready[priority].push_back(thread);
-                self.switch(cpu, Some(next), Left::QUANTUM_END);
+                self.switch(cpu, Some(next), SwitchReason::QUANTUM_END);
                 return;
             }
             self.cpus[cpu].quantum_end = self.now + QUANTUM;

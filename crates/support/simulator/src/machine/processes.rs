@@ -5,7 +5,7 @@ use crate::disk::Disk;
 use crate::disk::volume_path;
 use crate::program::Note;
 use onoff_testkit::assemble::Record;
-use onoff_testkit::events::kernel::{self, Image, Left, Moment};
+use onoff_testkit::events::kernel::{self, Image, Moment, SwitchReason};
 use onoff_testkit::events::storage;
 
 impl Machine<'_> {
@@ -142,7 +142,7 @@ impl Machine<'_> {
         self.processes[process].end = Some(time);
         for on in running {
             self.pause(on);
-            self.leave(on, Left::TERMINATED);
+            self.leave(on, SwitchReason::TERMINATED);
         }
     }
 

@@ -6,7 +6,7 @@ use super::{Event, Machine, ReadiedBy};
 use crate::program::{Note, Signal, Step};
 use crate::usage::SLICE;
 use onoff_testkit::assemble::Record;
-use onoff_testkit::events::kernel::{self, Left, Moment};
+use onoff_testkit::events::kernel::{self, Moment, SwitchReason};
 use onoff_testkit::events::storage::Operation;
 use onoff_testkit::events::{network, power};
 
@@ -146,13 +146,13 @@ impl Machine<'_> {
             }
             Step::Disk { transfer, size, path } => {
                 self.request(cpu, thread, transfer, size, &path);
-                self.leave(cpu, Left::DISK);
+                self.leave(cpu, SwitchReason::DISK);
                 false
             }
             Step::Flush => {
                 let request = self.disk_request(thread, 0, Operation::Flush, 0, (0, 0));
                 self.issue(cpu, thread, request, false);
-                self.leave(cpu, Left::DISK);
+                self.leave(cpu, SwitchReason::DISK);
                 false
             }
             Step::Set(Signal(signal)) => {
@@ -167,7 +167,7 @@ impl Machine<'_> {
                     return true;
                 }
                 self.signals[signal].1.push(thread);
-                self.leave(cpu, Left::WAITING);
+                self.leave(cpu, SwitchReason::WAITING);
                 false
             }
             Step::WaitAtMost(Signal(signal), ticks) => {
@@ -177,13 +177,13 @@ impl Machine<'_> {
                 self.signals[signal].1.push(thread);
                 let wait = self.threads[thread].waits;
                 self.schedule(self.now + ticks, Event::Timeout { thread, signal, wait });
-                self.leave(cpu, Left::WAITING);
+                self.leave(cpu, SwitchReason::WAITING);
                 false
             }
             Step::Device(ticks, driver) => {
                 self.threads[thread].woken_by = driver;
                 self.schedule(self.now + ticks, Event::Wake(thread));
-                self.leave(cpu, Left::WAITING);
+                self.leave(cpu, SwitchReason::WAITING);
                 false
             }
             Step::Open(path) => {
@@ -242,7 +242,7 @@ impl Machine<'_> {
             return true;
         }
         self.schedule(time, Event::Wake(thread));
-        self.leave(cpu, Left::DELAY);
+        self.leave(cpu, SwitchReason::DELAY);
         false
     }
 
@@ -281,6 +281,6 @@ impl Machine<'_> {
             self.put(cpu, &record);
             self.processes[process].end = Some(time);
         }
-        self.leave(cpu, Left::TERMINATED);
+        self.leave(cpu, SwitchReason::TERMINATED);
     }
 }
