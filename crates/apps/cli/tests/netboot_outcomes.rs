@@ -123,7 +123,7 @@ fn cover(name: &str, boot: &Value) {
 fn what_the_capture_did_is_counted() {
     let all = outcomes();
     let of = |name: &str| report(&all.iter().find(|made| made.name == name).unwrap().bytes);
-    let (once, _) = of("whole, and silence");
+    let (once, _) = of("complete, and no further traffic");
     let (twice, text) = of("every frame captured twice");
     let file = |report: &Value| report["boots"][0]["transfers"][0].clone();
     assert_eq!(file(&once)["counts"], file(&twice)["counts"]);
@@ -135,7 +135,7 @@ fn what_the_capture_did_is_counted() {
     assert_eq!(file(&missed)["counts"]["missing_blocks"], 4);
     assert!(text.contains("4 blocks not in the capture") && !text.contains("Nothing was lost"), "{text}");
     assert_eq!(file(&missed)["model"], Value::Null);
-    let (begun, text) = of("a file under way at the start");
+    let (begun, text) = of("a transfer in flight at the start of the capture");
     assert_eq!(file(&begun)["under_way"], true);
     assert_eq!(file(&begun)["duration_ns"], Value::Null);
     assert!(text.contains("under way when the capture began"), "{text}");

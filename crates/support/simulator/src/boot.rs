@@ -8,7 +8,7 @@ use super::program::SYSTEM;
 use super::program::{Edge, Note, Step};
 use super::scenario::{Firmware, Scenario, ScenarioError};
 use super::services;
-use super::span::{Span, TICKS_PER_SECOND};
+use super::units::{Span, TICKS_PER_SECOND};
 use super::work::Transfer;
 use onoff_testkit::events::{device, logon, service};
 

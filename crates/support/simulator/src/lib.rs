@@ -22,22 +22,22 @@ mod recorder;
 pub mod sample_image;
 mod scenario;
 mod services;
-mod span;
 mod stack_keys;
 mod timeline;
 mod transition;
 mod transition_truth;
 mod truth;
+mod units;
 mod usage;
 mod work;
 
 use std::io::{Cursor, Seek, Write};
 
 pub use scenario::{Expect, ExpectDevice, ExpectService, Scenario, ScenarioError};
-pub use span::{Size, Span, TICKS_PER_SECOND};
 pub use timeline::Timeline;
 pub use transition_truth::{Activity, Milestone, Notification, PowerRequest, ServiceStop, Transitions};
 pub use truth::{Device, Phase, Process, Service, Stack, Truth};
+pub use units::{Size, Span, TICKS_PER_SECOND};
 pub use usage::{PostBoot, Slice, Usage};
 pub use work::{Transfer, Work};
 

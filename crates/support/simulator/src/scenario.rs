@@ -9,7 +9,7 @@ pub(super) mod transition;
 use serde::Deserialize;
 use uuid::Uuid;
 
-use super::span::{Size, Span};
+use super::units::{Size, Span};
 use super::work::Work;
 use onoff_testkit::compress::Compression;
 use onoff_testkit::events::storage::IoPriority;
@@ -151,6 +151,7 @@ pub struct Recording {
     /// Length of the recording after PostBoot.
     pub tail: Span,
     /// Maximum length, even if PostBoot has not ended.
+    #[serde(rename = "at_most")]
     pub at_most: Span,
     /// Write kernel events and manifest events to two files, as before merging.
     pub split: bool,

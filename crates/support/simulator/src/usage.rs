@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::span::TICKS_PER_SECOND;
+use super::units::TICKS_PER_SECOND;
 
 /// Length of a slice of the idle metric, ticks.
 pub(super) const SLICE: u64 = TICKS_PER_SECOND / 10;
@@ -43,6 +43,7 @@ pub struct PostBoot {
     /// Total length of the other slices.
     pub busy_ns: i64,
     /// 10 s of idle slices were found before the recording ended.
+    #[serde(rename = "satisfied")]
     pub satisfied: bool,
     /// Slices up to the end of PostBoot.
     pub slices: Vec<Slice>,
@@ -55,5 +56,6 @@ pub struct Slice {
     pub cpu_busy_ns: i64,
     pub disk_busy_ns: i64,
     /// CPU and disk were idle for at least 80 % of the slice.
+    #[serde(rename = "idle")]
     pub idle: bool,
 }

@@ -26,7 +26,7 @@
 use std::net::SocketAddr;
 use std::str::FromStr;
 
-use super::span::{Size, Span};
+use super::units::{Size, Span};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Work {

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::Timed;
-use crate::span::Span;
+use crate::units::Span;
 use crate::work::Work;
 
 /// How an application or service responds to a notification.

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::Timed;
 use super::power::Answer;
-use crate::span::Span;
+use crate::units::Span;
 use crate::work::Work;
 
 /// A machine that is already running: its boot is not recorded.

@@ -3,7 +3,7 @@
 use super::Planner;
 use crate::program::Step;
 use crate::scenario::power::{Power, PowerKind};
-use crate::span::{Span, TICKS_PER_SECOND};
+use crate::units::{Span, TICKS_PER_SECOND};
 use onoff_testkit::events::power as events;
 
 /// First build that records the kernel's newer totals.

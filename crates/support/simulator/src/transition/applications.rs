@@ -4,8 +4,8 @@ use super::Planner;
 use crate::plan::BOOT_PRIORITY;
 use crate::program::{Edge, Note, Step};
 use crate::scenario::transition::{Application, ApplicationShutdown, Shutdown};
-use crate::span::TICKS_PER_SECOND;
 use crate::transition_truth::Notification;
+use crate::units::TICKS_PER_SECOND;
 use onoff_testkit::events::shutdown as events;
 
 /// Time for a window to respond to WM_QUERYENDSESSION after the user has forced the shutdown.

@@ -5,7 +5,7 @@ use super::Planner;
 use crate::boot;
 use crate::plan::BOOT_PRIORITY;
 use crate::program::Step;
-use crate::span::TICKS_PER_SECOND;
+use crate::units::TICKS_PER_SECOND;
 use onoff_testkit::events::logon;
 
 /// Plans the new user session, which starts when `resumed` is set.

@@ -3,7 +3,7 @@
 use super::Planner;
 use crate::program::Step;
 use crate::scenario::transition::Shutdown;
-use crate::span::Span;
+use crate::units::Span;
 use onoff_testkit::events::Occurrence;
 use onoff_testkit::events::shutdown as events;
 

@@ -5,8 +5,8 @@ use super::applications::PlannedApplication;
 use crate::plan::BOOT_PRIORITY;
 use crate::program::{Edge, Note, Step};
 use crate::scenario::power::{Answer, Power};
-use crate::span::Span;
 use crate::transition_truth::Notification;
+use crate::units::Span;
 use onoff_testkit::events::power as events;
 
 #[derive(Clone, Copy, PartialEq, Eq)]

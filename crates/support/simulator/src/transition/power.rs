@@ -15,7 +15,7 @@ use crate::plan::BOOT_PRIORITY;
 use crate::program::SYSTEM;
 use crate::program::{Edge, Note, Step};
 use crate::scenario::power::{ImageRecord, Power, PowerKind};
-use crate::span::Span;
+use crate::units::Span;
 use onoff_testkit::events::power as events;
 
 /// First build that records the wake source and the clock correction.

@@ -3,7 +3,7 @@ use crate::plan::BOOT_PRIORITY;
 use crate::program::SYSTEM;
 use crate::program::Step;
 use crate::scenario::power::Standby;
-use crate::span::Span;
+use crate::units::Span;
 use onoff_testkit::events::power as events;
 
 /// Plans a modern standby, which waits for the signal `before`; returns the signal set when it is over.

@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use super::TcpFlags;
-use super::scene::{Dhcp, DhcpFields, Scene};
+use super::capture_builder::{Dhcp, DhcpFields, Scene};
 
 /// A capture with its expected verdict.
 #[derive(Clone, Debug)]
