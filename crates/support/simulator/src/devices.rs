@@ -113,16 +113,16 @@ fn pend(
     total: u64,
     steps: &mut Vec<Step>,
 ) -> Signal {
-    let begun = plan.signal(&format!("device {index} pended"));
+    let started = plan.signal(&format!("device {index} pended"));
     let done = plan.signal(&format!("device {index} completed"));
     steps.push(Step::Pad(returns_after));
     steps.push(Step::emit_noted(pended, Note::DevicePend(index)));
-    steps.push(Step::Set(begun));
+    steps.push(Step::Set(started));
     let rest = total.saturating_sub(returns_after).max(1);
     plan.thread(
         SYSTEM,
         BOOT_PRIORITY,
-        vec![Step::Wait(begun), Step::Sleep(rest), Step::emit_noted(end, Note::DeviceEnd(index)), Step::Set(done)],
+        vec![Step::Wait(started), Step::Sleep(rest), Step::emit_noted(end, Note::DeviceEnd(index)), Step::Set(done)],
     );
     done
 }

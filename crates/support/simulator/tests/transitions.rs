@@ -278,17 +278,17 @@ fn length(start_ns: i64, end_ns: Option<i64>) -> i64 {
 fn application_timeouts_match_the_paper() {
     let truth = scenario("shutdown-slow-console").simulate().unwrap().truth;
     let slow = truth.processes.iter().find(|process| process.image == "slow_shutdown.exe").unwrap();
-    let told = truth
+    let notification = truth
         .transitions
         .notifications
         .iter()
         .find(|row| row.kind == "application_shutdown" && row.pid == Some(slow.pid))
         .unwrap();
     // In the paper: about 5 s of about 17 s, during which the program uses the CPU.
-    assert_eq!(milliseconds(length(told.start_ns, told.end_ns)), 5000);
-    assert!(told.status != Some(0));
-    assert!(slow.end_ns.unwrap() <= told.end_ns.unwrap());
-    let usage = truth.timeline.usage(told.start_ns, told.end_ns.unwrap());
+    assert_eq!(milliseconds(length(notification.start_ns, notification.end_ns)), 5000);
+    assert!(notification.status != Some(0));
+    assert!(slow.end_ns.unwrap() <= notification.end_ns.unwrap());
+    let usage = truth.timeline.usage(notification.start_ns, notification.end_ns.unwrap());
     assert!(usage.cpu_by_process_ns[&slow.pid] > 4_900_000_000);
     assert_eq!(milliseconds(truth.end_ns) / 1000, 17);
 
@@ -311,13 +311,13 @@ fn slow_services_and_drivers_match_the_paper() {
     let slow = rows.notifications.iter().find(|row| row.kind == "service_suspend" && row.name == "Slowsvc").unwrap();
     assert_eq!(milliseconds(length(slow.start_ns, slow.end_ns)), 30_000);
     let suspend_apps = rows.activity("power_phase", "suspend_apps").unwrap();
-    let told: i64 = rows
+    let notified: i64 = rows
         .notifications
         .iter()
         .filter(|row| row.kind == "application_suspend")
         .map(|row| length(row.start_ns, row.end_ns))
         .sum();
-    let fade_out = length(suspend_apps.start_ns, suspend_apps.end_ns) - told;
+    let fade_out = length(suspend_apps.start_ns, suspend_apps.end_ns) - notified;
     assert_eq!(milliseconds(fade_out), 847);
 
     let (truth, trace) = simulate("sleep-slow-driver");

@@ -66,9 +66,9 @@ pub(super) fn ask(
     let process = planned.process;
     let pid = planner.plan.processes[process].id;
     let thread = planner.plan.threads[planned.thread].id;
-    let told = format!("{pid} told to end");
-    let answered = format!("{pid} answered");
-    plan_response(planner, how, planned, &told, &answered);
+    let notified = format!("{pid} notified to end");
+    let responded = format!("{pid} responded");
+    plan_response(planner, how, planned, &notified, &responded);
 
     let status = if how.hangs { TIMEOUT } else { 0 };
     let row = planner.notification(Notification {
@@ -98,9 +98,9 @@ pub(super) fn ask(
         windows
     });
     let handshake = if how.hangs {
-        give_up(planner, shutdown, &told, &answered)
+        give_up(planner, shutdown, &notified, &responded)
     } else {
-        let mut steps = vec![planner.set(&told), planner.wait(&answered)];
+        let mut steps = vec![planner.set(&notified), planner.wait(&responded)];
         steps.push(Step::Pad(how.time.0));
         steps
     };
@@ -111,7 +111,7 @@ pub(super) fn ask(
         if how.hangs && !shutdown.forced {
             // The user answered the dialog and forced the shutdown.
             steps.push(Step::Sleep(shutdown.dialog.0));
-            let never = planner.plan.signal(&answered);
+            let never = planner.plan.signal(&responded);
             let short = vec![Step::WaitAtMost(never, FORCED_QUERY + FORCED_END)];
             let flags = how.flags | FORCE;
             steps.extend(ask_thread(planner, application, (pid, thread), flags, short));
@@ -133,10 +133,10 @@ fn plan_response(
     planner: &mut Planner<'_>,
     how: &ApplicationShutdown,
     planned: PlannedApplication,
-    told: &str,
-    answered: &str,
+    notified: &str,
+    responded: &str,
 ) {
-    let mut steps = vec![planner.wait(told), Step::Begin];
+    let mut steps = vec![planner.wait(notified), Step::Begin];
     steps.extend(planner.plan.steps(&how.work));
     if how.hangs {
         steps.push(planner.wait("never"));
@@ -144,7 +144,7 @@ fn plan_response(
         // A process that ends before the handshake has responded by ending.
         let answer = how.gone.map_or(how.time.0, |gone| gone.0.min(how.time.0));
         steps.push(Step::Pad(answer));
-        steps.push(planner.set(answered));
+        steps.push(planner.set(responded));
         match how.gone {
             Some(gone) => {
                 steps.push(Step::Pad(gone.0));
@@ -157,9 +157,9 @@ fn plan_response(
 }
 
 /// Waits for a response that does not come.
-fn give_up(planner: &mut Planner<'_>, shutdown: &Shutdown, told: &str, answered: &str) -> Vec<Step> {
-    let answered = planner.plan.signal(answered);
-    vec![planner.set(told), Step::WaitAtMost(answered, shutdown.application_timeout.0)]
+fn give_up(planner: &mut Planner<'_>, shutdown: &Shutdown, notified: &str, responded: &str) -> Vec<Step> {
+    let responded = planner.plan.signal(responded);
+    vec![planner.set(notified), Step::WaitAtMost(responded, shutdown.application_timeout.0)]
 }
 
 /// Asks one thread with windows.

@@ -57,16 +57,16 @@ pub(super) fn notify_applications(
         };
         let pid = planner.plan.processes[planned.process].id;
         let what = format!("power {number} {} {pid}", message.text());
-        let (told, answered) = (format!("{what} told"), format!("{what} answered"));
-        let mut own = vec![planner.wait(&told), Step::Begin];
+        let (notified, responded) = (format!("{what} notified"), format!("{what} responded"));
+        let mut own = vec![planner.wait(&notified), Step::Begin];
         own.extend(planner.plan.steps(&answer.work));
         own.push(Step::Pad(answer.time.0));
-        own.push(planner.set(&answered));
+        own.push(planner.set(&responded));
         planner.plan.threads[planned.thread].steps.extend(own);
 
         if !planner.records_power() {
-            steps.push(planner.set(&told));
-            steps.push(planner.wait(&answered));
+            steps.push(planner.set(&notified));
+            steps.push(planner.wait(&responded));
             continue;
         }
         let row = planner.notification(Notification {
@@ -78,10 +78,10 @@ pub(super) fn notify_applications(
         });
         let begin = events::application_start(id, pid, &application.image);
         steps.push(planner.emit(begin, Note::Notification(row, Edge::Begin)));
-        steps.push(planner.set(&told));
+        steps.push(planner.set(&notified));
         // Windows does not wait for the response to "resumed" and does not record it.
         if message != Message::Resume {
-            let waits = wait(planner, answer, &answered, power.application_timeout);
+            let waits = wait(planner, answer, &responded, power.application_timeout);
             steps.push(waits);
             let end = events::application_stop(id + 1, pid);
             steps.push(planner.emit(end, Note::Notification(row, Edge::End)));
@@ -107,19 +107,19 @@ pub(super) fn notify_services(planner: &mut Planner<'_>, power: &Power, number: 
         };
         let name = &service.name;
         let what = format!("power {number} {} service {name}", message.text());
-        let (told, answered) = (format!("{what} told"), format!("{what} answered"));
-        let mut own = vec![planner.wait(&told), Step::Begin];
+        let (notified, responded) = (format!("{what} notified"), format!("{what} responded"));
+        let mut own = vec![planner.wait(&notified), Step::Begin];
         own.extend(planner.plan.steps(&answer.work));
         own.push(Step::Pad(answer.time.0));
-        own.push(planner.set(&answered));
+        own.push(planner.set(&responded));
         own.push(planner.wait("never"));
         let host = planner.plan.service_hosts[index];
         let thread = planner.plan.thread(host, service.priority, own);
         planner.plan.threads[thread].service_tag = index as u32 + 1;
 
         if !planner.records_power() {
-            steps.push(planner.set(&told));
-            steps.push(planner.wait(&answered));
+            steps.push(planner.set(&notified));
+            steps.push(planner.wait(&responded));
             continue;
         }
         let row = planner.notification(Notification {
@@ -130,9 +130,9 @@ pub(super) fn notify_services(planner: &mut Planner<'_>, power: &Power, number: 
         });
         let begin = events::service_start(id, name);
         steps.push(planner.emit(begin, Note::Notification(row, Edge::Begin)));
-        steps.push(planner.set(&told));
+        steps.push(planner.set(&notified));
         if message != Message::Resume {
-            let waits = wait(planner, answer, &answered, power.service_timeout);
+            let waits = wait(planner, answer, &responded, power.service_timeout);
             steps.push(waits);
             let end = events::service_stop(id + 1, name);
             steps.push(planner.emit(end, Note::Notification(row, Edge::End)));
@@ -143,12 +143,12 @@ pub(super) fn notify_services(planner: &mut Planner<'_>, power: &Power, number: 
     run_in(planner, manager, number, &name, steps)
 }
 
-fn wait(planner: &mut Planner<'_>, answer: &Answer, answered: &str, timeout: Span) -> Step {
+fn wait(planner: &mut Planner<'_>, answer: &Answer, responded: &str, timeout: Span) -> Step {
     if answer.hangs || answer.time > timeout {
-        let answered = planner.plan.signal(answered);
-        Step::WaitAtMost(answered, timeout.0)
+        let responded = planner.plan.signal(responded);
+        Step::WaitAtMost(responded, timeout.0)
     } else {
-        planner.wait(answered)
+        planner.wait(responded)
     }
 }
 

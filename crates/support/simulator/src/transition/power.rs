@@ -196,7 +196,7 @@ fn resume(
     let services = phase(planner, 27, "resume_services", services);
     // Windows does not wait for responses to the resume notification.
     for (name, mut notify) in [("apps", apps), ("services", services)] {
-        let all_notified = format!("power {number} {name} told of the resume");
+        let all_notified = format!("power {number} {name} notified of resume");
         notify.insert(0, planner.wait(&resumed));
         notify.push(planner.set(&all_notified));
         notify.push(planner.wait("never"));
@@ -219,7 +219,7 @@ fn resume(
     }
     let notify: Vec<Step> = ["apps", "services"]
         .into_iter()
-        .map(|name| planner.wait(&format!("power {number} {name} told of the resume")))
+        .map(|name| planner.wait(&format!("power {number} {name} notified of resume")))
         .collect();
     steps.extend(notify);
     steps.extend(account::after_notifications(planner, power));

@@ -93,15 +93,15 @@ fn request_stop(
         unresponsive,
         container_pid: pid,
     });
-    let told = format!("service {name} told to stop");
-    let pending = format!("service {name} says it stops");
-    let done = format!("service {name} says it has stopped");
+    let notified = format!("service {name} notified to stop");
+    let pending = format!("service {name} reports stop pending");
+    let done = format!("service {name} reports stopped");
     let stopped = format!("service {name} has stopped");
     // A service that is asked to stop reports its state once more.
     steps.push(planner.emit(events::status_change(PHASE, state::RUNNING, pid, name, &image), Note::ServiceStop(row)));
-    steps.push(planner.set(&told));
+    steps.push(planner.set(&notified));
 
-    let mut own = vec![planner.wait(&told), Step::Begin];
+    let mut own = vec![planner.wait(&notified), Step::Begin];
     if let Some(time) = how.pending {
         own.push(Step::Pad(time.0));
         own.push(planner.set(&pending));

@@ -93,7 +93,7 @@ fn request(planner: &mut Planner<'_>, shutdown: &Shutdown, before: Option<&str>)
     begin.push(Step::Until(shutdown.at.0));
     if shutdown.by_winlogon {
         let row = planner.activity("shutdown_step", "initiate_shutdown", "");
-        let wait = vec![planner.set("shutdown asked for"), planner.wait("shutdown begins")];
+        let wait = vec![planner.set("shutdown requested"), planner.wait("shutdown begins")];
         begin.extend(planner.within(
             row,
             events::initiate_shutdown(true, flags),
@@ -103,7 +103,7 @@ fn request(planner: &mut Planner<'_>, shutdown: &Shutdown, before: Option<&str>)
         begin.push(planner.wait("never"));
         let process = planner.actors.winlogon;
         planner.plan.thread(process, BOOT_PRIORITY, begin);
-        steps.push(planner.wait("shutdown asked for"));
+        steps.push(planner.wait("shutdown requested"));
     } else {
         steps.extend(begin);
     }
@@ -126,8 +126,8 @@ fn wininit(planner: &mut Planner<'_>, shutdown: &Shutdown, before: Option<&str>)
     if let Some(at) = shutdown.pre_shutdown_at {
         steps.push(Step::Until(at.0));
     }
-    let told = services::stop_pre_shutdown(planner, shutdown);
-    let wait = by_manager(planner, "pre-shutdown", told).to_vec();
+    let stop = services::stop_pre_shutdown(planner, shutdown);
+    let wait = by_manager(planner, "pre-shutdown", stop).to_vec();
     steps.extend(wininit_step(planner, 3, "pre_shutdown_notification", wait));
     let row = planner.activity("shutdown_step", "shutdown_windows", "");
     let wait = vec![planner.set("system session"), planner.wait("system session over")];
@@ -152,10 +152,10 @@ fn wininit_step(planner: &mut Planner<'_>, first: u16, name: &str, inner: Vec<St
 }
 
 /// Plans steps of the service control manager; returns the steps that start them and wait for them.
-fn by_manager(planner: &mut Planner<'_>, name: &str, told: Vec<Step>) -> [Step; 2] {
+fn by_manager(planner: &mut Planner<'_>, name: &str, work: Vec<Step>) -> [Step; 2] {
     let over = format!("{name} over");
     let mut steps = vec![planner.wait(name)];
-    steps.extend(told);
+    steps.extend(work);
     steps.push(planner.set(&over));
     steps.push(planner.wait("never"));
     let manager = planner.actors.manager;
@@ -248,7 +248,7 @@ fn ask_all(planner: &mut Planner<'_>, shutdown: &Shutdown, planned: &[PlannedApp
         if shutdown.parallel {
             let csrss = if session == 0 { planner.actors.csrss_system } else { planner.actors.csrss_user };
             let pid = planner.plan.processes[planned.process].id;
-            let (go, over) = (format!("{pid} asked"), format!("{pid} asked over"));
+            let (go, over) = (format!("{pid} shutdown"), format!("{pid} done"));
             let mut own = vec![planner.wait(&go)];
             own.extend(one);
             own.push(planner.set(&over));
@@ -278,8 +278,8 @@ fn ask_manager(planner: &mut Planner<'_>, shutdown: &Shutdown) -> Vec<Step> {
         status: Some(0),
         ..Notification::default()
     });
-    let told = services::stop_all_others(planner, shutdown);
-    let wait = by_manager(planner, "services", told);
+    let stop = services::stop_all_others(planner, shutdown);
+    let wait = by_manager(planner, "services", stop);
     let mut steps = vec![planner.emit(events::process_start(pid, level, flags), Note::Notification(row, Edge::Begin))];
     steps.extend(wait);
     steps.push(planner.emit(events::process_stop(planner.version, pid, 0), Note::Notification(row, Edge::End)));

@@ -318,12 +318,12 @@ impl Simulation<'_> {
             self.unit_done(manager, at);
             return;
         }
-        let (begins, id) = match unit.name.rsplit_once('.').map(|(_, kind)| kind) {
+        let (verb, id) = match unit.name.rsplit_once('.').map(|(_, kind)| kind) {
             Some("device") => ("Expecting device", STARTING),
             Some("mount") => ("Mounting", STARTING),
             _ => ("Starting", STARTING),
         };
-        let text = format!("{begins} {} - {}...", unit.name, description(&unit.name));
+        let text = format!("{verb} {} - {}...", unit.name, description(&unit.name));
         self.recorder.log_manager(now_us, &text, &[("MESSAGE_ID", id), ("UNIT", &unit.name), ("JOB_TYPE", "start")]);
         let mut work: Vec<Work> = if unit.modules.is_empty() { unit.work.clone() } else { Vec::new() };
         let is_last = unit.modules.is_empty();
@@ -372,13 +372,13 @@ impl Simulation<'_> {
                 let unit = &self.plan.units[at];
                 if let Some(module) = unit.modules.get(loaded) {
                     self.module_initcall(thread, module, in_module, self.unit_pid(at));
-                    let (loaded, begins) = if in_module { (loaded + 1, false) } else { (loaded, true) };
+                    let (loaded, in_next_module) = if in_module { (loaded + 1, false) } else { (loaded, true) };
                     if in_module && unit.by_commands && loaded < unit.modules.len() {
                         self.enqueue(manager, Action::Command(at, loaded), Some(thread));
                         self.scheduler.exit(thread);
                         return;
                     }
-                    manager.roles.insert(thread, Role::Unit { unit: at, loaded, in_module: begins });
+                    manager.roles.insert(thread, Role::Unit { unit: at, loaded, in_module: in_next_module });
                     if in_module && loaded == unit.modules.len() {
                         let mut work = unit.work.clone();
                         if unit.ending == Ending::Hangs {

@@ -117,8 +117,8 @@ impl Simulation<'_> {
         self.recorder.log_kernel(self.scheduler.now_us(), text);
     }
 
-    fn trace_suspend(&mut self, sleeper: ThreadId, what: &str, begins: bool) {
-        let end = if begins { "begin" } else { "end" };
+    fn trace_suspend(&mut self, sleeper: ThreadId, what: &str, is_begin: bool) {
+        let end = if is_begin { "begin" } else { "end" };
         self.scheduler.trace(sleeper, &format!("suspend_resume: {what} {end}"));
     }
 
@@ -175,7 +175,7 @@ impl Simulation<'_> {
         &mut self,
         sleeper: ThreadId,
         devices: &'d [LinuxDevice],
-        (phase, said, event): (&'static str, &str, i32),
+        (phase, log_name, event): (&'static str, &str, i32),
     ) -> Option<(&'d LinuxDevice, i32)> {
         let begin_us = self.scheduler.now_us();
         self.trace_suspend(sleeper, &format!("{phase}[{event}]"), true);
@@ -192,13 +192,13 @@ impl Simulation<'_> {
                 !order.iter().any(|other| other.name == device.parent) || done.contains(&*device.parent)
             }
         };
-        let mut begun: Vec<&str> = Vec::new();
+        let mut started: Vec<&str> = Vec::new();
         loop {
             // Asynchronous devices start as soon as they can.
             for device in order.iter().filter(|device| device.is_async) {
-                if refused.is_none() && !begun.contains(&&*device.name) && can_start(device, &done) {
-                    begun.push(&device.name);
-                    let number = u32::try_from(begun.len()).unwrap_or(0);
+                if refused.is_none() && !started.contains(&&*device.name) && can_start(device, &done) {
+                    started.push(&device.name);
+                    let number = u32::try_from(started.len()).unwrap_or(0);
                     let worker = self.scheduler.thread(FIRST_WORKER + number, &format!("kworker/u4:{number}"), true);
                     self.scheduler.add_work(worker, &[Work::Runs(20)], Some(sleeper));
                     workers.insert(worker, device);
@@ -207,9 +207,9 @@ impl Simulation<'_> {
             // The others run one after another.
             let next = order
                 .iter()
-                .find(|device| !device.is_async && !begun.contains(&&*device.name) && can_start(device, &done));
+                .find(|device| !device.is_async && !started.contains(&&*device.name) && can_start(device, &done));
             if let Some(&device) = next.filter(|_| refused.is_none()) {
-                begun.push(&device.name);
+                started.push(&device.name);
                 self.callback_start(sleeper, device, phase, down);
                 let work = [Work::Sleeps(length_us(device, down)), Work::Runs(20)];
                 let mut is_over = false;
@@ -237,7 +237,7 @@ impl Simulation<'_> {
         let end_us = self.scheduler.now_us();
         self.truth.sleep_phases.push((phase, begin_us, end_us));
         let us = end_us - begin_us;
-        self.log(&format!("PM: {said} of devices complete after {}.{:03} msecs", us / 1_000, us % 1_000));
+        self.log(&format!("PM: {log_name} of devices complete after {}.{:03} msecs", us / 1_000, us % 1_000));
         refused
     }
 
