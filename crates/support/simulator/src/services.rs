@@ -126,7 +126,7 @@ fn start(
     steps.push(Step::emit_noted(status(state::START_PENDING, process_id), Note::ServiceCheckpoint(index)));
     steps.push(Step::Set(go));
 
-    let mut own = vec![
+    let mut thread_steps = vec![
         Step::Wait(go),
         Step::Begin,
         Step::Load(format!("\\Device\\HarddiskVolume2\\Windows\\System32\\{}.dll", service.name.to_lowercase())),
@@ -134,15 +134,15 @@ fn start(
         Step::emit_noted(service::service_main(true, &service.name), Note::ServiceLoad(index)),
         Step::Begin,
     ];
-    own.extend(plan.steps(&service.work));
-    own.push(Step::Pad(service.init.0));
-    own.push(Step::Set(reported));
-    own.push(Step::emit(service::service_main(false, &service.name)));
-    own.extend(plan.steps(&service.after));
+    thread_steps.extend(plan.steps(&service.work));
+    thread_steps.push(Step::Pad(service.init.0));
+    thread_steps.push(Step::Set(reported));
+    thread_steps.push(Step::emit(service::service_main(false, &service.name)));
+    thread_steps.extend(plan.steps(&service.after));
     if !service.main_returns {
-        own.push(Step::Wait(plan.signal("never")));
+        thread_steps.push(Step::Wait(plan.signal("never")));
     }
-    let thread = plan.thread(process, service.priority, own);
+    let thread = plan.thread(process, service.priority, thread_steps);
     plan.threads[thread].io_priority = service.io_priority;
     plan.threads[thread].id = service.main_thread_id.unwrap_or(plan.threads[thread].id);
     plan.threads[thread].service_tag = index as u32 + 1;

@@ -50,13 +50,13 @@ impl DevicePhase {
 }
 
 /// Plans one phase for all devices.
-pub(super) fn all(
+pub(super) fn plan_phase(
     planner: &mut Planner<'_>,
     number: usize,
     phase: DevicePhase,
     (target, effective): (u8, u8),
 ) -> Vec<Step> {
-    let inner = orders(planner, number, phase, effective);
+    let inner = request_steps(planner, number, phase, effective);
     let row = planner.activity("power_phase", phase.activity_name(), "");
     if !planner.records_power() {
         let waking = u8::from(phase == DevicePhase::Resume);
@@ -79,7 +79,7 @@ pub(super) fn all(
     planner.within(row, begin, inner, end)
 }
 
-fn orders(planner: &mut Planner<'_>, number: usize, phase: DevicePhase, state: u8) -> Vec<Step> {
+fn request_steps(planner: &mut Planner<'_>, number: usize, phase: DevicePhase, state: u8) -> Vec<Step> {
     let scenario = planner.scenario;
     let mut orders: Vec<u8> = scenario.devices.iter().map(|device| device.order).collect();
     orders.sort_unstable();
@@ -91,26 +91,26 @@ fn orders(planner: &mut Planner<'_>, number: usize, phase: DevicePhase, state: u
     for order in orders {
         let group: Vec<&PoweredDevice> = scenario.devices.iter().filter(|device| device.order == order).collect();
         if let [device] = group[..] {
-            steps.extend(one(planner, number, phase, device, state).0);
+            steps.extend(device_request(planner, number, phase, device, state).0);
             continue;
         }
         let mut waits = Vec::new();
         let mut slowest: Option<(u64, usize, u64)> = None;
         for device in group {
-            let (mut request, row, irp) = one(planner, number, phase, device, state);
+            let (mut request, row, irp) = device_request(planner, number, phase, device, state);
             let name = format!("power {number} {} {}", phase.text(), device.instance);
-            let over = format!("{name} over");
+            let done = format!("{name} done");
             // The first step of a request sends it.
             let sent = format!("{name} sent");
             request.insert(1, planner.set(&sent));
-            let mut own = vec![planner.wait(&name)];
-            own.extend(request);
-            own.push(planner.set(&over));
-            own.push(planner.wait("never"));
-            planner.plan.thread(SYSTEM, BOOT_PRIORITY, own);
+            let mut thread_steps = vec![planner.wait(&name)];
+            thread_steps.extend(request);
+            thread_steps.push(planner.set(&done));
+            thread_steps.push(planner.wait("never"));
+            planner.plan.thread(SYSTEM, BOOT_PRIORITY, thread_steps);
             steps.push(planner.set(&name));
             steps.push(planner.wait(&sent));
-            waits.push(planner.wait(&over));
+            waits.push(planner.wait(&done));
             let time = duration(phase, device);
             if slowest.is_none_or(|(longest, ..)| time > longest) {
                 slowest = Some((time, row, irp));
@@ -135,7 +135,7 @@ const fn duration(phase: DevicePhase, device: &PoweredDevice) -> u64 {
 }
 
 /// Plans one device's request; returns its steps, its row and its packet.
-fn one(
+fn device_request(
     planner: &mut Planner<'_>,
     number: usize,
     phase: DevicePhase,

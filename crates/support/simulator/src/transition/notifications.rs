@@ -58,11 +58,11 @@ pub(super) fn notify_applications(
         let pid = planner.plan.processes[planned.process].id;
         let what = format!("power {number} {} {pid}", message.text());
         let (notified, responded) = (format!("{what} notified"), format!("{what} responded"));
-        let mut own = vec![planner.wait(&notified), Step::Begin];
-        own.extend(planner.plan.steps(&answer.work));
-        own.push(Step::Pad(answer.time.0));
-        own.push(planner.set(&responded));
-        planner.plan.threads[planned.thread].steps.extend(own);
+        let mut thread_steps = vec![planner.wait(&notified), Step::Begin];
+        thread_steps.extend(planner.plan.steps(&answer.work));
+        thread_steps.push(Step::Pad(answer.time.0));
+        thread_steps.push(planner.set(&responded));
+        planner.plan.threads[planned.thread].steps.extend(thread_steps);
 
         if !planner.records_power() {
             steps.push(planner.set(&notified));
@@ -108,13 +108,13 @@ pub(super) fn notify_services(planner: &mut Planner<'_>, power: &Power, number: 
         let name = &service.name;
         let what = format!("power {number} {} service {name}", message.text());
         let (notified, responded) = (format!("{what} notified"), format!("{what} responded"));
-        let mut own = vec![planner.wait(&notified), Step::Begin];
-        own.extend(planner.plan.steps(&answer.work));
-        own.push(Step::Pad(answer.time.0));
-        own.push(planner.set(&responded));
-        own.push(planner.wait("never"));
+        let mut thread_steps = vec![planner.wait(&notified), Step::Begin];
+        thread_steps.extend(planner.plan.steps(&answer.work));
+        thread_steps.push(Step::Pad(answer.time.0));
+        thread_steps.push(planner.set(&responded));
+        thread_steps.push(planner.wait("never"));
         let host = planner.plan.service_hosts[index];
-        let thread = planner.plan.thread(host, service.priority, own);
+        let thread = planner.plan.thread(host, service.priority, thread_steps);
         planner.plan.threads[thread].service_tag = index as u32 + 1;
 
         if !planner.records_power() {
@@ -155,11 +155,11 @@ fn wait(planner: &mut Planner<'_>, answer: &Answer, responded: &str, timeout: Sp
 /// Plans steps of a thread of `process`; returns the steps that start them and wait for them.
 fn run_in(planner: &mut Planner<'_>, process: usize, number: usize, name: &str, notify: Vec<Step>) -> Vec<Step> {
     let go = format!("power {number} {name}");
-    let over = format!("{go} over");
+    let done = format!("{go} done");
     let mut steps = vec![planner.wait(&go)];
     steps.extend(notify);
-    steps.push(planner.set(&over));
+    steps.push(planner.set(&done));
     steps.push(planner.wait("never"));
     planner.plan.thread(process, BOOT_PRIORITY, steps);
-    vec![planner.set(&go), planner.wait(&over)]
+    vec![planner.set(&go), planner.wait(&done)]
 }

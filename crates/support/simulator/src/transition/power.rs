@@ -56,7 +56,7 @@ pub(super) fn plan(
     number: usize,
     (before, last): (Option<&str>, bool),
 ) -> String {
-    let over = format!("power {number} over");
+    let done = format!("power {number} done");
     let mut steps = Vec::new();
     steps.extend(before.map(|before| planner.wait(before)));
     steps.push(Step::Until(power.at.0));
@@ -72,14 +72,14 @@ pub(super) fn plan(
         if last {
             steps.push(Step::Finish);
         }
-        steps.push(planner.set(&over));
+        steps.push(planner.set(&done));
         steps.push(planner.wait("never"));
     }
     let thread = planner.plan.thread(SYSTEM, BOOT_PRIORITY, steps);
     if let Some(id) = power.thread_id {
         planner.plan.threads[thread].id = id;
     }
-    over
+    done
 }
 
 /// Steps until the last record before the sleep.
@@ -121,12 +121,12 @@ fn suspend(
         steps.extend(timed(planner, first, name, time));
     }
     let states = power.states();
-    steps.extend(devices::all(planner, number, DevicePhase::Query, states));
+    steps.extend(devices::plan_phase(planner, number, DevicePhase::Query, states));
     let mut flush = planner.plan.steps(&power.flush_work);
     flush.push(Step::Flush);
     steps.extend(phase(planner, 45, "flush_volumes", flush));
     steps.extend(timed(planner, 102, "build_notify_list", power.notify_list));
-    steps.extend(devices::all(planner, number, DevicePhase::Suspend, states));
+    steps.extend(devices::plan_phase(planner, number, DevicePhase::Suspend, states));
     if power.writes_image() && planner.records_power() {
         steps.extend(timed(planner, 100, "flush_all_pages", power.flush_pages));
         if power.image_record != ImageRecord::After {
@@ -186,7 +186,7 @@ fn resume(
         }
     }
     let states = (WORKING, WORKING);
-    steps.extend(devices::all(planner, number, DevicePhase::Resume, states));
+    steps.extend(devices::plan_phase(planner, number, DevicePhase::Resume, states));
     steps.extend(account::after_devices(planner, power));
     let resumed = format!("power {number} resumed");
     steps.push(planner.set(&resumed));

@@ -101,19 +101,19 @@ fn request_stop(
     steps.push(planner.emit(events::status_change(PHASE, state::RUNNING, pid, name, &image), Note::ServiceStop(row)));
     steps.push(planner.set(&notified));
 
-    let mut own = vec![planner.wait(&notified), Step::Begin];
+    let mut thread_steps = vec![planner.wait(&notified), Step::Begin];
     if let Some(time) = how.pending {
-        own.push(Step::Pad(time.0));
-        own.push(planner.set(&pending));
+        thread_steps.push(Step::Pad(time.0));
+        thread_steps.push(planner.set(&pending));
     }
-    own.extend(planner.plan.steps(&how.work));
+    thread_steps.extend(planner.plan.steps(&how.work));
     if !how.hangs {
-        own.push(Step::Pad(how.time.0));
-        own.push(planner.set(&done));
+        thread_steps.push(Step::Pad(how.time.0));
+        thread_steps.push(planner.set(&done));
     }
-    own.push(planner.wait("never"));
+    thread_steps.push(planner.wait("never"));
     let (priority, io_priority) = (service.priority, service.io_priority);
-    let thread = planner.plan.thread(host, priority, own);
+    let thread = planner.plan.thread(host, priority, thread_steps);
     planner.plan.threads[thread].io_priority = io_priority;
     planner.plan.threads[thread].service_tag = index as u32 + 1;
 

@@ -19,16 +19,16 @@ const SHUTDOWN_SCRIPT: u32 = 4;
 /// Plans the part of a fast startup's shutdown that ends the user session; returns the signal set at its end.
 pub(super) fn user_session(planner: &mut Planner<'_>, shutdown: &Shutdown, planned: &[PlannedApplication]) -> String {
     let mut steps = request(planner, shutdown, None);
-    let over = "only the system's session is left";
+    let done = "only the system's session is left";
     let user = [planner.actors.explorer, planner.actors.winlogon, planner.actors.csrss_user];
     steps.extend(user.map(Step::End));
-    steps.push(planner.set(over));
+    steps.push(planner.set(done));
     steps.push(planner.wait("never"));
     let process = planner.actors.wininit;
     planner.plan.thread(process, BOOT_PRIORITY, steps);
     winlogon(planner, shutdown);
     ask_user_applications(planner, shutdown, planned);
-    over.to_owned()
+    done.to_owned()
 }
 
 fn ask_user_applications(planner: &mut Planner<'_>, shutdown: &Shutdown, planned: &[PlannedApplication]) {
@@ -130,7 +130,7 @@ fn wininit(planner: &mut Planner<'_>, shutdown: &Shutdown, before: Option<&str>)
     let wait = by_manager(planner, "pre-shutdown", stop).to_vec();
     steps.extend(wininit_step(planner, 3, "pre_shutdown_notification", wait));
     let row = planner.activity("shutdown_step", "shutdown_windows", "");
-    let wait = vec![planner.set("system session"), planner.wait("system session over")];
+    let wait = vec![planner.set("system session"), planner.wait("system session done")];
     steps.extend(planner.within(row, events::system_session(true, flags), wait, events::system_session(false, 0)));
     let wait = vec![Step::Compute(2_000)];
     steps.extend(wininit_step(planner, 5, "wait_for_system_processes", wait));
@@ -153,14 +153,14 @@ fn wininit_step(planner: &mut Planner<'_>, first: u16, name: &str, inner: Vec<St
 
 /// Plans steps of the service control manager; returns the steps that start them and wait for them.
 fn by_manager(planner: &mut Planner<'_>, name: &str, work: Vec<Step>) -> [Step; 2] {
-    let over = format!("{name} over");
+    let done = format!("{name} done");
     let mut steps = vec![planner.wait(name)];
     steps.extend(work);
-    steps.push(planner.set(&over));
+    steps.push(planner.set(&done));
     steps.push(planner.wait("never"));
     let manager = planner.actors.manager;
     planner.plan.thread(manager, BOOT_PRIORITY, steps);
-    [planner.set(name), planner.wait(&over)]
+    [planner.set(name), planner.wait(&done)]
 }
 
 /// Plans Winlogon, which ends the user session.
@@ -169,7 +169,7 @@ fn winlogon(planner: &mut Planner<'_>, shutdown: &Shutdown) {
     let request = planner.milestone("shutdown.logoff_request", Some(flags.into()), "");
     let row = planner.activity("shutdown_step", "shutdown_windows", "");
     let mut steps = vec![planner.wait("log off"), Step::emit_noted(events::received_logoff_request(flags), request)];
-    let wait = vec![planner.set("user session"), planner.wait("user session over")];
+    let wait = vec![planner.set("user session"), planner.wait("user session done")];
     steps.extend(planner.within(row, events::shutdown_windows(true, flags), wait, events::shutdown_windows(false, 0)));
     if !shutdown.subscriber.is_empty() {
         let number = shutdown.notification;
@@ -223,7 +223,7 @@ fn session(
     inner.extend(end_at.map(|at| Step::Until(at.0)));
     let row = planner.activity("session_shutdown", "", "");
     steps.extend(planner.within(row, events::session_processes(true), inner, events::session_processes(false)));
-    steps.push(planner.set(&format!("{name} over")));
+    steps.push(planner.set(&format!("{name} done")));
     steps.push(planner.wait("never"));
     planner.plan.thread(csrss, BOOT_PRIORITY, steps);
 }
@@ -248,14 +248,14 @@ fn ask_all(planner: &mut Planner<'_>, shutdown: &Shutdown, planned: &[PlannedApp
         if shutdown.parallel {
             let csrss = if session == 0 { planner.actors.csrss_system } else { planner.actors.csrss_user };
             let pid = planner.plan.processes[planned.process].id;
-            let (go, over) = (format!("{pid} shutdown"), format!("{pid} done"));
-            let mut own = vec![planner.wait(&go)];
-            own.extend(one);
-            own.push(planner.set(&over));
-            own.push(planner.wait("never"));
-            planner.plan.thread(csrss, BOOT_PRIORITY, own);
+            let (go, done) = (format!("{pid} shutdown"), format!("{pid} done"));
+            let mut thread_steps = vec![planner.wait(&go)];
+            thread_steps.extend(one);
+            thread_steps.push(planner.set(&done));
+            thread_steps.push(planner.wait("never"));
+            planner.plan.thread(csrss, BOOT_PRIORITY, thread_steps);
             steps.push(planner.set(&go));
-            waits.push(planner.wait(&over));
+            waits.push(planner.wait(&done));
         } else {
             steps.extend(one);
         }

@@ -14,7 +14,7 @@ pub(super) fn plan(
     (before, last): (Option<&str>, bool),
 ) -> String {
     let us = |span: Span| span.0 / 10;
-    let over = format!("standby {number} over");
+    let done = format!("standby {number} done");
     let enter = planner.milestone("power.standby.enter", Some(standby.enter_reason.into()), "");
     let exit = [
         ("power.standby.exit", i64::from(standby.exit_reason)),
@@ -46,8 +46,8 @@ pub(super) fn plan(
     if last {
         steps.push(Step::Finish);
     }
-    steps.push(planner.set(&over));
+    steps.push(planner.set(&done));
     steps.push(planner.wait("never"));
     planner.plan.thread(SYSTEM, BOOT_PRIORITY, steps);
-    over
+    done
 }

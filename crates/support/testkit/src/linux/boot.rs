@@ -10,7 +10,7 @@ use super::scheduler::ThreadId;
 use super::truth::TrueInterval;
 
 /// Start of the kernel's first thread, µs.
-const FIRST_THREAD_US: i64 = 400_000;
+const FIRST_THREAD_START_US: i64 = 400_000;
 /// CPU time of the manager for starting a unit and for handling its completion, µs.
 const START_US: i64 = 500;
 const DONE_US: i64 = 200;
@@ -98,7 +98,7 @@ impl Simulation<'_> {
             (0, "Linux version 6.1.0-50-amd64 (debian-kernel@lists.debian.org) (gcc-12 (Debian 12.2.0-14) 12.2.0) #1 SMP".to_owned()),
             (0, "Command line: root=/dev/sda1 ro quiet initcall_debug trace_clock=mono".to_owned()),
         ];
-        self.scheduler.advance(FIRST_THREAD_US);
+        self.scheduler.advance(FIRST_THREAD_START_US);
         let first = self.scheduler.thread(1, "swapper/0", true);
         self.run_work(first, &[Work::Runs(50_000)]);
         for initcall in &plan.initcalls {
@@ -138,14 +138,14 @@ impl Simulation<'_> {
     }
 
     /// Logs the start of the service manager.
-    fn log_manager_start(&mut self, time_us: i64, in_initial_file_system: bool) {
+    fn log_manager_start(&mut self, time_us: i64, in_initramfs: bool) {
         self.recorder.log_manager(
             time_us,
             "systemd 252.39-1~deb12u2 running in system mode (+PAM +AUDIT default-hierarchy=unified)",
             &[],
         );
         self.recorder.log_manager(time_us + 10, "Detected architecture x86-64.", &[]);
-        if in_initial_file_system {
+        if in_initramfs {
             self.recorder.log_manager(time_us + 20, "Running in initrd.", &[]);
         }
         self.recorder.log_manager(time_us + 30, "Hostname set to <machine>.", &[]);
@@ -161,8 +161,8 @@ impl Simulation<'_> {
         let end_us = self.scheduler.now_us();
         self.scheduler.trace(thread, &format!("initcall_finish: func={call} ret=0"));
         log.push((end_us, format!("initcall {call} returned 0 after {} usecs", end_us - start_us)));
-        let life = TrueInterval { start_us, end_us: Some(end_us) };
-        self.truth.drivers.insert(initcall.function.clone(), life);
+        let interval = TrueInterval { start_us, end_us: Some(end_us) };
+        self.truth.drivers.insert(initcall.function.clone(), interval);
     }
 
     /// Simulates the service manager's part.
@@ -404,9 +404,9 @@ impl Simulation<'_> {
         let call = format!("{}+0x0/0x1000 [{}]", module.function, module.module);
         if ends {
             self.scheduler.trace(thread, &format!("initcall_finish: func={call} ret=0"));
-            if let Some(life) = self.truth.drivers.get_mut(&module.module) {
-                life.end_us = Some(now_us);
-                let length_us = life.length_us();
+            if let Some(interval) = self.truth.drivers.get_mut(&module.module) {
+                interval.end_us = Some(now_us);
+                let length_us = interval.length_us();
                 self.recorder.log_kernel(now_us, &format!("initcall {call} returned 0 after {length_us} usecs"));
             }
         } else {
@@ -438,7 +438,7 @@ impl Simulation<'_> {
             }
         }
         let first = self.truth.starts.get_mut(&unit.name);
-        if let Some(first) = first.filter(|life| life.end_us.is_none()) {
+        if let Some(first) = first.filter(|interval| interval.end_us.is_none()) {
             first.end_us = Some(now_us);
         }
         self.log_unit_done(unit, failed, now_us);

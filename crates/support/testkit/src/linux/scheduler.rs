@@ -7,9 +7,9 @@ use super::plan::Work;
 /// Time slice while other threads are ready, µs.
 const SLICE_US: i64 = 4_000;
 /// Time from a timer interrupt until the woken thread can run, µs.
-const TIMER_US: i64 = 10;
+const TIMER_LATENCY_US: i64 = 10;
 /// CPU time of exec and of exit, µs.
-const EXECUTE_US: i64 = 300;
+const EXEC_US: i64 = 300;
 const EXIT_US: i64 = 200;
 
 /// A line of the trace.
@@ -48,7 +48,7 @@ struct Thread {
     slice_left_us: i64,
     /// A kernel thread: its waits are uninterruptible.
     is_kernel: bool,
-    becomes: Option<String>,
+    exec_name: Option<String>,
 }
 
 pub(super) type ThreadId = usize;
@@ -92,7 +92,7 @@ impl Scheduler {
             state: State::Waiting,
             slice_left_us: 0,
             is_kernel,
-            becomes: None,
+            exec_name: None,
         });
         self.threads.len() - 1
     }
@@ -106,11 +106,11 @@ impl Scheduler {
             format!("sched_process_fork: comm={parent_name} pid={parent_pid} child_comm={parent_name} child_pid={pid}");
         self.trace(parent, &fork);
         self.trace(parent, &format!("sched_wakeup_new: comm={parent_name} pid={pid} prio=120 target_cpu=000"));
-        let its = &mut self.threads[thread];
-        its.becomes = Some(name.to_owned());
-        its.work.push_back(Work::Runs(EXECUTE_US));
-        its.work.extend(work);
-        its.work.push_back(Work::Runs(EXIT_US));
+        let entry = &mut self.threads[thread];
+        entry.exec_name = Some(name.to_owned());
+        entry.work.push_back(Work::Runs(EXEC_US));
+        entry.work.extend(work);
+        entry.work.push_back(Work::Runs(EXIT_US));
         self.make_ready(thread);
         thread
     }
@@ -130,12 +130,12 @@ impl Scheduler {
 
     /// Writes a trace event in the context of a thread.
     pub(super) fn trace(&mut self, thread: ThreadId, event: &str) {
-        let its = &self.threads[thread];
-        let cpu = match its.state {
+        let entry = &self.threads[thread];
+        let cpu = match entry.state {
             State::Running(cpu) => cpu,
             _ => 0,
         };
-        let (task, pid, event) = (its.name.clone(), its.pid, event.to_owned());
+        let (task, pid, event) = (entry.name.clone(), entry.pid, event.to_owned());
         self.lines.push(TraceLine { time_us: self.now_us, cpu, task, pid, in_interrupt: false, event });
     }
 
@@ -198,8 +198,8 @@ impl Scheduler {
     }
 
     fn waking(&self, thread: ThreadId) -> String {
-        let its = &self.threads[thread];
-        format!("sched_waking: comm={} pid={} prio=120 target_cpu=000", its.name, its.pid)
+        let entry = &self.threads[thread];
+        format!("sched_waking: comm={} pid={} prio=120 target_cpu=000", entry.name, entry.pid)
     }
 
     fn trace_from_interrupt(&mut self, event: &str) {
@@ -216,7 +216,7 @@ impl Scheduler {
         let lines = [
             line(self.now_us, true, "softirq_entry: vec=1 [action=TIMER]"),
             line(self.now_us + 1, true, event),
-            line(self.now_us + TIMER_US - 1, true, "softirq_exit: vec=1 [action=TIMER]"),
+            line(self.now_us + TIMER_LATENCY_US - 1, true, "softirq_exit: vec=1 [action=TIMER]"),
         ];
         self.lines.extend(lines);
     }
@@ -238,29 +238,29 @@ impl Scheduler {
     }
 
     fn switch_in(&mut self, cpu: usize, thread: ThreadId, before: &(String, u32, &'static str)) {
-        let its = &mut self.threads[thread];
-        its.state = State::Running(cpu);
-        its.slice_left_us = SLICE_US;
+        let entry = &mut self.threads[thread];
+        entry.state = State::Running(cpu);
+        entry.slice_left_us = SLICE_US;
         let event = format!(
             "sched_switch: prev_comm={} prev_pid={} prev_prio=120 prev_state={} ==> next_comm={} next_pid={} next_prio=120",
-            before.0, before.1, before.2, its.name, its.pid
+            before.0, before.1, before.2, entry.name, entry.pid
         );
         self.running[cpu] = Some(thread);
         let task = if before.1 == 0 { "<idle>".to_owned() } else { before.0.clone() };
         self.lines.push(TraceLine { time_us: self.now_us, cpu, task, pid: before.1, in_interrupt: false, event });
-        let its = &mut self.threads[thread];
-        if let Some(program) = its.becomes.take() {
-            let event = format!("sched_process_exec: filename=/usr/sbin/{program} pid={0} old_pid={0}", its.pid);
-            its.name.clone_from(&program);
-            let (time_us, pid) = (self.now_us + EXECUTE_US / 2, its.pid);
+        let entry = &mut self.threads[thread];
+        if let Some(program) = entry.exec_name.take() {
+            let event = format!("sched_process_exec: filename=/usr/sbin/{program} pid={0} old_pid={0}", entry.pid);
+            entry.name.clone_from(&program);
+            let (time_us, pid) = (self.now_us + EXEC_US / 2, entry.pid);
             self.lines.push(TraceLine { time_us, cpu, task: program, pid, in_interrupt: false, event });
         }
     }
 
     /// Switches from a thread to the next ready one.
     fn switch_out(&mut self, cpu: usize, thread: ThreadId, state: &'static str) {
-        let its = &self.threads[thread];
-        let before = (its.name.clone(), its.pid, state);
+        let entry = &self.threads[thread];
+        let before = (entry.name.clone(), entry.pid, state);
         self.running[cpu] = None;
         if let Some(next) = self.ready.pop_front() {
             self.switch_in(cpu, next, &before);
@@ -279,10 +279,10 @@ impl Scheduler {
     }
 
     fn until_event_us(&self, thread: ThreadId) -> i64 {
-        let its = &self.threads[thread];
-        match its.work.front() {
+        let entry = &self.threads[thread];
+        match entry.work.front() {
             Some(&Work::Runs(us)) if self.ready.is_empty() => us,
-            Some(&Work::Runs(us)) => us.min(its.slice_left_us.max(0)),
+            Some(&Work::Runs(us)) => us.min(entry.slice_left_us.max(0)),
             _ => 0,
         }
     }
@@ -290,9 +290,9 @@ impl Scheduler {
     fn run(&mut self, us: i64) {
         self.now_us += us;
         for &thread in self.running.iter().flatten() {
-            let its = &mut self.threads[thread];
-            its.slice_left_us -= us;
-            if let Some(Work::Runs(left)) = its.work.front_mut() {
+            let entry = &mut self.threads[thread];
+            entry.slice_left_us -= us;
+            if let Some(Work::Runs(left)) = entry.work.front_mut() {
                 *left -= us;
             }
         }
@@ -304,7 +304,7 @@ impl Scheduler {
                 State::Sleeping(until) if until <= self.now_us => {
                     let waking = self.waking(thread);
                     self.trace_from_interrupt(&waking);
-                    self.threads[thread].state = State::Waking(self.now_us + TIMER_US);
+                    self.threads[thread].state = State::Waking(self.now_us + TIMER_LATENCY_US);
                 }
                 State::Waking(until) if until <= self.now_us => self.make_ready(thread),
                 _ => {}

@@ -118,8 +118,8 @@ impl Simulation<'_> {
     fn unit_stopped(&mut self, at: usize) {
         let unit = &self.plan.units[at];
         let now_us = self.scheduler.now_us();
-        if let Some(life) = self.truth.stops.get_mut(&unit.name) {
-            life.end_us = Some(now_us);
+        if let Some(interval) = self.truth.stops.get_mut(&unit.name) {
+            interval.end_us = Some(now_us);
         }
         if let Some(state) = &mut self.recorder.units[at] {
             state.inactive_us = now_us;
