@@ -20,7 +20,8 @@ const SLOW_SCENARIOS: &[&str] = &["benchmark"];
 struct ExpectedAccount {
     phase: String,
     #[serde(default)]
-    put_in: Vec<InjectedSubject>,
+    #[serde(rename = "put_in")]
+    injected: Vec<InjectedSubject>,
     /// Time of the phase in which nothing was recorded.
     #[serde(default)]
     lost_ms: i64,
@@ -35,9 +36,11 @@ struct InjectedSubject {
     ms: Option<i64>,
     /// Time off the critical path, and why.
     #[serde(default)]
-    beside_ms: i64,
+    #[serde(rename = "beside_ms")]
+    off_path_ms: i64,
     #[serde(default)]
-    because: String,
+    #[serde(rename = "because")]
+    reason: String,
 }
 
 /// False findings that `onoff diagnose` is known to report, which another test checks.
@@ -134,30 +137,30 @@ fn row(name: &str, expected_account: &ExpectedAccount, known: Option<usize>) -> 
     let is_own = |name: &str| WINDOWS.iter().any(|own| own.eq_ignore_ascii_case(name));
     let ms_of = |one: &InjectedSubject| {
         let all_ms = one.ms.unwrap_or_else(|| truth.post_boot.as_ref().map_or(0, |metric| metric.busy_ns / MS));
-        all_ms - one.beside_ms
+        all_ms - one.off_path_ms
     };
     let found_ns = |one: &InjectedSubject| account.of(one.kind, &one.name).map(|entry| entry.ns).sum::<i64>();
-    let put_in_ms: i64 = expected_account.put_in.iter().map(&ms_of).sum();
+    let injected_ms: i64 = expected_account.injected.iter().map(&ms_of).sum();
     let of_account = || {
         let first = account.entries.iter().find(|entry| entry.kind.is_somebody() && !is_own(&entry.name));
         first.map(|entry| (entry.kind, vec![entry.name.clone()]))
     };
     // A person is never a culprit, but the first entry of the phase's account.
-    let of_phase = expected_account.put_in.first().is_some_and(|one| one.kind == AccountSubjectKind::Person);
+    let of_phase = expected_account.injected.first().is_some_and(|one| one.kind == AccountSubjectKind::Person);
     let first = if of_phase {
         of_account()
     } else {
-        let in_phase = |name: &str| expected_account.put_in.is_empty() || name == expected_account.phase;
+        let in_phase = |name: &str| expected_account.injected.is_empty() || name == expected_account.phase;
         let first = culprits(&all).into_iter().find(|culprit| !culprit.of_system && in_phase(&culprit.phase));
         let first = first.map(|culprit| match culprit.members.len() {
             0 => (culprit.entry.kind, vec![culprit.entry.name]),
             _ => (culprit.entry.kind, culprit.members),
         });
         // Less than a second does not make a culprit.
-        first.or_else(|| of_account().filter(|_| put_in_ms > 0 && put_in_ms < 1_000))
+        first.or_else(|| of_account().filter(|_| injected_ms > 0 && injected_ms < 1_000))
     };
-    let wanted = expected_account.put_in.first().map(|one| {
-        let its = expected_account.put_in.iter().filter(|other| other.kind == one.kind);
+    let wanted = expected_account.injected.first().map(|one| {
+        let its = expected_account.injected.iter().filter(|other| other.kind == one.kind);
         (one.kind, its.map(|one| one.name.clone()).collect::<Vec<_>>())
     });
     let is_right = match (&first, &wanted) {
@@ -168,23 +171,23 @@ fn row(name: &str, expected_account: &ExpectedAccount, known: Option<usize>) -> 
         (first, wanted) => first.is_none() && wanted.is_none(),
     };
     if !is_right {
-        errors.push(format!("{name}: first {first:?}, put in {wanted:?}"));
+        errors.push(format!("{name}: first {first:?}, expected {wanted:?}"));
     }
-    let found_ms = expected_account.put_in.iter().map(&found_ns).sum::<i64>() / MS;
-    let off_ms = (found_ms - put_in_ms).abs();
-    if off_ms * 100 > put_in_ms * MAX_ERROR_PERCENT {
-        errors.push(format!("{name}: {found_ms} ms, put in {put_in_ms} ms"));
+    let found_ms = expected_account.injected.iter().map(&found_ns).sum::<i64>() / MS;
+    let off_ms = (found_ms - injected_ms).abs();
+    if off_ms * 100 > injected_ms * MAX_ERROR_PERCENT {
+        errors.push(format!("{name}: {found_ms} ms, injected {injected_ms} ms"));
     }
     // Share of the path attributed correctly: to the injected subjects, and the rest to Windows.
     let length = account.duration_ns;
     let lost_ns = expected_account.lost_ms * MS;
-    let rest_ns = length - put_in_ms * MS - lost_ns;
+    let rest_ns = length - injected_ms * MS - lost_ns;
     let is_injected = |entry: &AccountEntry| {
-        expected_account.put_in.iter().any(|one| one.kind == entry.kind && one.name.eq_ignore_ascii_case(&entry.name))
+        expected_account.injected.iter().any(|one| one.kind == entry.kind && one.name.eq_ignore_ascii_case(&entry.name))
     };
     let others = account.entries.iter().filter(|entry| !is_injected(entry) && entry.not_known.is_none());
     let others_ns: i64 = others.map(|entry| entry.ns).sum();
-    let its_ns: i64 = expected_account.put_in.iter().map(|one| found_ns(one).min(ms_of(one) * MS)).sum();
+    let its_ns: i64 = expected_account.injected.iter().map(|one| found_ns(one).min(ms_of(one) * MS)).sum();
     let right_ns = its_ns + others_ns.min(rest_ns) + account.not_known_ns.min(lost_ns);
     if right_ns * 100 < length * (100 - MAX_ERROR_PERCENT) {
         errors.push(format!("{name}: {} of {} ms of the path attributed correctly", right_ns / MS, length / MS));
@@ -196,24 +199,24 @@ fn row(name: &str, expected_account: &ExpectedAccount, known: Option<usize>) -> 
         errors.push(format!("{name}: {false_findings} false findings: {}", false_statements.join("; ")));
     }
     let percent = |part: i64, whole: i64| part as f64 * 100.0 / whole.max(1) as f64;
-    let put_in = match expected_account.put_in.as_slice() {
-        [] => "nobody".to_owned(),
+    let injected = match expected_account.injected.as_slice() {
+        [] => "none".to_owned(),
         [one] => format!("{} {}", one.kind.as_str(), one.name),
         [first, .., last] => format!("{} {} to {}", first.kind.as_str(), first.name, last.name),
     };
-    let because: Vec<&str> =
-        expected_account.put_in.iter().map(|one| one.because.as_str()).filter(|because| !because.is_empty()).collect();
-    let beside_ms: i64 = expected_account.put_in.iter().map(|one| one.beside_ms).sum();
-    let beside = match because.first() {
-        Some(because) => format!(" ({beside_ms} off the path: {because})"),
+    let reasons: Vec<&str> =
+        expected_account.injected.iter().map(|one| one.reason.as_str()).filter(|reason| !reason.is_empty()).collect();
+    let off_path_ms: i64 = expected_account.injected.iter().map(|one| one.off_path_ms).sum();
+    let off_path = match reasons.first() {
+        Some(reason) => format!(" ({off_path_ms} off the path: {reason})"),
         None => String::new(),
     };
-    let (cost, off) = match expected_account.put_in.len() {
+    let (cost, off) = match expected_account.injected.len() {
         0 => (String::new(), String::new()),
-        _ => (format!("{}{beside}", put_in_ms + beside_ms), format!("{:.1} %", percent(off_ms, put_in_ms))),
+        _ => (format!("{}{off_path}", injected_ms + off_path_ms), format!("{:.1} %", percent(off_ms, injected_ms))),
     };
     let row = format!(
-        "| `{name}` | {} | {put_in} | {cost} | {} | {off} | {:.1} % | {false_findings} | {:.1} % |\n",
+        "| `{name}` | {} | {injected} | {cost} | {} | {off} | {:.1} % | {false_findings} | {:.1} % |\n",
         expected_account.phase,
         if is_right { "yes" } else { "**no**" },
         percent(right_ns, length),
@@ -224,7 +227,7 @@ fn row(name: &str, expected_account: &ExpectedAccount, known: Option<usize>) -> 
 
 /// False statements about a recording: culprits, and findings with a cost, that name a subject that was not injected.
 fn false_statements(trace: &Trace, all: &[AccountedPhase], expected_account: &ExpectedAccount) -> Vec<String> {
-    let is_injected = |name: &str| expected_account.put_in.iter().any(|one| one.name.eq_ignore_ascii_case(name));
+    let is_injected = |name: &str| expected_account.injected.iter().any(|one| one.name.eq_ignore_ascii_case(name));
     let mut false_statements = Vec::new();
     for culprit in culprits(all) {
         let names = if culprit.members.is_empty() { vec![culprit.entry.name] } else { culprit.members };
@@ -244,7 +247,7 @@ fn false_statements(trace: &Trace, all: &[AccountedPhase], expected_account: &Ex
 /// A table in the book: what was injected into each scenario, and what its account reports.
 fn table(expectations: &str) -> (String, Vec<String>) {
     let mut table = String::from(
-        "| scenario | phase | put in | ms | first culprit right | cost off by | path share right | false findings | not known |\n\
+        "| scenario | phase | injected | ms | first culprit correct | cost error | path correct | false findings | unknown |\n\
          | --- | --- | --- | --- | --- | ---: | ---: | ---: | ---: |\n",
     );
     let found = expected::<ExpectedFindings>("findings.toml");
