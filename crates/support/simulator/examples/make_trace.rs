@@ -7,8 +7,8 @@
 //! `SCENARIO` is a file, or the name of one in this crate's `scenarios` folder. With `--size` the recording continues
 //! until it has about that size; if the scenario alone is larger, its endless loops run less often. The recording is
 //! streamed, so memory use stays small: 1 GiB takes seconds, 16 GiB two minutes. If the size cannot be reached, the
-//! program deletes the recording and fails. A scenario that splits kernel and user events writes `OUT`, to which the size
-//! applies, and a second file with the extension `.user.etl`.
+//! program deletes the recording and fails. A scenario that splits kernel and user events writes `OUT`, to which the
+//! size applies, and a second file with the extension `.user.etl`.
 #![allow(clippy::print_stderr)]
 
 use std::error::Error;

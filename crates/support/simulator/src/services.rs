@@ -29,7 +29,7 @@ pub(super) fn plan(plan: &mut Plan, scenario: &Scenario, manager: usize) -> Resu
     if let Some(gate) = &services.logon_waits_for_group
         && !groups.contains(&gate.as_str())
     {
-        return Err(ScenarioError::Impossible(format!("no service is in the group `{gate}`")));
+        return Err(ScenarioError::Impossible(format!("load-order group `{gate}` has no services")));
     }
     let gate = plan.signal("logon services");
     let mut hosts = HashMap::new();

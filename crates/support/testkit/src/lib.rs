@@ -1,7 +1,7 @@
 //! Recordings for tests: writers for every input format, and a simulated Linux machine.
 //!
-//! * [`assemble`] writes Event Trace Log files record by record: every header kind, 32- and 64-bit events, compressed or not, any
-//!   file mode, and deliberate damage.
+//! * [`assemble`] writes Event Trace Log files record by record: every header kind, 32- and 64-bit events, compressed or
+//!   not, any file mode, and deliberate damage.
 //! * [`capture`] writes network captures and whole network boots.
 //! * [`compress`] contains the encoders of compressed buffers.
 //! * [`events`] contains the events of Windows turning on and off.

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! start ─► query, notify applications and services ─► query devices ─► flush volumes ─► suspend devices
-//!                                                                                         │
-//!   end ◄─ notify applications and services (no waiting) ◄─ resume devices ◄─ (asleep) ◄─┘
+//!                                                                                              │
+//!   end ◄─ notify applications and services (no waiting) ◄─ resume devices ◄─ (asleep) ◄───────┘
 //! ```
 
 use super::Planner;

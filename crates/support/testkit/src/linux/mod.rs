@@ -1,8 +1,8 @@
 //! A small simulated Linux machine: it boots, shuts down and sleeps as planned. Its recorders write the files that a
 //! real machine writes: the trace, the kernel log, the journal export, the service manager's properties.
 //!
-//! Threads share the processors in time slices, so ready threads wait as on a real machine. What really happened is kept
-//! separately, in [`LinuxTruth`].
+//! Threads share the processors in time slices, so ready threads wait as on a real machine. What really happened is
+//! kept separately, in [`LinuxTruth`].
 //!
 //! ```
 //! use onoff_testkit::linux::{LinuxMachine, LinuxUnit};
