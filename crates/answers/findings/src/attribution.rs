@@ -868,7 +868,8 @@ mod tests {
     #[test]
     fn account_decides_subject_of_video_driver_gap() {
         let gap = || {
-            let mut gap = rule_finding(VIDEO_DRIVER, FindingSubjectKind::Work, "video driver (system session)", (0, 4_000));
+            let mut gap =
+                rule_finding(VIDEO_DRIVER, FindingSubjectKind::Work, "video driver (system session)", (0, 4_000));
             gap.title = "the video driver took 4.00 s".to_owned();
             gap
         };

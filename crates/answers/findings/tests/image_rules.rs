@@ -440,12 +440,7 @@ const TESTED: [(&str, &str, &str, &str); 22] = [
     ("netboot: retransmissions", ADVICE, "cable_advice_needs_retransmissions", "\"retransmissions\""),
     ("netboot: slow_client", ADVICE, "client_delay_excludes_round_trip", "\"slow_client\""),
     ("io: small_requests", IO, "reports_small_requests_above_limit", "FindingCode::SmallRequests"),
-    (
-        "io: amplification",
-        IO,
-        "reports_amplification_by_bytes",
-        "FindingCode::Amplification",
-    ),
+    ("io: amplification", IO, "reports_amplification_by_bytes", "FindingCode::Amplification"),
     // Further rules about disk requests.
     ("io: read_again", IO, "reports_repeated_but_not_sequential_reads", "FindingCode::ReadAgain"),
     ("io: unbuffered", IO, "reports_misaligned_and_unbuffered_requests", "FindingCode::Unbuffered"),

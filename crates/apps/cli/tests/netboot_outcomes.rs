@@ -123,7 +123,7 @@ fn cover(name: &str, boot: &Value) {
 fn counts_capture_defects() {
     let all = outcomes();
     let of = |name: &str| report(&all.iter().find(|made| made.name == name).unwrap().bytes);
-    let (once, _) = of("whole, and silence");
+    let (once, _) = of("complete, and no further traffic");
     let (twice, text) = of("every frame captured twice");
     let file = |report: &Value| report["boots"][0]["transfers"][0].clone();
     assert_eq!(file(&once)["counts"], file(&twice)["counts"]);
@@ -135,7 +135,7 @@ fn counts_capture_defects() {
     assert_eq!(file(&missed)["counts"]["missing_blocks"], 4);
     assert!(text.contains("4 blocks not in the capture") && !text.contains("Nothing was lost"), "{text}");
     assert_eq!(file(&missed)["model"], Value::Null);
-    let (in_progress, text) = of("a file under way at the start");
+    let (in_progress, text) = of("a transfer in flight at the start of the capture");
     assert_eq!(file(&in_progress)["under_way"], true);
     assert_eq!(file(&in_progress)["duration_ns"], Value::Null);
     assert!(text.contains("A transfer had started before the capture"), "{text}");

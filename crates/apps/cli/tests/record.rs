@@ -87,7 +87,7 @@ fn check_lists_available_and_missing() {
     let output = folder.run("record hibernate --wake-after 30 --check --out out --root computer");
     assert_eq!(output.status.code(), Some(2));
     let printed = String::from_utf8(output.stdout).unwrap();
-    assert!(printed.contains("LACKING   sleep states  this kernel supports 'freeze mem', not 'disk'"), "{printed}");
+    assert!(printed.contains("missing  sleep states  this kernel supports 'freeze mem', not 'disk'"), "{printed}");
     assert!(printed.contains("missing  wake alarm"), "{printed}");
     let unread = folder.unread(folder.command("record hibernate --wake-after 30 --check --out out --root computer"));
     assert_eq!(unread.status.code(), Some(2));

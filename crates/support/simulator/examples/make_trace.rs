@@ -1,15 +1,14 @@
-//! Plays a scenario into a recording.
+//! Simulates a scenario and writes its recording.
 //!
 //! ```text
 //! cargo run -p onoff-simulator --example make_trace -- SCENARIO OUT [--size 1GiB] [--compress xpress] [--truth FILE]
 //! ```
 //!
-//! `SCENARIO` is a file, or the name of one in this crate's `scenarios` folder. With `--size` the
-//! recording goes on until it is about that large; where the scenario alone is larger, what its
-//! processes do for ever is done less often. It is written as it is played, so memory stays small:
-//! 1 GiB takes seconds, 16 GiB two minutes. Where no such recording comes near the size, nothing is kept
-//! and the program fails. A scenario that splits kernel and user events writes `OUT` and `OUT` with
-//! `.user` before its extension; its size is that of the former.
+//! `SCENARIO` is a file, or the name of one in this crate's `scenarios` folder. With `--size` the recording continues
+//! until it has about that size; if the scenario alone is larger, its endless loops run less often. The recording is
+//! streamed, so memory use stays small: 1 GiB takes seconds, 16 GiB two minutes. If the size cannot be reached, the
+//! program deletes the recording and fails. A scenario that splits kernel and user events writes `OUT`, to which the
+//! size applies, and a second file with the extension `.user.etl`.
 #![allow(clippy::print_stderr)]
 
 use std::error::Error;
@@ -19,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 use onoff_simulator::{Scenario, Size};
 
-/// Measured mean of the benchmark scenario's records, bytes: turns a size into a record count.
+/// Mean size of the benchmark scenario's records, bytes: converts a file size to a record count.
 const MEAN_RECORD: u64 = 53;
 
 struct Arguments {
@@ -33,9 +32,9 @@ struct Arguments {
 fn arguments() -> Result<Arguments, Box<dyn Error>> {
     let mut positional = Vec::new();
     let (mut size, mut compress, mut truth) = (None, None, None);
-    let mut given = std::env::args().skip(1);
-    while let Some(argument) = given.next() {
-        let mut value = || given.next().ok_or_else(|| format!("{argument} needs a value"));
+    let mut raw = std::env::args().skip(1);
+    while let Some(argument) = raw.next() {
+        let mut value = || raw.next().ok_or_else(|| format!("{argument} needs a value"));
         match argument.as_str() {
             "--size" => size = Some(value()?.parse::<Size>()?.0),
             "--compress" => compress = Some(value()?),
@@ -56,14 +55,14 @@ fn scenario_text(scenario: &Path) -> std::io::Result<String> {
     fs::read_to_string(folder.join(scenario).with_extension("toml"))
 }
 
-/// A file that is measured and not kept.
+/// A sink that only measures the length of a file.
 #[derive(Default)]
-struct Measured {
+struct LengthSink {
     position: u64,
     length: u64,
 }
 
-impl Write for Measured {
+impl Write for LengthSink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.position += bytes.len() as u64;
         self.length = self.length.max(self.position);
@@ -75,7 +74,7 @@ impl Write for Measured {
     }
 }
 
-impl Seek for Measured {
+impl Seek for LengthSink {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         let position = match to {
             SeekFrom::Start(position) => Some(position),
@@ -87,47 +86,45 @@ impl Seek for Measured {
     }
 }
 
-/// How long the scenario's recording is when it ends by itself, bytes.
-fn length_alone(scenario: &Scenario) -> Result<u64, Box<dyn Error>> {
-    let user = scenario.recording.split.then(Measured::default);
-    Ok(scenario.simulate_into(Measured::default(), user, None)?.0.length)
+/// Length of the scenario's recording without a minimum number of records, bytes.
+fn natural_length(scenario: &Scenario) -> Result<u64, Box<dyn Error>> {
+    let user = scenario.recording.split.then(LengthSink::default);
+    Ok(scenario.simulate_into(LengthSink::default(), user, None)?.0.length)
 }
 
-/// Whether a recording of `length` bytes is about as large as `wanted`.
 fn is_near(length: u64, wanted: u64) -> bool {
     length >= wanted / 5 * 4 && length <= wanted.saturating_mul(5) / 4
 }
 
-/// Between the turns of a loop, at most so many times as long as the scenario has it: for a minute and more, which is nearly never.
-const RAREST: f64 = 1e6;
+/// Maximum factor for the pauses of loops: they get longer than a minute.
+const MAX_PAUSE_FACTOR: f64 = 1e6;
 
-/// The scenario as it has to be played for a recording of at most about `wanted` bytes, and whether it is to go on until there are so many.
-fn no_larger(scenario: Scenario, wanted: u64) -> Result<(Scenario, bool), Box<dyn Error>> {
-    let alone = length_alone(&scenario)?;
-    if alone <= wanted.saturating_mul(5) / 4 {
+/// Returns the scenario with loops rare enough for a recording of about `wanted` bytes, and whether the recording must
+/// be extended to reach that size.
+fn fit_to_size(scenario: Scenario, wanted: u64) -> Result<(Scenario, bool), Box<dyn Error>> {
+    let natural = natural_length(&scenario)?;
+    if natural <= wanted.saturating_mul(5) / 4 {
         return Ok((scenario, true));
     }
-    let least = length_alone(&scenario.with_rarer_loops(RAREST))?;
-    let mut times = alone.saturating_sub(least) as f64 / wanted.saturating_sub(least).max(1) as f64;
-    for _ in 0..TRIES {
+    let shortest = natural_length(&scenario.with_rarer_loops(MAX_PAUSE_FACTOR))?;
+    let mut times = natural.saturating_sub(shortest) as f64 / wanted.saturating_sub(shortest).max(1) as f64;
+    for _ in 0..MAX_ATTEMPTS {
         let rarer = scenario.with_rarer_loops(times);
-        let length = length_alone(&rarer)?;
+        let length = natural_length(&rarer)?;
         if is_near(length, wanted) {
             return Ok((rarer, false));
         }
-        times *= length.saturating_sub(least) as f64 / wanted.saturating_sub(least).max(1) as f64;
-        if !(1.0..RAREST).contains(&times) {
+        times *= length.saturating_sub(shortest) as f64 / wanted.saturating_sub(shortest).max(1) as f64;
+        if !(1.0..MAX_PAUSE_FACTOR).contains(&times) {
             break;
         }
     }
-    Err(format!(
-        "--size: the scenario takes {least} bytes at least and {alone} as it is; {wanted} cannot be made of it"
-    )
-    .into())
+    Err(format!("--size: cannot reach {wanted} bytes; the scenario gives {natural} bytes, and at least {shortest}")
+        .into())
 }
 
-/// How often it is tried to come near a size.
-const TRIES: usize = 6;
+/// Maximum number of attempts to reach a size.
+const MAX_ATTEMPTS: usize = 6;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments = arguments()?;
@@ -135,22 +132,25 @@ fn main() -> Result<(), Box<dyn Error>> {
     if let Some(name) = &arguments.compress {
         scenario.recording.compression = Some(name.parse()?);
     }
-    let mut goes_on = false;
+    let mut is_extended = false;
     if let Some(size) = arguments.size {
-        (scenario, goes_on) = no_larger(scenario, size)?;
+        (scenario, is_extended) = fit_to_size(scenario, size)?;
     }
     let create = |path: &Path| File::create(path).map(|file| BufWriter::with_capacity(1 << 20, file));
     let user_path = scenario.recording.split.then(|| arguments.out.with_extension("user.etl"));
     let kernel = create(&arguments.out)?;
     let user = user_path.as_deref().map(create).transpose()?;
-    let at_least = arguments.size.filter(|_| goes_on).map(|size| size / MEAN_RECORD);
-    let (kernel, _, truth) = scenario.simulate_into(kernel, user, at_least)?;
+    let min_records = arguments.size.filter(|_| is_extended).map(|size| size / MEAN_RECORD);
+    let (kernel, _, truth) = scenario.simulate_into(kernel, user, min_records)?;
     let length = kernel.get_ref().metadata()?.len();
     if let Some(size) = arguments.size.filter(|&size| !is_near(length, size)) {
         drop(kernel);
         fs::remove_file(&arguments.out)?;
         user_path.map_or(Ok(()), fs::remove_file)?;
-        return Err(format!("--size: the recording would have {length} bytes, not the {size} wanted: its records are not of the usual size").into());
+        return Err(format!(
+            "--size: the recording has {length} bytes instead of {size}, because its records do not have the usual size"
+        )
+        .into());
     }
     if let Some(path) = &arguments.truth {
         fs::write(path, serde_json::to_string_pretty(&truth)?)?;

@@ -1,10 +1,10 @@
-//! The simulator's own bookkeeping of CPU and disk time, kept apart from every analysis.
+//! CPU and disk time counted while the machine is simulated, independent of every analysis.
 //!
-//! Time is cut into buckets: one per phase until the desktop is ready, then one per 100 ms slice,
-//! so that PostBoot's end, which is only known afterwards, still falls on a bucket's edge.
+//! Time is split into buckets: one per phase until the desktop is ready, then one per 100 ms slice. The end of PostBoot
+//! is known only afterwards, and slices guarantee that it falls on a bucket boundary.
 
 use super::timeline::Timeline;
-use super::usage::{LOW_PRIORITY, NANOSECONDS, PostBoot, REQUIRED_SLICES, SLICE, Slice, Usage};
+use super::usage::{LOW_PRIORITY, NS_PER_TICK, PostBoot, REQUIRED_SLICES, SLICE, Slice, Usage};
 use onoff_testkit::events::storage::{IoPriority, Operation};
 
 #[derive(Debug, Default)]
@@ -14,20 +14,19 @@ struct Bucket {
     disk_busy: u64,
 }
 
-/// CPU and disk time by bucket.
 #[derive(Debug)]
 pub(super) struct Accounting {
     processors: u64,
-    /// Begin of each phase bucket seen so far; the first begins at 0.
+    /// Start of each phase bucket; the first starts at 0.
     phase_starts: Vec<u64>,
     phases: Vec<Bucket>,
-    /// Begin of the first slice.
+    /// Start of the first slice.
     ready: Option<u64>,
     slices: Vec<Bucket>,
     evaluated: usize,
     idle_slices: usize,
     satisfied_at: Option<usize>,
-    /// Every interval; none where only a boot is asked about.
+    /// Every CPU and disk interval; `None` in a scenario that only boots.
     pub(super) timeline: Option<Timeline>,
 }
 
@@ -46,13 +45,13 @@ impl Accounting {
         }
     }
 
-    /// A new phase begins now. Running intervals must have been accounted up to now.
+    /// Starts a phase. Running intervals must already be accounted for up to `now`.
     pub(super) fn next_phase(&mut self, now: u64) {
         self.phase_starts.push(now);
         self.phases.push(Bucket::default());
     }
 
-    /// The desktop is ready: slices begin.
+    /// Starts the slices.
     pub(super) fn desktop_ready(&mut self, now: u64) {
         self.ready = Some(now);
     }
@@ -70,7 +69,7 @@ impl Accounting {
         }
     }
 
-    /// Splits an interval at slice edges and hands the parts to `add` with their bucket.
+    /// Splits an interval at slice boundaries and passes each part to `add` with its bucket.
     fn spread(&mut self, from: u64, to: u64, mut add: impl FnMut(&mut Bucket, u64)) {
         let mut from = from;
         while from < to {
@@ -86,13 +85,13 @@ impl Accounting {
         }
     }
 
-    /// A processor ran a thread of a process, or idled (`None`).
+    /// Counts an interval in which a processor ran a thread (process, priority) or was idle (`None`).
     pub(super) fn cpu(&mut self, ran: Option<(u32, u8)>, from: u64, to: u64) {
         if let Some(timeline) = &mut self.timeline {
             timeline.cpu(ran, from, to);
         }
         self.spread(from, to, |bucket, part| {
-            let time = part as i64 * NANOSECONDS;
+            let time = part as i64 * NS_PER_TICK;
             match ran {
                 None => bucket.usage.idle_ns += time,
                 Some((process, priority)) => {
@@ -106,20 +105,19 @@ impl Accounting {
         });
     }
 
-    /// The disk worked on a request.
+    /// Counts an interval in which the disk served a request.
     pub(super) fn disk_busy(&mut self, priority: IoPriority, from: u64, to: u64) {
         if let Some(timeline) = &mut self.timeline {
             timeline.disk_busy(priority, from, to);
         }
         self.spread(from, to, |bucket, part| {
-            bucket.usage.disk_busy_ns += part as i64 * NANOSECONDS;
+            bucket.usage.disk_busy_ns += part as i64 * NS_PER_TICK;
             if !priority.is_low() {
                 bucket.disk_busy += part;
             }
         });
     }
 
-    /// A request completed.
     pub(super) fn disk_completed(&mut self, operation: Operation, size: u32, at: u64) {
         if let Some(timeline) = &mut self.timeline {
             timeline.disk_completed(operation, size, at);
@@ -141,8 +139,8 @@ impl Accounting {
         }
     }
 
-    /// Judges the slices complete by now. Running intervals must have been accounted up to now.
-    /// Returns PostBoot's end once 10 s of slices were idle.
+    /// Evaluates the slices completed by `now`; running intervals must already be accounted for. Returns the end of
+    /// PostBoot once 10 s of slices were idle.
     pub(super) fn evaluate(&mut self, now: u64) -> Option<u64> {
         let ready = self.ready?;
         let complete = ((now.saturating_sub(ready)) / SLICE) as usize;
@@ -162,20 +160,20 @@ impl Accounting {
     fn slice(&self, index: usize) -> Slice {
         let (cpu, disk) = self.slices.get(index).map_or((0, 0), |bucket| (bucket.cpu_busy, bucket.disk_busy));
         Slice {
-            cpu_busy_ns: cpu as i64 * NANOSECONDS,
-            disk_busy_ns: disk as i64 * NANOSECONDS,
-            // At least 80 % idle: at most a fifth of all processors' time, and of the disk's.
+            cpu_busy_ns: cpu as i64 * NS_PER_TICK,
+            disk_busy_ns: disk as i64 * NS_PER_TICK,
+            // At least 80 % idle: at most a fifth of the CPU time and of the disk time is used.
             idle: cpu * 5 <= SLICE * self.processors && disk * 5 <= SLICE,
         }
     }
 
-    /// The metric's result: slices up to PostBoot's end, or all complete ones.
+    /// Slices up to the end of PostBoot, or all completed ones.
     pub(super) fn post_boot(&self) -> Option<PostBoot> {
         self.ready?;
         let end = self.satisfied_at.unwrap_or(self.evaluated);
         let slices: Vec<Slice> = (0..end).map(|index| self.slice(index)).collect();
         let idle = slices.iter().filter(|slice| slice.idle).count();
-        let time = |count: usize| (count as u64 * SLICE) as i64 * NANOSECONDS;
+        let time = |count: usize| (count as u64 * SLICE) as i64 * NS_PER_TICK;
         Some(PostBoot {
             idle_ns: time(idle),
             busy_ns: time(slices.len() - idle),
@@ -184,7 +182,7 @@ impl Accounting {
         })
     }
 
-    /// Usage of the phases up to the desktop, of PostBoot, and of what follows it.
+    /// Usage of each phase before the desktop, of PostBoot, and of the rest.
     pub(super) fn usages(&mut self) -> (Vec<Usage>, Usage, Usage) {
         let end = self.satisfied_at.unwrap_or(self.slices.len());
         let mut post_boot = Usage::default();
@@ -197,7 +195,7 @@ impl Accounting {
         (phases, post_boot, tail)
     }
 
-    /// Begin of each phase before the desktop was ready.
+    /// Start of each phase before the desktop was ready.
     pub(super) fn phase_starts(&self) -> &[u64] {
         &self.phase_starts
     }

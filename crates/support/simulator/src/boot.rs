@@ -1,14 +1,14 @@
-//! The boot's own processes: the kernel's first thread, the session manager, Winlogon, Explorer.
+//! Processes that every boot has: the kernel's first thread, the session manager, Winlogon, Explorer.
 
 use uuid::Uuid;
 
 use super::devices;
-use super::plan::{BOOT_PRIORITY, Cast, Plan};
+use super::plan::{Actors, BOOT_PRIORITY, Plan};
 use super::program::SYSTEM;
 use super::program::{Edge, Note, Step};
 use super::scenario::{Firmware, Scenario, ScenarioError};
 use super::services;
-use super::span::{Span, TICKS_PER_SECOND};
+use super::units::{Span, TICKS_PER_SECOND};
 use super::work::Transfer;
 use onoff_testkit::events::{device, logon, service};
 
@@ -22,8 +22,8 @@ const FAULT_SIZE: u32 = 16 << 10;
 const COMPUTER_POLICY: Uuid = Uuid::from_u128(0x0c0ffee0_0000_4000_8000_000000000001);
 const USER_POLICY: Uuid = Uuid::from_u128(0x0c0ffee0_0000_4000_8000_000000000002);
 
-/// Plans every process of the boot; returns those that transitions need.
-pub(super) fn plan(plan: &mut Plan, scenario: &Scenario) -> Result<Cast, ScenarioError> {
+/// Plans every process of the boot; returns the ones transitions need.
+pub(super) fn plan(plan: &mut Plan, scenario: &Scenario) -> Result<Actors, ScenarioError> {
     let session_manager = plan.process(SYSTEM, 0, "smss.exe", "\\SystemRoot\\System32\\smss.exe");
     let csrss_system = plan.process(session_manager, 0, "csrss.exe", "csrss.exe ObjectDirectory=\\Windows");
     let wininit = plan.process(session_manager, 0, "wininit.exe", "wininit.exe");
@@ -58,18 +58,18 @@ pub(super) fn plan(plan: &mut Plan, scenario: &Scenario) -> Result<Cast, Scenari
     plan.thread(userinit, BOOT_PRIORITY, start_shell);
     shell(plan, scenario, explorer);
     plan.scenario_processes(&scenario.processes, [manager, explorer, session_manager]);
-    Ok(Cast { session_manager, csrss_system, csrss_user, wininit, winlogon, manager, explorer, teller: csrss_user })
+    Ok(Actors { session_manager, csrss_system, csrss_user, wininit, winlogon, manager, explorer, notifier: csrss_user })
 }
 
-/// What the kernel tells of the firmware. Boot services last until the loader has run.
+/// The kernel's records about the firmware. Boot services last until the loader has run.
 fn firmware(firmware: &Firmware, loader: Option<Span>) -> Vec<Step> {
-    /// How long the firmware takes to load the loader.
+    /// Time the firmware needs to load the boot loader.
     const LOADER_LOADED_MS: u64 = 12;
     let milliseconds = |ticks: u64| ticks * 1000 / TICKS_PER_SECOND;
     let mut steps = Vec::new();
     if firmware.table.is_none() {
-        steps.push(Step::tell(device::pre_boot(milliseconds(firmware.pre_boot.0))));
-        steps.push(Step::tell(device::boot_manager(milliseconds(firmware.boot_manager.0))));
+        steps.push(Step::emit(device::pre_boot(milliseconds(firmware.pre_boot.0))));
+        steps.push(Step::emit(device::boot_manager(milliseconds(firmware.boot_manager.0))));
     }
     let table = firmware.table.unwrap_or_else(|| {
         let started = milliseconds(firmware.pre_boot.0);
@@ -77,8 +77,8 @@ fn firmware(firmware: &Firmware, loader: Option<Span>) -> Vec<Step> {
         let left = milliseconds(firmware.pre_boot.0 + firmware.boot_manager.0 + loader);
         [started / 10, started.saturating_sub(LOADER_LOADED_MS), started, left, left + 2]
     });
-    steps.push(Step::tell(device::boot_type(firmware.boot_type)));
-    steps.push(Step::tell(device::firmware_boot_data(table)));
+    steps.push(Step::emit(device::boot_type(firmware.boot_type)));
+    steps.push(Step::emit(device::firmware_boot_data(table)));
     steps
 }
 
@@ -89,30 +89,30 @@ fn kernel(plan: &mut Plan, scenario: &Scenario, session_manager: usize) {
     if let Some(before) = &scenario.firmware {
         steps.extend(firmware(before, kernel.loader));
     }
-    steps.push(Step::tell(device::system_started(scenario.machine.build, 0, 0)));
-    steps.push(Step::tell(device::system_boot_start()));
+    steps.push(Step::emit(device::system_started(scenario.machine.build, 0, 0)));
+    steps.push(Step::emit(device::system_boot_start()));
     if let Some(loader) = kernel.loader {
         // Time-stamp counter values: cycles since the processor was reset.
         let cycles = |ticks: u64| (u128::from(ticks) * u128::from(scenario.machine.mhz) / 10) as u64;
         let begin = cycles(3 * TICKS_PER_SECOND);
-        steps.push(Step::tell(device::os_loader(begin, begin + cycles(loader.0))));
+        steps.push(Step::emit(device::os_loader(begin, begin + cycles(loader.0))));
     }
     steps.push(Step::Until(kernel.boot_start_at.0));
-    steps.push(Step::tell_note(device::boot_start(true), Note::BootStart(Edge::Begin)));
+    steps.push(Step::emit_noted(device::boot_start(true), Note::BootStart(Edge::Begin)));
     steps.extend(devices::steps(plan, &kernel.boot_start, true));
     if let Some(at) = kernel.boot_start_end_at {
         steps.push(Step::Until(at.0));
     }
-    steps.push(Step::tell_note(device::boot_start(false), Note::BootStart(Edge::End)));
+    steps.push(Step::emit_noted(device::boot_start(false), Note::BootStart(Edge::End)));
     if let Some(at) = kernel.system_start_at {
         steps.push(Step::Until(at.0));
     }
-    steps.push(Step::tell_note(device::system_start(true), Note::SystemStart(Edge::Begin)));
+    steps.push(Step::emit_noted(device::system_start(true), Note::SystemStart(Edge::Begin)));
     steps.extend(devices::steps(plan, &kernel.system_start, false));
     if let Some(at) = kernel.system_start_end_at {
         steps.push(Step::Until(at.0));
     }
-    steps.push(Step::tell_note(device::system_start(false), Note::SystemStart(Edge::End)));
+    steps.push(Step::emit_noted(device::system_start(false), Note::SystemStart(Edge::End)));
     steps.extend(plan.steps(&kernel.work));
     if let Some(at) = kernel.session_manager_at {
         steps.push(Step::Until(at.0));
@@ -130,14 +130,14 @@ struct Sessions {
     winlogon: usize,
 }
 
-/// Creates a process as the session manager does.
+/// Steps with which the session manager creates a process.
 pub(super) fn execute(plan: &Plan, process: usize, start: Step, begin: Option<Note>, end: Option<Note>) -> [Step; 3] {
     let image = format!("\\SystemRoot\\System32\\{}", plan.processes[process].image);
     let created = logon::execute_image_stop(plan.processes[process].id);
     [
-        Step::Tell(Box::new(logon::execute_image_start(&image)), Vec::from_iter(begin)),
+        Step::Emit(Box::new(logon::execute_image_start(&image)), Vec::from_iter(begin)),
         start,
-        Step::Tell(Box::new(created), Vec::from_iter(end)),
+        Step::Emit(Box::new(created), Vec::from_iter(end)),
     ]
 }
 
@@ -145,10 +145,10 @@ impl Sessions {
     fn plan(&self, plan: &mut Plan, scenario: &Scenario, session_manager: usize) {
         let session = &scenario.session;
         let win32k = "\\SystemRoot\\System32\\win32k.sys";
-        let mut steps = vec![Step::tell(logon::initialize_registry(true))];
+        let mut steps = vec![Step::emit(logon::initialize_registry(true))];
         steps.extend(plan.steps(&session.registry));
-        steps.push(Step::tell(logon::initialize_registry(false)));
-        steps.push(Step::tell(logon::boot_execute_list(true)));
+        steps.push(Step::emit(logon::initialize_registry(false)));
+        steps.push(Step::emit(logon::boot_execute_list(true)));
         if let Some(time) = session.autochk {
             let done = plan.signal("autochk done");
             let autochk = plan.process(session_manager, 0, "autochk.exe", "autochk *");
@@ -156,8 +156,8 @@ impl Sessions {
             steps.extend(execute(plan, autochk, Step::Start(autochk, None), None, None));
             steps.push(Step::Wait(done));
         }
-        steps.push(Step::tell(logon::boot_execute_list(false)));
-        steps.push(Step::tell(logon::load_subsystem_start(0, win32k)));
+        steps.push(Step::emit(logon::boot_execute_list(false)));
+        steps.push(Step::emit(logon::load_subsystem_start(0, win32k)));
         steps.extend(execute(
             plan,
             self.csrss_system,
@@ -174,12 +174,12 @@ impl Sessions {
             Some(Note::SystemVideo(Edge::End)),
             None,
         ));
-        steps.push(Step::tell(logon::load_subsystem_stop()));
+        steps.push(Step::emit(logon::load_subsystem_stop()));
         steps.extend(plan.steps(&session.work));
         if let Some(at) = session.winlogon_at {
             steps.push(Step::Until(at.0.saturating_sub(session.user_video.0)));
         }
-        steps.push(Step::tell(logon::load_subsystem_start(1, win32k)));
+        steps.push(Step::emit(logon::load_subsystem_start(1, win32k)));
         steps.extend(execute(
             plan,
             self.csrss_user,
@@ -187,7 +187,7 @@ impl Sessions {
             None,
             Some(Note::UserVideo(Edge::Begin)),
         ));
-        steps.push(Step::tell(logon::load_subsystem_stop()));
+        steps.push(Step::emit(logon::load_subsystem_stop()));
         steps.push(Step::Sleep(session.user_video.0));
         steps.extend(execute(
             plan,
@@ -201,7 +201,7 @@ impl Sessions {
     }
 }
 
-/// Winlogon: the logon's own thread, and the computer's policy beside it.
+/// Winlogon: one thread for the logon, one for computer policy.
 pub(super) fn winlogon_threads(plan: &mut Plan, scenario: &Scenario, winlogon: usize, userinit: usize) {
     let logon_scenario = &scenario.logon;
     let machine = format!("{}$", scenario.machine.computer);
@@ -210,7 +210,7 @@ pub(super) fn winlogon_threads(plan: &mut Plan, scenario: &Scenario, winlogon: u
     let policy_done = plan.signal("computer policy applied");
     let mut policy = Vec::new();
     if let Some(time) = logon_scenario.computer_policy {
-        policy.push(Step::tell_note(
+        policy.push(Step::emit_noted(
             service::policy_start(true, &machine, COMPUTER_POLICY),
             Note::ComputerPolicy(Edge::Begin),
         ));
@@ -218,13 +218,13 @@ pub(super) fn winlogon_threads(plan: &mut Plan, scenario: &Scenario, winlogon: u
         for extension in &logon_scenario.policy_extension {
             let id = Uuid::from_u128(0x35378eac_683f_11d2_a89a_00c04fbbcfa2);
             let elapsed = (extension.time.0 * 1000 / TICKS_PER_SECOND) as u32;
-            policy.push(Step::tell(service::policy_extension_start(id, &extension.name, COMPUTER_POLICY)));
+            policy.push(Step::emit(service::policy_extension_start(id, &extension.name, COMPUTER_POLICY)));
             policy.push(Step::Sleep(extension.time.0));
-            policy.push(Step::tell(service::policy_extension_stop(id, &extension.name, COMPUTER_POLICY, elapsed)));
+            policy.push(Step::emit(service::policy_extension_stop(id, &extension.name, COMPUTER_POLICY, elapsed)));
         }
         policy.push(Step::Pad(time.0));
         let elapsed = (time.0 / TICKS_PER_SECOND) as u32;
-        policy.push(Step::tell_note(
+        policy.push(Step::emit_noted(
             service::policy_stop(true, &machine, COMPUTER_POLICY, elapsed),
             Note::ComputerPolicy(Edge::End),
         ));
@@ -236,36 +236,36 @@ pub(super) fn winlogon_threads(plan: &mut Plan, scenario: &Scenario, winlogon: u
     let screen = plan.process(winlogon, 1, "LogonUI.exe", "\"LogonUI.exe\" /flags:0x0");
     plan.thread(screen, 13, vec![Step::Compute(100_000), Step::Wait(desktop)]);
     let mut steps = vec![
-        Step::tell(logon::winlogon_step(101, true)),
-        Step::tell(logon::winlogon_step(101, false)),
-        Step::tell(logon::winlogon_step(103, true)),
+        Step::emit(logon::winlogon_step(101, true)),
+        Step::emit(logon::winlogon_step(101, false)),
+        Step::emit(logon::winlogon_step(103, true)),
         Step::Start(screen, None),
-        Step::tell(logon::winlogon_step(103, false)),
-        Step::tell(logon::winlogon_step(201, true)),
+        Step::emit(logon::winlogon_step(103, false)),
+        Step::emit(logon::winlogon_step(201, true)),
     ];
     steps.extend(plan.steps(&logon_scenario.work));
     steps.push(Step::Wait(plan.signal("logon services")));
     steps.push(Step::Wait(policy_done));
-    steps.push(Step::tell(logon::winlogon_step(201, false)));
+    steps.push(Step::emit(logon::winlogon_step(201, false)));
     if let Some(time) = logon_scenario.credentials {
-        steps.push(Step::tell(logon::winlogon_step(203, true)));
+        steps.push(Step::emit(logon::winlogon_step(203, true)));
         steps.push(Step::Device(time.0, "kbdclass.sys".to_owned()));
-        steps.push(Step::tell(logon::winlogon_step(203, false)));
+        steps.push(Step::emit(logon::winlogon_step(203, false)));
     }
-    steps.push(Step::tell(logon::authenticate_start()));
+    steps.push(Step::emit(logon::authenticate_start()));
     steps.push(Step::Compute(5_000));
     steps.push(Step::Sleep(AUTHENTICATION));
-    steps.push(Step::tell(logon::authenticate_stop()));
-    steps.push(Step::tell(logon::user_boot_start(1)));
+    steps.push(Step::emit(logon::authenticate_stop()));
+    steps.push(Step::emit(logon::user_boot_start(1)));
     for subscriber in &logon_scenario.subscriber {
-        steps.push(Step::tell(logon::notify_subscriber(true, 2, &subscriber.name)));
+        steps.push(Step::emit(logon::notify_subscriber(true, 2, &subscriber.name)));
         steps.push(Step::Sleep(subscriber.time.0));
-        steps.push(Step::tell(logon::notify_subscriber(false, 2, &subscriber.name)));
+        steps.push(Step::emit(logon::notify_subscriber(false, 2, &subscriber.name)));
     }
     if let Some(time) = logon_scenario.user_policy {
-        steps.push(Step::tell_note(service::policy_start(false, &user, USER_POLICY), Note::UserPolicy(Edge::Begin)));
+        steps.push(Step::emit_noted(service::policy_start(false, &user, USER_POLICY), Note::UserPolicy(Edge::Begin)));
         steps.push(Step::Sleep(time.0));
-        steps.push(Step::tell_note(
+        steps.push(Step::emit_noted(
             service::policy_stop(false, &user, USER_POLICY, (time.0 / TICKS_PER_SECOND) as u32),
             Note::UserPolicy(Edge::End),
         ));
@@ -274,62 +274,62 @@ pub(super) fn winlogon_threads(plan: &mut Plan, scenario: &Scenario, winlogon: u
         let done = plan.signal("logon script done");
         let script = plan.process(winlogon, 1, "cmd.exe", "cmd.exe /c logon.cmd");
         plan.thread(script, 8, vec![Step::Begin, Step::Pad(time.0), Step::Set(done)]);
-        steps.push(Step::tell_note(service::policy_script_start(&user, 1, 1), Note::Script(Edge::Begin)));
+        steps.push(Step::emit_noted(service::policy_script_start(&user, 1, 1), Note::Script(Edge::Begin)));
         steps.push(Step::Start(script, None));
         steps.push(Step::Wait(done));
-        steps.push(Step::tell_note(
+        steps.push(Step::emit_noted(
             service::policy_script_stop(&user, 1, (time.0 / TICKS_PER_SECOND) as u32),
             Note::Script(Edge::End),
         ));
     }
-    steps.push(Step::tell(logon::user_shell_launch()));
+    steps.push(Step::emit(logon::user_shell_launch()));
     steps.push(Step::Start(userinit, None));
     steps.push(Step::Wait(desktop));
-    steps.push(Step::tell(logon::user_boot_stop()));
+    steps.push(Step::emit(logon::user_boot_stop()));
     if let Some(count) = logon_scenario.training_count {
-        steps.push(Step::tell(logon::ready_boot_history(count, 1)));
-        steps.push(Step::tell(logon::system_boot_stop(1, count)));
+        steps.push(Step::emit(logon::ready_boot_history(count, 1)));
+        steps.push(Step::emit(logon::system_boot_stop(1, count)));
     }
-    steps.push(Step::tell(logon::idle_detection_start()));
+    steps.push(Step::emit(logon::idle_detection_start()));
     steps.push(Step::Sleep(3 * TICKS_PER_SECOND));
-    steps.push(Step::tell(logon::idle_detection_status(0)));
+    steps.push(Step::emit(logon::idle_detection_status(0)));
     steps.push(Step::Wait(plan.signal(NEVER)));
     plan.thread(winlogon, BOOT_PRIORITY, steps);
 }
 
-/// Explorer up to the desktop, then the programs of the Run key.
+/// Explorer until the desktop is ready, then the programs of the Run key.
 pub(super) fn shell(plan: &mut Plan, scenario: &Scenario, explorer: usize) {
     const RUN_KEY: &str = "Software\\Microsoft\\Windows\\CurrentVersion\\Run";
     let shell = &scenario.shell;
-    let mut steps = vec![Step::tell(logon::initializing_explorer(true)), Step::tell(logon::desktop_ready(true))];
+    let mut steps = vec![Step::emit(logon::initializing_explorer(true)), Step::emit(logon::desktop_ready(true))];
     steps.extend(plan.steps(&shell.work));
     if let Some(at) = shell.ready_at {
         steps.push(Step::Until(at.0));
     }
     if scenario.recording.desktop_ready {
-        steps.push(Step::tell(logon::initializing_explorer(false)));
-        steps.push(Step::tell_note(logon::desktop_ready(false), Note::DesktopReady));
+        steps.push(Step::emit(logon::initializing_explorer(false)));
+        steps.push(Step::emit_noted(logon::desktop_ready(false), Note::DesktopReady));
     } else {
-        steps.push(Step::tell_note(logon::initializing_explorer(false), Note::DesktopReady));
+        steps.push(Step::emit_noted(logon::initializing_explorer(false), Note::DesktopReady));
     }
     steps.push(Step::Set(plan.signal("desktop_ready")));
-    steps.push(Step::tell(logon::enumerating_run_key(true, RUN_KEY)));
+    steps.push(Step::emit(logon::enumerating_run_key(true, RUN_KEY)));
     for startup in &shell.startup {
         let index = plan.startup.len();
         let process = plan.process(explorer, 1, &startup.image, &startup.command);
         plan.startup.push((startup.command.clone(), plan.processes[process].id));
         plan.scenario_threads(process, &startup.thread, &[]);
-        steps.push(Step::tell_note(logon::run_key_command_start(&startup.command), Note::StartupApplication(index)));
-        // The image's first pages are read before a process of it exists.
+        steps.push(Step::emit_noted(logon::run_key_command_start(&startup.command), Note::StartupApplication(index)));
+        // Windows reads an image's first pages before it creates the process.
         for _ in 0..3 {
             steps.push(Step::Disk { transfer: Transfer::Fault, size: FAULT_SIZE, path: startup.image.clone() });
         }
         steps.push(Step::Compute(CREATE_PROCESS));
         steps.push(Step::Start(process, None));
         let id = plan.processes[process].id;
-        steps.push(Step::tell(logon::run_key_command_stop(id, &startup.command)));
+        steps.push(Step::emit(logon::run_key_command_stop(id, &startup.command)));
     }
-    steps.push(Step::tell(logon::enumerating_run_key(false, RUN_KEY)));
+    steps.push(Step::emit(logon::enumerating_run_key(false, RUN_KEY)));
     steps.push(Step::Wait(plan.signal(NEVER)));
     plan.thread(explorer, BOOT_PRIORITY, steps);
 }

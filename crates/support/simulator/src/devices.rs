@@ -1,4 +1,4 @@
-//! The Plug and Play manager: one driver after another, except where a driver pends.
+//! The Plug and Play manager: handles drivers one at a time, except while a request is pending.
 
 use super::plan::{BOOT_PRIORITY, Plan};
 use super::program::SYSTEM;
@@ -7,8 +7,8 @@ use super::scenario::Driver;
 use super::truth::Device;
 use onoff_testkit::events::device;
 
-/// The manager's steps for a list of drivers. Boot drivers are only initialized; others are
-/// loaded. At the end it waits for everything that was pended.
+/// The manager's steps for a list of drivers. Boot drivers are only initialized; others are loaded first. The last step
+/// waits for all pending requests.
 pub(super) fn steps(plan: &mut Plan, drivers: &[Driver], boot: bool) -> Vec<Step> {
     let mut steps = Vec::new();
     let mut deferred: Vec<(&Driver, &str, Signal)> = Vec::new();
@@ -48,7 +48,7 @@ fn load(plan: &mut Plan, driver: &Driver, boot: bool, steps: &mut Vec<Step>) {
     let kind = if boot { "BootInit" } else { "DriverLoad" };
     let index = operation(plan, kind, name.clone());
     let begin = if boot { device::boot_init_start(&name) } else { device::driver_load_start(&name) };
-    steps.push(Step::tell_note(begin, Note::DeviceStart(index)));
+    steps.push(Step::emit_noted(begin, Note::DeviceStart(index)));
     steps.push(Step::Begin);
     if !boot {
         let image =
@@ -59,7 +59,7 @@ fn load(plan: &mut Plan, driver: &Driver, boot: bool, steps: &mut Vec<Step>) {
     compute(driver, driver.load.0, steps);
     steps.push(Step::Pad(driver.load.0));
     let end = if boot { device::boot_init_stop(&name, 0) } else { device::driver_load_stop(&driver.name, 0, &name) };
-    steps.push(Step::tell_note(end, Note::DeviceEnd(index)));
+    steps.push(Step::emit_noted(end, Note::DeviceEnd(index)));
 }
 
 fn compute(driver: &Driver, time: u64, steps: &mut Vec<Step>) {
@@ -69,16 +69,16 @@ fn compute(driver: &Driver, time: u64, steps: &mut Vec<Step>) {
     }
 }
 
-/// Starts a device; returns the event of its completion when the request was pended.
+/// Starts a device; returns the completion signal if the request is pended.
 fn start(plan: &mut Plan, driver: &Driver, instance: &str, steps: &mut Vec<Step>) -> Option<Signal> {
     let index = operation(plan, "DeviceStart", instance.to_owned());
-    steps.push(Step::tell_note(device::device_start(instance), Note::DeviceStart(index)));
+    steps.push(Step::emit_noted(device::device_start(instance), Note::DeviceStart(index)));
     steps.push(Step::Begin);
     let Some(returns_after) = driver.pend_start else {
         compute(driver, driver.start.0, steps);
         steps.push(Step::Pad(driver.start.0));
         let end = device::device_start_stop(instance, 0);
-        steps.push(Step::tell_note(end, Note::DeviceEnd(index)));
+        steps.push(Step::emit_noted(end, Note::DeviceEnd(index)));
         return None;
     };
     let pended = device::device_start_pended(instance);
@@ -86,17 +86,17 @@ fn start(plan: &mut Plan, driver: &Driver, instance: &str, steps: &mut Vec<Step>
     Some(pend(plan, index, [pended, end], returns_after.0, driver.start.0, steps))
 }
 
-/// Asks a device for its children; returns the event of the answer when it was pended.
+/// Enumerates a device's children; returns the completion signal if the request is pended.
 fn enumerate(plan: &mut Plan, driver: &Driver, instance: &str, steps: &mut Vec<Step>) -> Option<Signal> {
     let time = driver.enumerate?;
     let index = operation(plan, "DeviceEnum", instance.to_owned());
-    steps.push(Step::tell_note(device::device_enum(instance), Note::DeviceStart(index)));
+    steps.push(Step::emit_noted(device::device_enum(instance), Note::DeviceStart(index)));
     steps.push(Step::Begin);
     let Some(returns_after) = driver.pend_enumerate else {
         compute(driver, time.0, steps);
         steps.push(Step::Pad(time.0));
         let end = device::device_enum_stop(instance);
-        steps.push(Step::tell_note(end, Note::DeviceEnd(index)));
+        steps.push(Step::emit_noted(end, Note::DeviceEnd(index)));
         return None;
     };
     let pended = device::device_enum_pended(instance);
@@ -104,7 +104,7 @@ fn enumerate(plan: &mut Plan, driver: &Driver, instance: &str, steps: &mut Vec<S
     Some(pend(plan, index, [pended, end], returns_after.0, time.0, steps))
 }
 
-/// The manager goes on after `returns_after`; a thread of the driver completes the request.
+/// The manager continues after `returns_after`; a thread of the driver completes the request.
 fn pend(
     plan: &mut Plan,
     index: usize,
@@ -113,16 +113,16 @@ fn pend(
     total: u64,
     steps: &mut Vec<Step>,
 ) -> Signal {
-    let begun = plan.signal(&format!("device {index} pended"));
+    let started = plan.signal(&format!("device {index} pended"));
     let done = plan.signal(&format!("device {index} completed"));
     steps.push(Step::Pad(returns_after));
-    steps.push(Step::tell_note(pended, Note::DevicePend(index)));
-    steps.push(Step::Set(begun));
+    steps.push(Step::emit_noted(pended, Note::DevicePend(index)));
+    steps.push(Step::Set(started));
     let rest = total.saturating_sub(returns_after).max(1);
     plan.thread(
         SYSTEM,
         BOOT_PRIORITY,
-        vec![Step::Wait(begun), Step::Sleep(rest), Step::tell_note(end, Note::DeviceEnd(index)), Step::Set(done)],
+        vec![Step::Wait(started), Step::Sleep(rest), Step::emit_noted(end, Note::DeviceEnd(index)), Step::Set(done)],
     );
     done
 }

@@ -1,4 +1,4 @@
-//! One disk: a request at a time, low priority only when nothing else waits.
+//! A disk that serves one request at a time; low-priority requests only when no others are queued.
 
 use std::collections::VecDeque;
 
@@ -6,15 +6,13 @@ use hashbrown::HashMap;
 
 use onoff_testkit::events::storage::DiskRequest;
 
-/// A request and its times.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Queued {
+pub(super) struct QueuedRequest {
     pub(super) request: DiskRequest,
-    /// When it was issued.
     pub(super) issued: u64,
-    /// Thread that waits for it, by index.
+    /// Index of the waiting thread.
     pub(super) thread: usize,
-    /// Whether it serves a page fault.
+    /// The request serves a page fault.
     pub(super) fault: bool,
 }
 
@@ -23,14 +21,13 @@ pub(super) struct Queued {
 pub(super) struct Disk {
     access: u64,
     per_mib: u64,
-    normal: VecDeque<Queued>,
-    low: VecDeque<Queued>,
-    /// The request being served and up to when its time has been accounted.
-    pub(super) active: Option<(Queued, u64)>,
+    normal: VecDeque<QueuedRequest>,
+    low: VecDeque<QueuedRequest>,
+    /// The request in service, and the time up to which it is accounted for.
+    pub(super) active: Option<(QueuedRequest, u64)>,
     files: HashMap<String, File>,
     next_file: u64,
     next_request: u64,
-    /// Which disk it is.
     number: u32,
 }
 
@@ -40,7 +37,7 @@ struct File {
     offset: u64,
 }
 
-/// Where files begin on the disk, and how far apart.
+/// Disk offset of the first file, and the distance between files.
 const FIRST_FILE: u64 = 64 << 20;
 const FILE_SPACING: u64 = 48 << 20;
 
@@ -59,8 +56,8 @@ impl Disk {
         }
     }
 
-    /// Key, next offset on the disk, and whether the name is new. A request without a name reads
-    /// from the prefetcher's own area and has no key.
+    /// Returns the file key, the next disk offset, and whether the name is new. A request without a name reads from the
+    /// prefetcher's area and has key 0.
     pub(super) fn locate(&mut self, path: &str, size: u32) -> (u64, u64, bool) {
         let fresh = !self.files.contains_key(path);
         if fresh {
@@ -80,7 +77,7 @@ impl Disk {
         }
     }
 
-    /// Names and keys of all files, in order of their keys.
+    /// Keys and names of all files, sorted by key.
     pub(super) fn names(&self) -> Vec<(u64, &str)> {
         let mut names: Vec<(u64, &str)> =
             self.files.iter().filter(|(_, file)| file.key != 0).map(|(path, file)| (file.key, path.as_str())).collect();
@@ -88,13 +85,13 @@ impl Disk {
         names
     }
 
-    /// A request packet of its own for the next request.
+    /// Address of an unused request packet.
     pub(super) fn next_packet(&mut self) -> u64 {
         self.next_request += 1;
         0xFFFF_FA80_0000_0000 + (u64::from(self.number) << 24) + (self.next_request % 4096) * 0x1B0
     }
 
-    pub(super) fn queue(&mut self, queued: Queued) {
+    pub(super) fn queue(&mut self, queued: QueuedRequest) {
         if queued.request.priority.is_low() {
             self.low.push_back(queued);
         } else {
@@ -102,7 +99,7 @@ impl Disk {
         }
     }
 
-    /// Begins the next request if the disk is free; returns how long it takes.
+    /// Starts the next request if the disk is free; returns its service time.
     pub(super) fn begin(&mut self, now: u64) -> Option<u64> {
         if self.active.is_some() {
             return None;
@@ -113,7 +110,7 @@ impl Disk {
     }
 }
 
-/// NT path of a path on the system volume, or on that of a further disk: `D:\...`.
+/// NT path of a path on the system volume, or on another disk if it starts with a drive letter (`D:\...`).
 pub(super) fn volume_path(path: &str) -> String {
     match disk_of(path) {
         0 => format!("\\Device\\HarddiskVolume2{path}"),
@@ -121,7 +118,7 @@ pub(super) fn volume_path(path: &str) -> String {
     }
 }
 
-/// The disk that a path is on: `D:` is the second one.
+/// Index of the disk a path is on: `D:` is disk 1.
 pub(super) fn disk_of(path: &str) -> usize {
     match path.as_bytes() {
         [letter @ b'D'..=b'Z', b':', ..] => usize::from(letter - b'C'),

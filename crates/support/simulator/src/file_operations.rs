@@ -1,8 +1,7 @@
-//! A run of programs' file operations, written in the forms of two recorders: the kernel logger's trace, and what Process Monitor
-//! saves as CSV.
+//! A random sequence of file operations, written in two formats: as a kernel logger trace and as Process Monitor CSV.
 //!
-//! Both are made from one list of operations and share no code beyond it, so what a reader makes of one can be checked against the
-//! other.
+//! Both are generated from the same operations and share no other code, so the readers of the two formats can be
+//! checked against each other.
 
 use std::fmt::Write;
 
@@ -12,94 +11,93 @@ use onoff_testkit::events::configuration::volume_mapping;
 use onoff_testkit::events::kernel::{Moment, Process, Thread};
 use onoff_testkit::events::storage::{file_name, file_operation_end};
 
-/// What a program did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Deed {
+enum OperationKind {
     Read,
     Write,
     Flush,
 }
 
-/// An operation that succeeded, or found the file's end.
+/// An operation that succeeded or hit the end of the file.
 #[derive(Clone, Copy, Debug)]
 struct Operation {
     start_ns: u64,
     duration_ns: u64,
     program: usize,
     file: usize,
-    deed: Deed,
+    kind: OperationKind,
     offset: u64,
     length: u32,
-    /// Whether the memory manager asked, for pages of a mapped file.
+    /// Issued by the memory manager for pages of a mapped file.
     is_paging: bool,
     /// A read beyond the end of the file.
-    at_end: bool,
+    is_at_end: bool,
 }
 
-/// Image and process id; the thread's id is that and 4.
+/// Image and process id. The thread id is the process id plus 4.
 const PROGRAMS: [(&str, u32); 3] = [("mapviewer.exe", 1204), ("indexer.exe", 3596), ("updater.exe", 5000)];
 
 /// Files on drive C:.
 const FILES: [&str; 4] = [r"\Maps\tiles.dat", r"\Users\anna\settings.ini", r"\ProgramData\log.txt", r"\Data, old\x.db"];
 
-/// Operations in order of their begin.
+/// Operations sorted by start time.
 #[derive(Clone, Debug)]
 pub struct FileRun {
     operations: Vec<Operation>,
 }
 
 impl FileRun {
-    /// A run of `count` operations; the same seed gives the same.
+    /// Generates `count` operations; the same seed gives the same operations.
     #[must_use]
     pub fn new(seed: u64, count: usize) -> Self {
         let mut random = Random::new(seed);
         let mut now_ns = 1_000_000;
-        let mut places = [[0_u64; FILES.len()]; PROGRAMS.len()];
+        let mut positions = [[0_u64; FILES.len()]; PROGRAMS.len()];
         let mut operations = Vec::with_capacity(count);
         for _ in 0..count {
             let program = random.below(PROGRAMS.len() as u64) as usize;
             let file = random.below(FILES.len() as u64) as usize;
             let is_paging = random.below(8) == 0;
-            let at_end = random.below(50) == 0;
-            let deed = match random.below(20) {
-                _ if is_paging || at_end => Deed::Read,
-                0 => Deed::Flush,
-                1..=5 => Deed::Write,
-                _ => Deed::Read,
+            let is_at_end = random.below(50) == 0;
+            let kind = match random.below(20) {
+                _ if is_paging || is_at_end => OperationKind::Read,
+                0 => OperationKind::Flush,
+                1..=5 => OperationKind::Write,
+                _ => OperationKind::Read,
             };
-            let place = &mut places[program][file];
+            let position = &mut positions[program][file];
             if random.below(6) == 0 {
-                *place = random.below(3_000_000);
+                *position = random.below(3_000_000);
             }
             let sizes = [4, 4, 4, 8, 100, 512, 4096, 6428];
             let length = sizes[random.below(sizes.len() as u64) as usize];
-            let (offset, length) = match deed {
-                Deed::Flush => (0, 0),
-                _ if is_paging => (*place / 4096 * 4096, 16_384),
-                _ => (*place, length),
+            let (offset, length) = match kind {
+                OperationKind::Flush => (0, 0),
+                _ if is_paging => (*position / 4096 * 4096, 16_384),
+                _ => (*position, length),
             };
             if !is_paging {
-                *place = offset + u64::from(length);
+                *position = offset + u64::from(length);
             }
-            // Process Monitor counts in units of 100 ns.
+            // Process Monitor has a resolution of 100 ns.
             let duration_ns = (1 + random.below(900)) * 100;
             operations.push(Operation {
                 start_ns: now_ns,
                 duration_ns,
                 program,
                 file,
-                deed,
+                kind,
                 offset,
                 length,
                 is_paging,
-                at_end,
+                is_at_end,
             });
             now_ns += (1 + random.below(2000)) * 100;
         }
         Self { operations }
     }
 
-    /// The run as the kernel logger records it: file I/O with its ends, names and processes from the rundown.
+    /// The operations as a kernel logger trace: file I/O with completions; names and processes come from the rundown.
     #[must_use]
     pub fn event_trace(&self) -> Vec<u8> {
         let session = Session { perf_freq: 1_000_000_000, ..Session::windows_10(1) };
@@ -120,7 +118,7 @@ impl FileRun {
         for (packet, operation) in (1_u64..).zip(&self.operations) {
             let ticks = start + operation.start_ns;
             let payload = Payload::wide();
-            let transfers = operation.deed != Deed::Flush;
+            let transfers = operation.kind != OperationKind::Flush;
             let payload = if transfers { payload.u64(operation.offset) } else { payload };
             let object = 0x1_0000 + (operation.program as u64) * 0x100 + operation.file as u64;
             let payload = payload
@@ -131,14 +129,14 @@ impl FileRun {
             // IRP_NOCACHE, IRP_PAGING_IO and IRP_SYNCHRONOUS_PAGING_IO.
             let flags = if operation.is_paging { 0x43 } else { 0 };
             let payload = if transfers { payload.u32(operation.length).u32(flags) } else { payload };
-            let hook = match operation.deed {
-                Deed::Read => 0x0443,
-                Deed::Write => 0x0444,
-                Deed::Flush => 0x0449,
+            let hook = match operation.kind {
+                OperationKind::Read => 0x0443,
+                OperationKind::Write => 0x0444,
+                OperationKind::Flush => 0x0449,
             };
             records.push((operation.start_ns, Record::perfinfo(hook, 3, ticks, payload)));
             let end_ns = operation.start_ns + operation.duration_ns;
-            let end = if operation.at_end {
+            let end = if operation.is_at_end {
                 let payload = Payload::wide().pointer(packet << 4).pointer(0).u32(0xC000_0011);
                 Record::perfinfo(0x044C, 3, start + end_ns, payload)
             } else {
@@ -155,21 +153,24 @@ impl FileRun {
         builder.finish()
     }
 
-    /// The run as Process Monitor saves it, with the columns for duration and thread.
+    /// The operations as Process Monitor CSV with the Duration and TID columns.
     #[must_use]
     pub fn process_monitor_csv(&self) -> String {
         let mut text = "\u{feff}\"Time of Day\",\"Process Name\",\"PID\",\"TID\",\"Operation\",\"Path\",\"Result\",\"Duration\",\"Detail\"\r\n"
             .to_owned();
         for operation in &self.operations {
             let (image, pid) = PROGRAMS[operation.program];
-            let name = match operation.deed {
-                Deed::Read => "ReadFile",
-                Deed::Write => "WriteFile",
-                Deed::Flush => "FlushBuffersFile",
+            let name = match operation.kind {
+                OperationKind::Read => "ReadFile",
+                OperationKind::Write => "WriteFile",
+                OperationKind::Flush => "FlushBuffersFile",
             };
             let mut detail = String::new();
-            if operation.deed != Deed::Flush {
-                let (offset, length) = (with_marks(operation.offset), with_marks(u64::from(operation.length)));
+            if operation.kind != OperationKind::Flush {
+                let (offset, length) = (
+                    with_thousands_separators(operation.offset),
+                    with_thousands_separators(u64::from(operation.length)),
+                );
                 detail = format!("Offset: {offset}, Length: {length}");
                 if operation.is_paging {
                     detail += ", I/O Flags: Non-cached, Paging I/O, Synchronous Paging I/O";
@@ -177,10 +178,10 @@ impl FileRun {
                 detail += ", Priority: Normal";
             }
             let (tenth_micros, result) =
-                (operation.start_ns / 100, if operation.at_end { "END OF FILE" } else { "SUCCESS" });
+                (operation.start_ns / 100, if operation.is_at_end { "END OF FILE" } else { "SUCCESS" });
             let (seconds, fraction) = (tenth_micros / 10_000_000, tenth_micros % 10_000_000);
             let duration = operation.duration_ns / 100;
-            // Text into a string does not fail.
+            // Writing to a `String` cannot fail.
             let _ = write!(
                 text,
                 "\"9:{:02}:{:02}.{fraction:07} AM\",\"{image}\",\"{pid}\",\"{}\",\"{name}\",\"C:{}\",\"{result}\",\"0.{duration:07}\",\"{detail}\"\r\n",
@@ -194,8 +195,8 @@ impl FileRun {
     }
 }
 
-/// A number as an English Windows writes it.
-fn with_marks(number: u64) -> String {
+/// A number with thousands separators, as English Windows formats it.
+fn with_thousands_separators(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {

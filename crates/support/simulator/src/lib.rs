@@ -1,8 +1,7 @@
-//! The simulator: a scenario (a text file) is played into a whole boot recording whose truth is
-//! known.
+//! Simulates a machine that runs a scenario (a text file) and writes a whole recording whose truth is known.
 //!
 //! ```text
-//! scenario.toml ─► Scenario ─► Plan (processes, threads, steps) ─► Machine (plays them)
+//! scenario.toml ─► Scenario ─► Plan (processes, threads, steps) ─► Machine (executes them)
 //!                                                                    ├─► Recorder ─► .etl
 //!                                                                    ├─► Accounting ┐
 //!                                                                    └─► notes ─────┴─► Truth
@@ -23,22 +22,22 @@ mod recorder;
 pub mod sample_image;
 mod scenario;
 mod services;
-mod span;
 mod stack_keys;
 mod timeline;
 mod transition;
 mod transition_truth;
 mod truth;
+mod units;
 mod usage;
 mod work;
 
 use std::io::{Cursor, Seek, Write};
 
 pub use scenario::{Expect, ExpectDevice, ExpectService, Scenario, ScenarioError};
-pub use span::{Size, Span, TICKS_PER_SECOND};
 pub use timeline::Timeline;
 pub use transition_truth::{Activity, Milestone, Notification, PowerRequest, ServiceStop, Transitions};
 pub use truth::{Device, Phase, Process, Service, Stack, Truth};
+pub use units::{Size, Span, TICKS_PER_SECOND};
 pub use usage::{PostBoot, Slice, Usage};
 pub use work::{Transfer, Work};
 
@@ -49,33 +48,30 @@ use plan::Plan;
 use program::{Edge, Note, SYSTEM};
 use recorder::Recorder;
 
-/// A simulated recording in memory.
 #[derive(Debug)]
 pub struct Simulated {
-    /// The files: one, or a kernel and a user file.
+    /// One file, or a kernel and a user file.
     pub files: Vec<Vec<u8>>,
-    /// What really happened.
     pub truth: Truth,
 }
 
-/// Plans what a scenario's machine does.
-fn plan_of(scenario: &Scenario) -> Result<Plan, ScenarioError> {
+fn build_plan(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     let mut plan = Plan::new(scenario);
-    let cast = if scenario.boots() {
+    let actors = if scenario.boots() {
         boot::plan(&mut plan, scenario)?
     } else {
         transition::running::plan(&mut plan, scenario)
     };
-    transition::plan(&mut plan, scenario, cast)?;
+    transition::plan(&mut plan, scenario, actors)?;
     plan.housekeeping(scenario);
     Ok(plan)
 }
 
 impl Scenario {
-    /// Plays the scenario in memory.
+    /// Simulates the scenario in memory.
     ///
     /// # Errors
-    /// When the scenario asks for something impossible.
+    /// The scenario is impossible.
     pub fn simulate(&self) -> Result<Simulated, ScenarioError> {
         let user = self.recording.split.then(|| Cursor::new(Vec::new()));
         let (kernel, user, truth) = self.simulate_into(Cursor::new(Vec::new()), user, None)?;
@@ -84,18 +80,18 @@ impl Scenario {
         Ok(Simulated { files, truth })
     }
 
-    /// Plays the scenario into files as it goes, in bounded memory. With `at_least` the recording
-    /// goes on until it has so many records.
+    /// Simulates the scenario and streams the recording to its files, in bounded memory. With `min_records` the
+    /// recording continues until it has that many records.
     ///
     /// # Errors
-    /// When the scenario asks for something impossible or a file cannot be written.
+    /// The scenario is impossible, or a file cannot be written.
     pub fn simulate_into<W: Write + Seek>(
         &self,
         kernel: W,
         user: Option<W>,
-        at_least: Option<u64>,
+        min_records: Option<u64>,
     ) -> Result<(W, Option<W>, Truth), ScenarioError> {
-        let plan = plan_of(self)?;
+        let plan = build_plan(self)?;
         let session = self.logger();
         let (start_ticks, start_time) = (session.start_ticks, session.start_time);
         let mut kernel = EtlWriter::new(session.clone(), kernel)?;
@@ -118,10 +114,10 @@ impl Scenario {
             None => recorder,
         };
         let recorder = match self.recording.clock_step {
-            Some(step) => recorder.in_steps(step.0),
+            Some(step) => recorder.with_clock_step(step.0),
             None => recorder,
         };
-        let truth = self.play(plan, recorder, at_least)?;
+        let truth = self.run(plan, recorder, min_records)?;
         let mut truth = truth;
         let files = 1 + u64::from(user.is_some());
         truth.records += files;
@@ -136,7 +132,6 @@ impl Scenario {
         Ok((finish(kernel)?, user.map(finish).transpose()?, truth))
     }
 
-    /// The session that records.
     fn logger(&self) -> Session {
         let session = Session {
             build: self.machine.build,
@@ -152,7 +147,7 @@ impl Scenario {
         }
     }
 
-    fn play(&self, plan: Plan, recorder: Recorder<'_>, at_least: Option<u64>) -> Result<Truth, ScenarioError> {
+    fn run(&self, plan: Plan, recorder: Recorder<'_>, min_records: Option<u64>) -> Result<Truth, ScenarioError> {
         let settings = Settings {
             processors: self.machine.processors,
             disks: std::iter::once((self.machine.disk_access.0, self.machine.disk_per_mib.0))
@@ -188,25 +183,25 @@ impl Scenario {
         let mut services = plan.services.clone();
         services.extend(plan.running_services);
         let mut machine = Machine::new(settings, recorder, plan.processes, plan.threads, signals);
-        machine.enough = at_least;
+        machine.min_records = min_records;
         if self.has_transitions() {
             machine.accounting.timeline = Some(Timeline::new(self.machine.processors));
         }
-        self.begin(&mut machine);
-        machine.play();
+        self.record_start_state(&mut machine);
+        machine.run();
         machine.end_rundown();
-        self.end(&mut machine, &services);
+        self.record_end_state(&mut machine, &services);
         machine.account_all();
 
-        note_times(&mut truth, &machine.notes);
+        apply_notes(&mut truth, &machine.notes);
         for &(row, wall_clock) in &machine.wall_clocks {
-            truth.transitions.milestones[row].value = Some(since_1970(wall_clock));
+            truth.transitions.milestones[row].value = Some(unix_ns(wall_clock));
         }
-        truth.transitions.settle();
+        truth.transitions.sort_and_prune();
         truth.timeline = machine.accounting.timeline.take().unwrap_or_default();
         truth.stacks = std::mem::take(&mut machine.stacks);
         if self.boots() {
-            phases(&mut truth, &mut machine);
+            add_phases(&mut truth, &mut machine);
         } else {
             truth.post_boot = machine.accounting.post_boot();
         }
@@ -224,22 +219,22 @@ impl Scenario {
             .collect();
         truth.threads = machine.identities().collect();
         truth.end_ns = nanoseconds(machine.now());
-        truth.events_lost = machine.recorder.lost();
+        truth.events_lost = machine.recorder.lost_events();
         let (records, kinds) = machine.recorder.finish()?;
         truth.records = records;
         truth.kinds = kinds;
         Ok(truth)
     }
 
-    /// What a starting session says before anything happens.
-    fn begin(&self, machine: &mut Machine<'_>) {
+    /// Records the state a session logs when it starts.
+    fn record_start_state(&self, machine: &mut Machine<'_>) {
         let masks = [0x0200_0F1F, 0x0000_0004, 0, 0, 0, 0, 0x35, 0];
-        machine.state(|clock| configuration::extension(false, clock, masks));
-        machine.state(|clock| {
+        machine.record_state(|clock| configuration::extension(false, clock, masks));
+        machine.record_state(|clock| {
             let build = format!("{}.1.amd64fre.vb_release.191206-1406", self.machine.build);
             configuration::build_info(clock, &build)
         });
-        machine.state(|clock| {
+        machine.record_state(|clock| {
             kernel::Process {
                 id: 0,
                 parent: 0,
@@ -259,27 +254,28 @@ impl Scenario {
         }
     }
 
-    /// What a stopping session says: the system's configuration.
-    fn end(&self, machine: &mut Machine<'_>, services: &[Service]) {
+    /// Records the system configuration that a session logs when it stops.
+    fn record_end_state(&self, machine: &mut Machine<'_>, services: &[Service]) {
         let settings = &self.machine;
-        machine.state(|clock| {
+        machine.record_state(|clock| {
             configuration::cpu(clock, settings.mhz, settings.processors, settings.memory_mib, &settings.computer)
         });
         let size = settings.disk_size.0;
-        machine.state(|clock| configuration::physical_disk(clock, 0, size, &settings.disk, "C"));
-        machine.state(|clock| configuration::logical_disk(clock, 0, 1 << 20, size - (1 << 20), "C:"));
+        machine.record_state(|clock| configuration::physical_disk(clock, 0, size, &settings.disk, "C"));
+        machine.record_state(|clock| configuration::logical_disk(clock, 0, 1 << 20, size - (1 << 20), "C:"));
         for (number, disk) in (1_u32..).zip(&settings.more_disks) {
             let letter = char::from_u32(u32::from(b'C') + number).map(String::from).unwrap_or_default();
-            machine.state(|clock| configuration::physical_disk(clock, number, size, &disk.model, &letter));
+            machine.record_state(|clock| configuration::physical_disk(clock, number, size, &disk.model, &letter));
             let drive = format!("{letter}:");
-            machine.state(|clock| configuration::logical_disk(clock, number, 1 << 20, size - (1 << 20), &drive));
+            machine.record_state(|clock| configuration::logical_disk(clock, number, 1 << 20, size - (1 << 20), &drive));
         }
-        machine.state(configuration::power);
-        machine
-            .state(|clock| configuration::platform(clock, "onoff testkit", "Simulated machine", "01/09/2024", "1.0"));
+        machine.record_state(configuration::power);
+        machine.record_state(|clock| {
+            configuration::platform(clock, "onoff testkit", "Simulated machine", "01/09/2024", "1.0")
+        });
         for (index, service) in services.iter().enumerate() {
             let scenario = self.services.service.iter().find(|candidate| candidate.name == service.name);
-            machine.state(|clock| {
+            machine.record_state(|clock| {
                 configuration::RunningService {
                     process: service.container_pid,
                     tag: index as u32 + 1,
@@ -295,20 +291,22 @@ impl Scenario {
         let kernel = &self.kernel;
         for driver in kernel.boot_start.iter().chain(&kernel.system_start).chain(&kernel.later) {
             if let Some(instance) = &driver.device {
-                machine.state(|clock| configuration::device(clock, instance, &driver.description, "", &driver.name));
+                machine.record_state(|clock| {
+                    configuration::device(clock, instance, &driver.description, "", &driver.name)
+                });
             }
         }
         for device in &self.devices {
             let (instance, description) = (&device.instance, &device.description);
-            machine.state(|clock| configuration::device(clock, instance, description, "", &device.driver));
+            machine.record_state(|clock| configuration::device(clock, instance, description, "", &device.driver));
         }
-        machine.state(|clock| configuration::volume_mapping(clock, "\\Device\\HarddiskVolume2\\", "C:\\"));
+        machine.record_state(|clock| configuration::volume_mapping(clock, "\\Device\\HarddiskVolume2\\", "C:\\"));
         for number in 1..=settings.more_disks.len() {
             let letter = char::from(b'C' + number as u8);
             let volume = format!("\\Device\\HarddiskVolume{}\\", number + 2);
-            machine.state(|clock| configuration::volume_mapping(clock, &volume, &format!("{letter}:\\")));
+            machine.record_state(|clock| configuration::volume_mapping(clock, &volume, &format!("{letter}:\\")));
         }
-        machine.state(configuration::rundown_complete);
+        machine.record_state(configuration::rundown_complete);
     }
 }
 
@@ -316,7 +314,7 @@ fn nanoseconds(ticks: u64) -> i64 {
     Span(ticks).nanoseconds()
 }
 
-fn set(slot: &mut Option<(i64, i64)>, edge: Edge, time: i64) {
+fn set_edge(slot: &mut Option<(i64, i64)>, edge: Edge, time: i64) {
     let interval = slot.get_or_insert((0, 0));
     match edge {
         Edge::Begin => interval.0 = time,
@@ -324,27 +322,27 @@ fn set(slot: &mut Option<(i64, i64)>, edge: Edge, time: i64) {
     }
 }
 
-/// Nanoseconds since 1970-01-01 UTC of a `FILETIME`.
-fn since_1970(wall_clock: u64) -> i64 {
+/// Converts a `FILETIME` to nanoseconds since 1970-01-01 UTC.
+fn unix_ns(wall_clock: u64) -> i64 {
     const EPOCH: u64 = 116_444_736_000_000_000;
     ((wall_clock - EPOCH) * 100) as i64
 }
 
-fn begin_or_end(edge: Edge, time: i64, begin: &mut i64, end: &mut Option<i64>) {
+fn set_begin_or_end(edge: Edge, time: i64, begin: &mut i64, end: &mut Option<i64>) {
     match edge {
         Edge::Begin => *begin = time,
         Edge::End => *end = Some(time),
     }
 }
 
-fn note_times(truth: &mut Truth, notes: &[(Note, u64)]) {
+fn apply_notes(truth: &mut Truth, notes: &[(Note, u64)]) {
     let (mut system_video, mut user_video) = (None, None);
     for &(note, ticks) in notes {
         let time = nanoseconds(ticks);
         match note {
-            Note::BootStart(edge) => set(&mut truth.boot_start_ns, edge, time),
-            Note::SystemStart(edge) => set(&mut truth.system_start_ns, edge, time),
-            Note::AutoStart(edge) => set(&mut truth.auto_start_ns, edge, time),
+            Note::BootStart(edge) => set_edge(&mut truth.boot_start_ns, edge, time),
+            Note::SystemStart(edge) => set_edge(&mut truth.system_start_ns, edge, time),
+            Note::AutoStart(edge) => set_edge(&mut truth.auto_start_ns, edge, time),
             Note::Group(index, Edge::Begin) => truth.service_groups[index].1 = time,
             Note::Group(index, Edge::End) => truth.service_groups[index].2 = time,
             Note::ServiceStart(index) => truth.services[index].start_ns = time,
@@ -354,27 +352,27 @@ fn note_times(truth: &mut Truth, notes: &[(Note, u64)]) {
             Note::DeviceStart(index) => truth.devices[index].start_ns = time,
             Note::DevicePend(index) => truth.devices[index].pend_ns = Some(time),
             Note::DeviceEnd(index) => truth.devices[index].end_ns = time,
-            Note::SystemVideo(edge) => set(&mut system_video, edge, time),
-            Note::UserVideo(edge) => set(&mut user_video, edge, time),
-            Note::ComputerPolicy(edge) => set(&mut truth.computer_policy_ns, edge, time),
-            Note::UserPolicy(edge) => set(&mut truth.user_policy_ns, edge, time),
-            Note::Script(edge) => set(&mut truth.script_ns, edge, time),
+            Note::SystemVideo(edge) => set_edge(&mut system_video, edge, time),
+            Note::UserVideo(edge) => set_edge(&mut user_video, edge, time),
+            Note::ComputerPolicy(edge) => set_edge(&mut truth.computer_policy_ns, edge, time),
+            Note::UserPolicy(edge) => set_edge(&mut truth.user_policy_ns, edge, time),
+            Note::Script(edge) => set_edge(&mut truth.script_ns, edge, time),
             Note::StartupApplication(index) => truth.startup_applications[index].2 = time,
             Note::DesktopReady => truth.desktop_ready_ns = Some(time),
             Note::Notification(row, edge) => {
                 let row = &mut truth.transitions.notifications[row];
-                begin_or_end(edge, time, &mut row.start_ns, &mut row.end_ns);
+                set_begin_or_end(edge, time, &mut row.start_ns, &mut row.end_ns);
             }
             Note::Activity(row, edge) => {
                 let row = &mut truth.transitions.activities[row];
-                begin_or_end(edge, time, &mut row.start_ns, &mut row.end_ns);
+                set_begin_or_end(edge, time, &mut row.start_ns, &mut row.end_ns);
             }
             Note::Milestone(row) | Note::WallClock(row) => {
                 truth.transitions.milestones[row].time_ns = time;
             }
             Note::PowerRequest(row, edge) => {
                 let row = &mut truth.transitions.power_requests[row];
-                begin_or_end(edge, time, &mut row.start_ns, &mut row.end_ns);
+                set_begin_or_end(edge, time, &mut row.start_ns, &mut row.end_ns);
             }
             Note::PowerRequestWaiting(row) => {
                 truth.transitions.power_requests[row].waiting_ns = Some(time);
@@ -393,10 +391,10 @@ fn note_times(truth: &mut Truth, notes: &[(Note, u64)]) {
     truth.user_video_ns = user_video.map(|(begin, end)| end - begin);
 }
 
-/// Names of the phases before the desktop is ready, in order.
+/// Phases before the desktop is ready, in order.
 const PHASES: [&str; 4] = ["PreSMSS", "SMSSInit", "WinLogonInit", "ExplorerInit"];
 
-fn phases(truth: &mut Truth, machine: &mut Machine<'_>) {
+fn add_phases(truth: &mut Truth, machine: &mut Machine<'_>) {
     let end = nanoseconds(machine.now());
     let starts: Vec<i64> = machine.accounting.phase_starts().iter().map(|&start| nanoseconds(start)).collect();
     let (usages, post_boot, tail) = machine.accounting.usages();

@@ -1,5 +1,5 @@
-//! The machine: processors that play threads by priority, a disk, timers. Every context switch
-//! it records is one it made, so CPU accounting is exact.
+//! The machine: processors that run threads by priority, disks and timers. It records only the context switches it
+//! performs, so CPU accounting is exact.
 //!
 //! ```text
 //!          make_ready                 switch                      block, exit
@@ -9,8 +9,8 @@
 //!    └────────────────────────────────────────────────────────────────────────────────┘
 //! ```
 //!
-//! Each record gets a time of its own: the clock moves on by at least one tick per record, so
-//! the order of records is the order of time on every processor.
+//! The clock advances by at least one tick per record, so every record has a unique time and the order of records is
+//! the order of time on every processor.
 
 mod drivers;
 mod processes;
@@ -30,43 +30,42 @@ use super::stack_keys::StackKeys;
 use super::truth::Stack;
 use super::usage::SLICE;
 use onoff_testkit::assemble::{Header, PointerSize, Record};
-use onoff_testkit::events::kernel::{self, ContextSwitch, Left};
+use onoff_testkit::events::kernel::{self, ContextSwitch, SwitchReason};
 
-/// Ticks a thread runs before another of its priority gets its turn: two clock intervals.
+/// Ticks a thread runs before the next thread of its priority gets its turn: two clock intervals.
 const QUANTUM: u64 = 312_500;
-/// Clock interrupt interval, in which waits are counted.
+/// Clock interrupt interval, the unit of recorded wait times.
 const CLOCK_INTERVAL: u64 = 156_250;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    /// A sleeping thread's time has come.
+    /// A sleeping thread's timer expires.
     Wake(usize),
-    /// A processor's current computation or quantum is over, unless its generation moved on.
+    /// A processor's current computation or quantum ends, unless its generation has changed.
     Slice { cpu: usize, generation: u64 },
-    /// A wait has lasted as long as it may, unless it has ended.
+    /// A wait times out, unless it has already ended.
     Timeout { thread: usize, signal: usize, wait: u64 },
-    /// A disk's request is done.
+    /// The request of a disk completes.
     DiskDone(usize),
-    /// A slice of the idle metric is over.
+    /// A slice of the idle metric ends.
     Metric,
     /// A profile sample is due on every processor.
     Sample,
-    /// The recording ends at the latest.
+    /// The maximum length of the recording is reached.
     Stop,
 }
 
-/// Who makes a thread ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum By {
-    /// The thread that runs on the processor, or nobody in particular.
+enum ReadiedBy {
+    /// The thread running on the processor, or no thread.
     Thread,
-    /// A deferred procedure call: a timer or a disk.
+    /// A DPC of a timer or a disk.
     Dpc,
 }
 
 struct Cpu {
     current: Option<usize>,
-    /// Up to when its time has been accounted.
+    /// Time up to which the processor is accounted for.
     accounted: u64,
     computing_since: Option<u64>,
     quantum_end: u64,
@@ -79,35 +78,34 @@ struct Thread {
     compute_left: u64,
     block_began: u64,
     ready_since: u64,
-    /// Waits that have ended.
+    /// Number of waits that have ended.
     waits: u64,
     last_cpu: usize,
-    /// Whether the pausing half of a loop comes next.
+    /// The pausing half of a loop comes next.
     loop_pauses: bool,
-    /// Driver whose deferred procedure call wakes it; empty = a timer does.
+    /// Driver whose DPC wakes the thread; empty for a timer.
     woken_by: String,
-    /// Packet of the file operation under way.
+    /// Request packet of the file operation in flight.
     packet: u64,
-    /// Begin of the deferred procedure call on its processor, and its own priority.
-    call: Option<(u64, u8)>,
+    /// Start of the DPC on its processor, and the thread's original priority.
+    dpc: Option<(u64, u8)>,
     started: bool,
     ended: bool,
 }
 
-/// A process while it is played.
 pub(super) struct Process {
     pub(super) plan: ProcessPlan,
     pub(super) start: Option<u64>,
     pub(super) end: Option<u64>,
-    /// Modules: base, size, path.
+    /// Modules as (base, size, path).
     images: Vec<(u64, u64, String)>,
     live_threads: usize,
 }
 
-/// What the machine is told about its recording.
+/// Settings of the machine and its recording.
 pub(super) struct Settings {
     pub(super) processors: u32,
-    /// Of each disk, the time before a request's first byte and for each MiB.
+    /// For each disk: access time, and transfer time per MiB.
     pub(super) disks: Vec<(u64, u64)>,
     pub(super) seed: u64,
     pub(super) sample_interval: Option<u64>,
@@ -117,13 +115,12 @@ pub(super) struct Settings {
     pub(super) context_switches: bool,
     pub(super) tail: u64,
     pub(super) at_most: u64,
-    /// Whether what happens after PostBoot ends the recording.
+    /// The scenario has transitions, so the end of PostBoot does not end the recording.
     pub(super) transitions: bool,
     pub(super) readied_by_dpc: bool,
     pub(super) ready_threads: bool,
 }
 
-/// The machine being played.
 pub(super) struct Machine<'s> {
     settings: Settings,
     pub(super) recorder: Recorder<'s>,
@@ -133,11 +130,11 @@ pub(super) struct Machine<'s> {
     pub(super) notes: Vec<(Note, u64)>,
     pub(super) stacks: Vec<Stack>,
     stack_keys: StackKeys,
-    /// Milestones and what the wall clock showed (`FILETIME`).
+    /// Milestone rows and the wall clock (`FILETIME`) at each.
     pub(super) wall_clocks: Vec<(usize, u64)>,
-    /// By how much the wall clock went on while the recording's clock stood still, less by how much it was set back.
+    /// How far the wall clock is ahead of the recording's clock: time it advanced while the recording's clock was
+    /// stopped, minus the time it was set back.
     wall_ahead: u64,
-    /// Nothing runs: the computer is off.
     is_off: bool,
     threads: Vec<Thread>,
     cpus: Vec<Cpu>,
@@ -145,15 +142,15 @@ pub(super) struct Machine<'s> {
     signals: Vec<(bool, Vec<usize>)>,
     events: BinaryHeap<Reverse<(u64, u64, Event)>>,
     pushed: u64,
-    /// Processors whose thread has steps to take.
+    /// Processors whose thread has steps to execute.
     runnable: VecDeque<usize>,
     random: Random,
     now: u64,
     last_record: u64,
     stop_at: Option<u64>,
     next_base: u64,
-    /// Records without which the recording does not stop, whatever the time.
-    pub(super) enough: Option<u64>,
+    /// The recording does not stop before it has this many records.
+    pub(super) min_records: Option<u64>,
     records: u64,
 }
 
@@ -201,7 +198,7 @@ impl<'s> Machine<'s> {
                     loop_pauses: false,
                     woken_by: String::new(),
                     packet: 0,
-                    call: None,
+                    dpc: None,
                     started: false,
                     ended: false,
                 })
@@ -218,26 +215,25 @@ impl<'s> Machine<'s> {
             last_record: 0,
             stop_at: None,
             next_base: 0x7FF6_0000_0000,
-            enough: None,
+            min_records: None,
             records: 0,
             settings,
         }
     }
 
-    /// Time since the recording began.
     pub(super) fn now(&self) -> u64 {
         self.now
     }
 
-    /// The next record's time: unique and never before the last one's.
+    /// Returns the next record's time, which is unique and later than the previous one.
     fn stamp(&mut self) -> u64 {
         self.now = self.now.max(self.last_record + 1);
         self.last_record = self.now;
         self.now
     }
 
-    /// Records something the machine itself says at this time, on processor 0.
-    pub(super) fn state(&mut self, make: impl FnOnce(u64) -> Record<'static>) -> u64 {
+    /// Writes a record that the machine itself logs, on processor 0.
+    pub(super) fn record_state(&mut self, make: impl FnOnce(u64) -> Record<'static>) -> u64 {
         let time = self.stamp();
         let record = make(self.recorder.clock(time));
         self.put(0, &record);
@@ -264,8 +260,8 @@ impl<'s> Machine<'s> {
         self.events.push(Reverse((time, self.pushed, event)));
     }
 
-    /// Plays until the recording ends: after PostBoot and the tail, or at the latest time.
-    pub(super) fn play(&mut self) {
+    /// Runs until the recording ends: after PostBoot and the tail, or at the maximum length.
+    pub(super) fn run(&mut self) {
         for process in 0..self.processes.len() {
             if self.processes[process].plan.existing {
                 self.rundown(process);
@@ -273,7 +269,7 @@ impl<'s> Machine<'s> {
         }
         for thread in 0..self.threads.len() {
             if self.processes[self.threads[thread].plan.process].plan.existing {
-                self.make_ready(thread, 0, By::Thread);
+                self.make_ready(thread, 0, ReadiedBy::Thread);
             }
         }
         self.schedule(self.settings.at_most, Event::Stop);
@@ -287,8 +283,8 @@ impl<'s> Machine<'s> {
             let Some(Reverse((time, _, event))) = self.events.pop() else {
                 break;
             };
-            let enough = self.enough.is_none_or(|enough| self.records >= enough);
-            if self.stop_at.is_some_and(|stop| time >= stop) && enough {
+            let has_min_records = self.min_records.is_none_or(|min| self.records >= min);
+            if self.stop_at.is_some_and(|stop| time >= stop) && has_min_records {
                 self.now = self.now.max(self.stop_at.unwrap_or(time));
                 break;
             }
@@ -296,15 +292,15 @@ impl<'s> Machine<'s> {
             match event {
                 Event::Wake(thread) => {
                     let cpu = self.threads[thread].last_cpu;
-                    self.call_of_driver(thread, cpu);
-                    self.make_ready(thread, cpu, By::Dpc);
+                    self.record_wakeup_dpc(thread, cpu);
+                    self.make_ready(thread, cpu, ReadiedBy::Dpc);
                 }
                 Event::Slice { cpu, generation } => self.slice_over(cpu, generation),
                 Event::Timeout { thread, signal, wait } => self.timed_out(thread, signal, wait),
                 Event::DiskDone(disk) => self.disk_done(disk),
                 Event::Metric => self.metric(time),
                 Event::Sample => self.sample(time),
-                Event::Stop if enough => break,
+                Event::Stop if has_min_records => break,
                 Event::Stop => {}
             }
         }
@@ -326,7 +322,7 @@ impl<'s> Machine<'s> {
                 let at = self.stamp();
                 let plan = &self.threads[thread].plan;
                 let (id, process) = (plan.id, plan.process);
-                // The call stack of a sample begins where the processor was; of others it is as random as the sample.
+                // A planned call stack starts at the sampled address; without one, both are random.
                 let address = match self.processes[process].plan.stack.is_empty() {
                     false => self.frames(process).first().copied().unwrap_or_default(),
                     true => self.address_in(process),
@@ -340,14 +336,13 @@ impl<'s> Machine<'s> {
         }
     }
 
-    /// An address in one of the process's modules.
+    /// A random address in one of the process's modules.
     fn address_in(&mut self, process: usize) -> u64 {
         let images = &self.processes[process].images;
         let pick = self.random.below(images.len() as u64) as usize;
         images.get(pick).map_or(0xFFFF_F800_0000_1000, |&(base, size, _)| base + self.random.below(size.max(1)))
     }
 
-    /// A call stack of one of the process's threads.
     fn frames(&mut self, process: usize) -> Vec<u64> {
         let state = &self.processes[process];
         if let (Some(&(base, ..)), false) = (state.images.first(), state.plan.stack.is_empty()) {
@@ -362,9 +357,9 @@ impl<'s> Machine<'s> {
         let id = self.processes[process].plan.id;
         let of_clock = self.recorder.clock(of);
         let record = if self.settings.keyed_stacks {
-            let (key, given_up) = self.stack_keys.take(&frames);
-            if let Some(frames) = given_up {
-                self.state(|clock| kernel::stack_definition(true, clock, key, &frames));
+            let (key, evicted) = self.stack_keys.take(&frames);
+            if let Some(frames) = evicted {
+                self.record_state(|clock| kernel::stack_definition(true, clock, key, &frames));
             }
             let time = self.stamp();
             kernel::stack_reference(self.recorder.clock(time), of_clock, id, thread, key)
@@ -381,9 +376,9 @@ impl<'s> Machine<'s> {
         if to > from {
             let ran = self.cpus[cpu].current.map(|thread| {
                 let plan = &self.threads[thread].plan;
-                // What runs above a thread is still that thread's time.
-                let own = self.threads[thread].call.map(|(_, own)| own);
-                let priority = own.unwrap_or(plan.priority);
+                // Time of a DPC counts as the interrupted thread's time.
+                let original_priority = self.threads[thread].dpc.map(|(_, priority)| priority);
+                let priority = original_priority.unwrap_or(plan.priority);
                 (self.processes[plan.process].plan.id, priority)
             });
             self.accounting.cpu(ran, from, to);
@@ -391,7 +386,7 @@ impl<'s> Machine<'s> {
         }
     }
 
-    /// Accounts everything that runs up to now.
+    /// Accounts for everything that runs, up to now.
     pub(super) fn account_all(&mut self) {
         for cpu in 0..self.cpus.len() {
             self.account(cpu, self.now);
@@ -404,7 +399,6 @@ impl<'s> Machine<'s> {
         }
     }
 
-    /// A wait ends because it has lasted as long as it may.
     fn timed_out(&mut self, thread: usize, signal: usize, wait: u64) {
         let waiters = &mut self.signals[signal].1;
         if self.threads[thread].waits == wait
@@ -412,18 +406,18 @@ impl<'s> Machine<'s> {
         {
             waiters.remove(place);
             let cpu = self.threads[thread].last_cpu;
-            self.make_ready(thread, cpu, By::Dpc);
+            self.make_ready(thread, cpu, ReadiedBy::Dpc);
         }
     }
 
-    fn make_ready(&mut self, thread: usize, on: usize, by: By) {
+    fn make_ready(&mut self, thread: usize, on: usize, by: ReadiedBy) {
         if self.threads[thread].ended {
             return;
         }
         self.threads[thread].waits += 1;
         if self.settings.context_switches && self.settings.ready_threads {
             let time = self.stamp();
-            let flags = u8::from(by == By::Dpc && self.settings.readied_by_dpc);
+            let flags = u8::from(by == ReadiedBy::Dpc && self.settings.readied_by_dpc);
             let payload = kernel::ready_thread(self.threads[thread].plan.id, 1, 0, flags);
             self.put_perfinfo(on, 0x0532, 2, time, &payload);
         }
@@ -435,7 +429,7 @@ impl<'s> Machine<'s> {
             self.cpus.iter().position(|cpu| cpu.current.is_none())
         };
         if let Some(cpu) = idle {
-            self.switch(cpu, Some(thread), Left::IDLE);
+            self.switch(cpu, Some(thread), SwitchReason::IDLE);
             return;
         }
         let priority = self.threads[thread].plan.priority;
@@ -446,7 +440,7 @@ impl<'s> Machine<'s> {
             Some((lowest, cpu)) if lowest < priority => {
                 self.pause(cpu);
                 let preempted = self.cpus[cpu].current;
-                self.switch(cpu, Some(thread), Left::PREEMPTED);
+                self.switch(cpu, Some(thread), SwitchReason::PREEMPTED);
                 if let Some(preempted) = preempted {
                     self.threads[preempted].ready_since = self.now;
                     self.ready[usize::from(lowest)].push_front(preempted);
@@ -456,7 +450,7 @@ impl<'s> Machine<'s> {
         }
     }
 
-    /// Takes the computation of a processor's thread off the clock.
+    /// Subtracts the time computed so far from a processor's current computation.
     fn pause(&mut self, cpu: usize) {
         if let (Some(since), Some(thread)) = (self.cpus[cpu].computing_since.take(), self.cpus[cpu].current) {
             let left = &mut self.threads[thread].compute_left;
@@ -465,14 +459,14 @@ impl<'s> Machine<'s> {
         self.cpus[cpu].generation += 1;
     }
 
-    /// What the wall clock shows (`FILETIME`).
+    /// The wall clock as a `FILETIME`.
     fn wall_clock(&self, time: u64) -> u64 {
         (self.recorder.start_time() + time).wrapping_add(self.wall_ahead)
     }
 
-    /// The computer is off while the recording's clock goes on: nobody runs, and what waits for a
-    /// time waits so much longer. The thread that leads the transition keeps its processor: nothing is switched to while the
-    /// computer goes off and on.
+    /// The computer is off while the recording's clock keeps running: no thread runs, and all timers are extended by
+    /// `ticks`. The thread that performs the transition keeps its processor, because no context switch happens while
+    /// the computer turns off and on.
     fn off(&mut self, cpu: usize, ticks: u64) {
         self.is_off = true;
         for other in 0..self.cpus.len() {
@@ -480,7 +474,7 @@ impl<'s> Machine<'s> {
                 continue;
             };
             self.pause(other);
-            self.switch(other, None, Left::PREEMPTED);
+            self.switch(other, None, SwitchReason::PREEMPTED);
             self.threads[running].ready_since = self.now;
             let priority = self.threads[running].plan.priority;
             self.ready[usize::from(priority)].push_front(running);
@@ -498,7 +492,7 @@ impl<'s> Machine<'s> {
             let Some(next) = self.next_ready() else {
                 break;
             };
-            self.switch(idle, Some(next), Left::IDLE);
+            self.switch(idle, Some(next), SwitchReason::IDLE);
         }
     }
 
@@ -509,7 +503,7 @@ impl<'s> Machine<'s> {
         self.ready.iter_mut().rev().find_map(VecDeque::pop_front)
     }
 
-    fn switch(&mut self, cpu: usize, to: Option<usize>, left: Left) {
+    fn switch(&mut self, cpu: usize, to: Option<usize>, reason: SwitchReason) {
         let time = self.stamp();
         self.account(cpu, time);
         let old = self.cpus[cpu].current;
@@ -528,7 +522,7 @@ impl<'s> Machine<'s> {
                 old_thread,
                 new_priority,
                 old_priority,
-                left: if old.is_none() { Left::IDLE } else { left },
+                reason: if old.is_none() { SwitchReason::IDLE } else { reason },
                 waited: waited as u32,
             }
             .payload();
@@ -551,10 +545,10 @@ impl<'s> Machine<'s> {
         }
     }
 
-    /// The running thread leaves; the best ready one comes, or none.
-    fn leave(&mut self, cpu: usize, left: Left) {
+    /// Switches from the running thread to the best ready thread, or to idle.
+    fn leave(&mut self, cpu: usize, reason: SwitchReason) {
         let next = self.next_ready();
-        self.switch(cpu, next, left);
+        self.switch(cpu, next, reason);
     }
 
     fn slice_over(&mut self, cpu: usize, generation: u64) {
@@ -570,7 +564,7 @@ impl<'s> Machine<'s> {
             if let Some(next) = self.ready[priority].pop_front() {
                 self.threads[thread].ready_since = self.now;
                 self.ready[priority].push_back(thread);
-                self.switch(cpu, Some(next), Left::QUANTUM_END);
+                self.switch(cpu, Some(next), SwitchReason::QUANTUM_END);
                 return;
             }
             self.cpus[cpu].quantum_end = self.now + QUANTUM;
@@ -578,7 +572,7 @@ impl<'s> Machine<'s> {
         self.runnable.push_back(cpu);
     }
 
-    /// Thread id to process id of everything played.
+    /// Pairs of thread id and process id.
     pub(super) fn identities(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         self.threads.iter().map(|thread| (thread.plan.id, self.processes[thread.plan.process].plan.id))
     }

@@ -1,4 +1,4 @@
-//! From a scenario to processes, threads and their steps.
+//! Turns a scenario into processes, threads and their steps.
 
 use hashbrown::HashMap;
 
@@ -11,12 +11,12 @@ use super::work::Work;
 use onoff_testkit::events::logon;
 use onoff_testkit::events::storage::IoPriority;
 
-/// The step of Winlogon that asks a person.
+/// The Winlogon step that requests credentials.
 const REQUEST_CREDENTIALS: u16 = 203;
-/// Priority of the boot's own threads.
+/// Priority of the threads every boot has.
 pub(super) const BOOT_PRIORITY: u8 = 9;
 
-/// Everything the machine plays, and the names of what it will note.
+/// Everything the machine executes, and the rows of the truth that notes fill in.
 pub(super) struct Plan {
     pub(super) processes: Vec<ProcessPlan>,
     pub(super) threads: Vec<ThreadPlan>,
@@ -25,18 +25,18 @@ pub(super) struct Plan {
     pub(super) groups: Vec<String>,
     pub(super) devices: Vec<Device>,
     pub(super) startup: Vec<(String, u32)>,
-    /// The process of each of the scenario's services.
+    /// Process of each service of the scenario.
     pub(super) service_hosts: Vec<usize>,
-    /// Services that have been running since before the recording.
+    /// Services that were running before the recording.
     pub(super) running_services: Vec<Service>,
     pub(super) transitions: Transitions,
     next_id: u32,
     reserved_ids: Vec<u32>,
 }
 
-/// The processes that transitions need, by their index in the plan.
+/// Indices of the processes that transitions need.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cast {
+pub(super) struct Actors {
     pub(super) session_manager: usize,
     pub(super) csrss_system: usize,
     pub(super) csrss_user: usize,
@@ -44,12 +44,12 @@ pub(super) struct Cast {
     pub(super) winlogon: usize,
     pub(super) manager: usize,
     pub(super) explorer: usize,
-    /// Whose csrss tells applications of sleep.
-    pub(super) teller: usize,
+    /// The csrss that notifies applications of sleep.
+    pub(super) notifier: usize,
 }
 
 impl Plan {
-    /// A plan of a scenario's machine in which nothing happens yet.
+    /// A plan in which nothing happens yet.
     pub(super) fn new(scenario: &Scenario) -> Self {
         let mut plan = Self {
             processes: Vec::new(),
@@ -97,7 +97,7 @@ impl Plan {
         self.signals.len()
     }
 
-    /// A process or thread id nobody has.
+    /// An unused process or thread id.
     fn fresh_id(&mut self) -> u32 {
         loop {
             let id = self.next_id;
@@ -108,19 +108,19 @@ impl Plan {
         }
     }
 
-    /// The event of a name, made on first use.
+    /// The signal with this name, created on first use.
     pub(super) fn signal(&mut self, name: &str) -> Signal {
         let next = Signal(self.signals.len());
         *self.signals.entry_ref(name).or_insert(next)
     }
 
-    /// A process that a step of another will start.
+    /// Adds a process, to be started by a step of another process.
     pub(super) fn process(&mut self, parent: usize, session: u32, image: &str, command: &str) -> usize {
         let id = self.fresh_id();
         self.process_with_id(id, parent, session, image, command)
     }
 
-    /// The same with an id that a document gives.
+    /// Adds a process with an id that a document gives.
     pub(super) fn process_with_id(
         &mut self,
         id: u32,
@@ -149,7 +149,7 @@ impl Plan {
         self.processes.len() - 1
     }
 
-    /// A thread of a process with a program.
+    /// Adds a thread.
     pub(super) fn thread(&mut self, process: usize, priority: u8, steps: Vec<Step>) -> usize {
         let id = self.fresh_id();
         self.threads.push(ThreadPlan {
@@ -164,13 +164,13 @@ impl Plan {
         self.threads.len() - 1
     }
 
-    /// A thread that only exists: its process stays until the end.
+    /// Adds a thread that waits forever, which keeps its process alive.
     pub(super) fn resident(&mut self, process: usize) {
         let never = self.signal("never");
         self.thread(process, 8, vec![Step::Compute(2_000), Step::Wait(never)]);
     }
 
-    /// Work as steps.
+    /// Translates work into steps.
     pub(super) fn steps(&mut self, work: &[Work]) -> Vec<Step> {
         let mut steps = Vec::new();
         for work in work {
@@ -199,9 +199,9 @@ impl Plan {
                     steps.push(Step::DpcEnd(driver.clone()));
                 }
                 Work::AskPerson(time) => {
-                    steps.push(Step::tell(logon::winlogon_step(REQUEST_CREDENTIALS, true)));
+                    steps.push(Step::emit(logon::winlogon_step(REQUEST_CREDENTIALS, true)));
                     steps.push(Step::Sleep(time.0));
-                    steps.push(Step::tell(logon::winlogon_step(REQUEST_CREDENTIALS, false)));
+                    steps.push(Step::emit(logon::winlogon_step(REQUEST_CREDENTIALS, false)));
                 }
                 Work::Times(count, work) => {
                     let once = self.steps(work);
@@ -209,7 +209,7 @@ impl Plan {
                         steps.extend_from_slice(&once);
                     }
                 }
-                Work::ClockBack(time) => steps.push(Step::SetBack(time.0)),
+                Work::ClockBack(time) => steps.push(Step::SetClockBack(time.0)),
                 Work::Mark(text) => steps.push(Step::Mark(text.clone())),
                 Work::Send { size, to } => steps.push(Step::Send { size: *size, to: *to }),
                 Work::Loop { burst, pause, until } => {
@@ -220,7 +220,7 @@ impl Plan {
         steps
     }
 
-    /// The threads a scenario gives a process; `before` comes first in each.
+    /// Adds the threads that a scenario gives a process; each starts with `before`.
     pub(super) fn scenario_threads(&mut self, process: usize, threads: &[Thread], before: &[Step]) {
         for thread in threads {
             for copy in 0..thread.count {
@@ -234,8 +234,8 @@ impl Plan {
         }
     }
 
-    /// The scenario's own processes: those of the system's session are created by the service manager, those of the console's by the
-    /// shell, and those of sessions from afar by the session manager, who is there first.
+    /// Adds the scenario's own processes. The service manager creates the ones in session 0, the shell those in the
+    /// console session, and the session manager, which exists earlier, those in remote sessions.
     pub(super) fn scenario_processes(&mut self, processes: &[Process], [services, shell, session_manager]: [usize; 3]) {
         for process in processes {
             if process.at.is_none() && process.on.is_none() {
@@ -267,12 +267,11 @@ impl Plan {
         }
     }
 
-    /// A service's host or another process with a note on its start.
     pub(super) fn start(process: usize, note: Note) -> Step {
         Step::Start(process, Some(note))
     }
 
-    /// Every processor has a little kernel work of its own, as real ones do.
+    /// Adds some kernel work on every processor, as real machines have.
     pub(super) fn housekeeping(&mut self, scenario: &Scenario) {
         for cpu in 0..scenario.machine.processors {
             let steps = vec![Step::Loop { burst: 200, pause: 150_000, until: None }];

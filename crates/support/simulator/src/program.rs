@@ -1,4 +1,4 @@
-//! What a simulated thread does: steps the machine plays one after another.
+//! The steps a simulated thread executes.
 
 use std::net::SocketAddr;
 
@@ -11,11 +11,11 @@ use onoff_testkit::events::Occurrence;
 /// Index of the System process in every plan.
 pub(super) const SYSTEM: usize = 0;
 
-/// An event threads wait for and set.
+/// An event that threads wait for and set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Signal(pub(super) usize);
 
-/// A fact of the truth whose time is that of the step that carries it.
+/// A time in the truth, set when the step that carries the note is executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Note {
     BootStart(Edge),
@@ -35,107 +35,119 @@ pub(super) enum Note {
     UserPolicy(Edge),
     Script(Edge),
     StartupApplication(usize),
-    /// Somebody is told of a transition, or answers.
+    /// A notification is sent or answered.
     Notification(usize, Edge),
-    /// A transition's activity.
     Activity(usize, Edge),
-    /// A transition's milestone.
     Milestone(usize),
-    /// A milestone whose quantity is the wall clock's time.
+    /// A milestone whose value is the wall clock.
     WallClock(usize),
-    /// A device or driver gets a power request, or completes it.
+    /// A device or driver receives or completes a power request.
     PowerRequest(usize, Edge),
-    /// Nothing is left to do but wait for a request.
+    /// The only thing left is to wait for the request.
     PowerRequestWaiting(usize),
-    /// A running service is told to stop.
+    /// A running service is asked to stop.
     ServiceStop(usize),
-    /// It reports that it is stopping.
+    /// The service reports SERVICE_STOP_PENDING.
     ServiceStopping(usize),
-    /// It reports that it has stopped.
+    /// The service reports SERVICE_STOPPED.
     ServiceStopped(usize),
-    /// The step ends a phase; the next begins.
+    /// Ends a phase and starts the next.
     Phase,
-    /// The step ends ExplorerInit.
+    /// Ends ExplorerInit.
     DesktopReady,
 }
 
-/// Begin or end of an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Edge {
     Begin,
     End,
 }
 
-/// One step of a thread.
+/// A step. Times are in ticks.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
-    /// Computes for so many ticks.
     Compute(u64),
-    /// Waits for so many ticks.
     Sleep(u64),
-    /// Waits until a time.
+    /// Waits until this time.
     Until(u64),
-    /// Remembers the time, for [`Step::Pad`].
+    /// Saves the time for [`Step::Pad`].
     Begin,
-    /// Waits until so many ticks after the last [`Step::Begin`].
+    /// Waits until this long after the last [`Step::Begin`].
     Pad(u64),
-    /// Records an event, and notes its time.
-    Tell(Box<Occurrence>, Vec<Note>),
-    /// Records an event of the kernel's own logger.
-    Kernel { hook: u16, payload: Payload, notes: Vec<Note> },
-    /// The computer is off for so many ticks.
-    Off { ticks: u64, clock_stands_still: bool },
-    /// The wall clock is set for the sleep that it did not count, as Windows 10 and 11 before 22H2 record it.
-    SetAfterSleep { ticks: u64, notes: Vec<Note> },
-    /// Records a mark.
+    /// Records an event and sets the times of its notes.
+    Emit(Box<Occurrence>, Vec<Note>),
+    /// Records an event of the kernel logger.
+    Kernel {
+        hook: u16,
+        payload: Payload,
+        notes: Vec<Note>,
+    },
+    /// The computer is off.
+    Off {
+        ticks: u64,
+        clock_stopped: bool,
+    },
+    /// Advances the wall clock by the length of the sleep, as recorded by Windows 10 and by Windows 11 before 22H2.
+    SetAfterSleep {
+        ticks: u64,
+        notes: Vec<Note>,
+    },
     Mark(String),
-    /// Sends bytes by TCP, and gets as many back.
-    Send { size: u32, to: SocketAddr },
-    /// The wall clock is set back by so many ticks.
-    SetBack(u64),
-    /// A disk request; waits for it.
-    Disk { transfer: Transfer, size: u32, path: String },
-    /// A flush; waits for it.
+    /// Sends bytes over TCP and receives the same number.
+    Send {
+        size: u32,
+        to: SocketAddr,
+    },
+    /// Sets the wall clock back.
+    SetClockBack(u64),
+    /// Issues a disk request and waits for it.
+    Disk {
+        transfer: Transfer,
+        size: u32,
+        path: String,
+    },
+    /// Flushes the disk and waits.
     Flush,
-    /// Sets a signal.
     Set(Signal),
-    /// Waits for a signal.
     Wait(Signal),
-    /// Waits for a signal, but at most so many ticks.
+    /// Waits for a signal, with a timeout.
     WaitAtMost(Signal, u64),
-    /// Waits for so many ticks, until a deferred procedure call of this driver.
+    /// Waits this long, until a DPC of the driver.
     Device(u64, String),
-    /// Begins to open a file.
+    /// Starts opening a file.
     Open(String),
-    /// The file has been opened.
+    /// Completes opening the file.
     Opened,
-    /// The processor begins a deferred procedure call of so many ticks.
+    /// Starts a DPC of this length.
     DpcBegin(u64),
-    /// The call, which is this driver's, is over.
+    /// Ends the DPC of this driver.
     DpcEnd(String),
-    /// Starts a process: its first record carries the note.
+    /// Starts a process and sets the note to the time of its first record.
     Start(usize, Option<Note>),
-    /// Ends a process with all its threads.
+    /// Ends a process and all its threads.
     End(usize),
-    /// The last transition is over; the recording goes on for its tail.
+    /// Ends the last transition; the recording continues for its tail.
     Finish,
     /// Loads a module into the thread's process.
     Load(String),
-    /// Computes and sleeps by turns.
-    Loop { burst: u64, pause: u64, until: Option<u64> },
+    /// Alternately computes and sleeps.
+    Loop {
+        burst: u64,
+        pause: u64,
+        until: Option<u64>,
+    },
 }
 
 impl Step {
-    pub(super) fn tell(occurrence: Occurrence) -> Self {
-        Self::Tell(Box::new(occurrence), Vec::new())
+    pub(super) fn emit(occurrence: Occurrence) -> Self {
+        Self::Emit(Box::new(occurrence), Vec::new())
     }
 
-    pub(super) fn tell_note(occurrence: Occurrence, note: Note) -> Self {
-        Self::Tell(Box::new(occurrence), vec![note])
+    pub(super) fn emit_noted(occurrence: Occurrence, note: Note) -> Self {
+        Self::Emit(Box::new(occurrence), vec![note])
     }
 }
 
-/// A thread to be played.
 #[derive(Clone, Debug)]
 pub(super) struct ThreadPlan {
     pub(super) id: u32,
@@ -143,25 +155,24 @@ pub(super) struct ThreadPlan {
     pub(super) priority: u8,
     pub(super) io_priority: onoff_testkit::events::storage::IoPriority,
     pub(super) service_tag: u32,
-    /// Processor it prefers first.
+    /// Preferred processor.
     pub(super) first_cpu: usize,
     pub(super) steps: Vec<Step>,
 }
 
-/// A process to be played.
 #[derive(Clone, Debug)]
 pub(super) struct ProcessPlan {
     pub(super) id: u32,
     pub(super) parent: u32,
     pub(super) session: u32,
     pub(super) image: String,
-    /// Full NT path of the image.
+    /// NT path of the image.
     pub(super) path: String,
     pub(super) command: String,
-    /// Exists before the recording begins.
+    /// The process exists before the recording.
     pub(super) existing: bool,
-    /// Symbol identity of the image, when it is known.
+    /// GUID of the image's PDB, if recorded.
     pub(super) symbols: Option<Uuid>,
-    /// Call stack of its threads, as addresses within the image; empty where any will do.
+    /// Call stack of its threads as offsets in the image; empty for a random one.
     pub(super) stack: Vec<u64>,
 }

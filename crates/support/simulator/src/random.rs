@@ -1,6 +1,5 @@
-//! A small seeded generator (SplitMix64): the same scenario always gives the same bytes.
+//! A seeded random number generator (SplitMix64): the same scenario always gives the same bytes.
 
-/// State of the generator.
 #[derive(Clone, Debug)]
 pub(crate) struct Random(u64);
 
@@ -22,7 +21,7 @@ impl Random {
         if limit == 0 { 0 } else { self.next() % limit }
     }
 
-    /// A number from half to one and a half of `value`.
+    /// A number from 50 % to 150 % of `value`.
     pub(crate) fn about(&mut self, value: u64) -> u64 {
         value / 2 + self.below(value + 1)
     }

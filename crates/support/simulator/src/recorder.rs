@@ -1,4 +1,4 @@
-//! Where a simulated machine's events go: one file or a kernel and user pair, counted by kind.
+//! Writes a simulated machine's events to one file, or to a kernel and a user file, and counts them by kind.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -8,7 +8,6 @@ use uuid::Uuid;
 
 use onoff_testkit::assemble::{Header, Record, RecordSink};
 
-/// What kind of event a record is, for counting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Kind {
     Hook(u16),
@@ -16,7 +15,7 @@ enum Kind {
     Class(Uuid, u8),
 }
 
-/// Splits records over the sinks and counts them.
+/// Distributes records to the sinks and counts them.
 pub(super) struct Recorder<'s> {
     kernel: &'s mut dyn RecordSink,
     user: Option<&'s mut dyn RecordSink>,
@@ -25,10 +24,10 @@ pub(super) struct Recorder<'s> {
     kinds: HashMap<Kind, u64>,
     hooks: Vec<u64>,
     records: u64,
-    /// Clock values between which every event is lost.
+    /// Range of clock values in which every event is lost.
     lost_between: Option<(u64, u64)>,
     lost: u64,
-    /// Ticks in which the clock goes on.
+    /// Resolution of the clock, ticks.
     step: u64,
     failure: Option<io::Error>,
 }
@@ -55,34 +54,32 @@ impl<'s> Recorder<'s> {
         }
     }
 
-    /// Loses every event between two times since the recording began.
+    /// Loses every event in an interval, given as times since the recording began.
     pub(super) fn lose(mut self, from: u64, to: u64) -> Self {
         self.lost_between = Some((self.clock(from), self.clock(to)));
         self
     }
 
-    /// The clock goes on in steps of so many ticks.
-    pub(super) fn in_steps(mut self, step: u64) -> Self {
+    /// Sets the resolution of the clock, ticks.
+    pub(super) fn with_clock_step(mut self, step: u64) -> Self {
         self.step = step.max(1);
         self
     }
 
-    /// Events lost so far.
-    pub(super) fn lost(&self) -> u64 {
+    pub(super) fn lost_events(&self) -> u64 {
         self.lost
     }
 
-    /// Clock value of a time since the recording began.
+    /// Converts a time since the recording began to a clock value.
     pub(super) fn clock(&self, time: u64) -> u64 {
         self.start_ticks + time - time % self.step
     }
 
-    /// The wall clock (`FILETIME`) when the recording began.
+    /// Wall clock at the start of the recording (`FILETIME`).
     pub(super) fn start_time(&self) -> u64 {
         self.start_time
     }
 
-    /// Stores a record.
     pub(super) fn record(&mut self, cpu: u16, record: &Record<'_>) {
         if self.lost_between.is_some_and(|(from, to)| (from..to).contains(&record.ticks)) {
             self.lost += 1;
@@ -111,12 +108,12 @@ impl<'s> Recorder<'s> {
         }
     }
 
-    /// Whether a sink failed; recording more is pointless then.
+    /// A sink has failed, so recording more is pointless.
     pub(super) fn failed(&self) -> bool {
         self.failure.is_some()
     }
 
-    /// Number of records and their kinds, or the first failure.
+    /// Returns the number of records in total and by kind, or the first failure.
     pub(super) fn finish(self) -> io::Result<(u64, BTreeMap<String, u64>)> {
         if let Some(error) = self.failure {
             return Err(error);

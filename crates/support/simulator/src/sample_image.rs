@@ -1,5 +1,5 @@
-//! The sample of an installation that is not running: a till behind a write filter, before and after an update. Names and values are made
-//! up; what is wrong with it is listed at [`files`].
+//! A sample offline installation: a point-of-sale terminal behind a write filter, before and after an update. Names and
+//! values are invented; [`files`] lists the problems.
 
 use onoff_testkit::hive::KeyFile;
 use onoff_testkit::prefetch::PlanFile;
@@ -7,15 +7,15 @@ use onoff_testkit::prefetch::PlanFile;
 const CS: &str = "ControlSet001";
 const SVCHOST: &str = r"%SystemRoot%\system32\svchost.exe -k netsvcs";
 
-/// A file below the volume's root, with `/`, and its bytes.
+/// Path below the volume's root, with `/`, and contents.
 pub type SampleFile = (String, Vec<u8>);
 
-/// The files of the volume, before the update or after it.
+/// The files of the volume, before or after the update.
 ///
-/// What is wrong: the write filter is on with an overlay of 512 MiB in memory and no exclusion, and the paging file is on the volume that
-/// it protects; the boot's plan has seen one boot; the NFS client starts by itself; `TillAgent` of another maker starts in an early group.
-/// The update adds `TillUpdate`, which starts by itself and depends on a service that is not there, a program that starts with the
-/// session, and a scheduled task at logon; and it turns a boot-time recording on.
+/// Problems: the write filter is on with a 512 MiB overlay in memory and no exclusions, and the paging file is on the
+/// protected volume; the boot plan has seen one boot; the NFS client starts automatically; the third-party service
+/// `TillAgent` starts in an early group. The update adds `TillUpdate`, an automatic service that depends on a missing
+/// service; a startup program; and a scheduled task at logon. It also enables a boot-time recording.
 #[must_use]
 pub fn files(is_updated: bool) -> Vec<SampleFile> {
     let mut files = vec![

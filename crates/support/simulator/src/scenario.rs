@@ -1,7 +1,7 @@
 //! Scenario files: what a machine does while it turns on and off. Unknown keys are errors.
 //!
-//! Times are [`Span`]s. A `…_at` time is absolute (since the recording began) and pads: the step
-//! happens at that time, or later when the work before it is not done by then.
+//! Times are [`Span`]s. A key that ends in `_at` is an absolute time since the recording began: the step happens then,
+//! or later if the work before it takes longer.
 
 pub(super) mod power;
 pub(super) mod transition;
@@ -9,104 +9,89 @@ pub(super) mod transition;
 use serde::Deserialize;
 use uuid::Uuid;
 
-use super::span::{Size, Span};
+use super::units::{Size, Span};
 use super::work::Work;
 use onoff_testkit::compress::Compression;
 use onoff_testkit::events::storage::IoPriority;
 use power::{Answer, Power, PoweredDevice, Standby};
 use transition::{Application, Running, ServiceStop, Shutdown};
 
-/// A whole scenario.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
-    /// What it shows, in a sentence.
+    /// What the scenario shows, in one sentence.
     pub name: String,
-    /// Seed of everything random.
+    /// Seed of all random values.
     #[serde(default)]
     pub seed: u64,
-    /// The computer.
     #[serde(default)]
     pub machine: Machine,
-    /// How it is recorded.
     #[serde(default)]
     pub recording: Recording,
     /// Firmware and boot manager.
     pub firmware: Option<Firmware>,
-    /// The machine has been running; none = it boots.
+    /// The machine is already running; `None` if it boots.
     pub running: Option<Running>,
-    /// Loader and kernel, up to the session manager's start (PreSMSS).
+    /// Loader and kernel, until the session manager starts (PreSMSS).
     #[serde(default)]
     pub kernel: Kernel,
     /// The session manager (SMSSInit).
     #[serde(default)]
     pub session: Session,
-    /// The service control manager.
     #[serde(default)]
     pub services: Services,
-    /// Winlogon, up to Explorer's start (WinLogonInit).
+    /// Winlogon, until Explorer starts (WinLogonInit).
     #[serde(default)]
     pub logon: Logon,
-    /// Explorer, up to a ready desktop (ExplorerInit), and what it starts.
+    /// Explorer, until the desktop is ready (ExplorerInit), and the programs it starts.
     #[serde(default)]
     pub shell: Shell,
-    /// Processes and threads beside the boot's own.
+    /// Processes and threads in addition to the ones every boot has.
     #[serde(default, rename = "process")]
     pub processes: Vec<Process>,
-    /// Programs that are told of transitions.
+    /// Programs that are notified of transitions.
     #[serde(default, rename = "application")]
     pub applications: Vec<Application>,
-    /// Devices that are told of sleep.
+    /// Devices that receive power requests.
     #[serde(default, rename = "device")]
     pub devices: Vec<PoweredDevice>,
-    /// Sleep, hibernation, fast startup: in order of time.
+    /// Sleep, hibernation and fast startup, in chronological order.
     #[serde(default)]
     pub power: Vec<Power>,
-    /// Modern standby.
     #[serde(default)]
     pub standby: Vec<Standby>,
-    /// A shutdown.
     pub shutdown: Option<Shutdown>,
-    /// Numbers a published document gives for this boot.
+    /// Numbers that a published document gives for this boot.
     #[serde(default)]
     pub expect: Expect,
 }
 
-/// The computer.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Machine {
-    /// Logical processors.
     pub processors: u32,
-    /// Processor speed.
     pub mhz: u32,
-    /// Memory, MiB.
     pub memory_mib: u32,
-    /// Computer name.
     pub computer: String,
-    /// Windows build number.
     pub build: u32,
-    /// Disk model.
     pub disk: String,
-    /// Disk capacity.
     pub disk_size: Size,
-    /// Time before a request's first byte.
+    /// Access time of each request.
     pub disk_access: Span,
-    /// Time for each MiB.
+    /// Transfer time per MiB.
     pub disk_per_mib: Span,
-    /// Further disks: their volumes are `D:`, `E:` and so on, and a path that begins so is on them.
+    /// Additional disks. Their volumes are `D:`, `E:` and so on; paths that start with that letter are on them.
     pub more_disks: Vec<MoreDisk>,
 }
 
-/// A disk beside the one that boots.
+/// A disk in addition to the boot disk.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MoreDisk {
-    /// Model.
     pub model: String,
-    /// Time before a request's first byte.
+    /// Access time of each request.
     pub access: Span,
-    /// Time for each MiB.
+    /// Transfer time per MiB.
     pub per_mib: Span,
 }
 
@@ -127,15 +112,12 @@ impl Default for Machine {
     }
 }
 
-/// Compression of the recording, by name.
+/// Compression of the recording.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CompressionName {
-    /// LZNT1.
     Lznt1,
-    /// Plain XPRESS.
     Xpress,
-    /// XPRESS Huffman.
     XpressHuffman,
 }
 
@@ -162,43 +144,40 @@ impl From<CompressionName> for Compression {
     }
 }
 
-/// How the boot is recorded.
+/// How the machine is recorded.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Recording {
-    /// How long it goes on after PostBoot.
+    /// Length of the recording after PostBoot.
     pub tail: Span,
-    /// When it stops although PostBoot is not over.
+    /// Maximum length, even if PostBoot has not ended.
+    #[serde(rename = "at_most")]
     pub at_most: Span,
-    /// Kernel events and manifest events in two files, as before merging.
+    /// Write kernel events and manifest events to two files, as before merging.
     pub split: bool,
-    /// Compression of the buffers.
     pub compression: Option<CompressionName>,
-    /// Bytes of a buffer.
     pub buffer_size: Size,
-    /// Interval of profile samples; none = no samples.
+    /// Interval of profile samples; `None` for no samples.
     pub sample_interval: Option<Span>,
-    /// Of 100 context switches, how many carry a stack.
+    /// Percentage of context switches with a stack.
     pub switch_stacks_percent: u32,
-    /// Whether stacks are logged by keys, which are given again when they are all in use.
+    /// Log stacks by key. Keys are reused when all are taken.
     pub keyed_stacks: bool,
-    /// Whether disk requests are also recorded when they are issued.
+    /// Record disk requests also when they are issued.
     pub disk_issue: bool,
-    /// Whether the desktop-ready event (Shell-Core 27231) is recorded: WPR profiles leave it out.
+    /// Record the desktop-ready event (Shell-Core 27231), which WPR profiles omit.
     pub desktop_ready: bool,
-    /// Whether context switches are recorded.
     pub context_switches: bool,
-    /// Records of threads made ready say when a deferred procedure call did it: a timer, a disk.
+    /// Ready-thread records have a flag for threads readied by a DPC (a timer or a disk).
     pub readied_by_dpc: bool,
-    /// Power transitions are recorded by the kernel's logger instead of its provider.
+    /// Record power transitions with the kernel logger instead of the Kernel-Power provider.
     pub power_by_logger: bool,
-    /// Whether threads made ready are recorded.
     pub ready_threads: bool,
-    /// From when on the recorder loses every event, as when its buffers are full.
+    /// Start of an interval in which the recorder loses every event, as when its buffers are full.
     pub lost_from: Option<Span>,
-    /// Until when.
+    /// End of that interval.
     pub lost_to: Span,
-    /// Steps in which the recording's clock goes on, as the system's time does: 1 ms, 15.6 ms; none = every tick.
+    /// Resolution of the recording's clock, such as that of the system time: 1 ms, 15.6 ms. `None` for every tick.
     pub clock_step: Option<Span>,
 }
 
@@ -226,232 +205,209 @@ impl Default for Recording {
     }
 }
 
-/// Firmware and boot manager, before the recording's axis begins.
+/// Firmware and boot manager, before the start of the recording.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Firmware {
-    /// Time before the boot manager.
     pub pre_boot: Span,
-    /// Time in the boot manager.
     pub boot_manager: Span,
     /// Kind of boot: 0 cold, 1 fast startup, 2 resume.
     #[serde(default)]
     pub boot_type: u32,
-    /// Times of Kernel-Boot 30 as they are, ms; neither Kernel-Boot 7 nor 11 is written then, which logs of real machines lack.
+    /// Raw times of Kernel-Boot 30, ms. If present, Kernel-Boot 7 and 11 are not written, as on some real machines.
     #[serde(default)]
     pub table: Option<[u64; 5]>,
 }
 
-/// Loader and kernel.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Kernel {
-    /// Time in the operating system's loader, before the axis.
+    /// Time in the operating system loader, before the start of the recording.
     pub loader: Option<Span>,
-    /// When boot-start initialization begins.
     #[serde(default)]
     pub boot_start_at: Span,
     /// Boot-start drivers and their devices, in order.
     #[serde(default)]
     pub boot_start: Vec<Driver>,
-    /// When boot-start initialization ends.
     pub boot_start_end_at: Option<Span>,
-    /// When system-start initialization begins.
     pub system_start_at: Option<Span>,
     /// System-start drivers and their devices, in order.
     #[serde(default)]
     pub system_start: Vec<Driver>,
-    /// When system-start initialization ends.
     pub system_start_end_at: Option<Span>,
-    /// Drivers and devices that come up while the session manager already runs.
+    /// Drivers and devices initialized while the session manager already runs.
     #[serde(default)]
     pub later: Vec<Driver>,
-    /// Further work before the session manager starts.
+    /// Additional work before the session manager starts.
     #[serde(default)]
     pub work: Vec<Work>,
-    /// When the session manager's process starts: the end of PreSMSS.
+    /// Start of the session manager: the end of PreSMSS.
     pub session_manager_at: Option<Span>,
 }
 
-/// A driver and its device.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Driver {
     /// Driver name without `\Driver\`.
     pub name: String,
-    /// Image path below the system root; made from the name when absent.
+    /// Image path below the system root; derived from the name if absent.
     pub image: Option<String>,
-    /// How long loading and `DriverEntry` take.
+    /// Duration of loading and `DriverEntry`.
     #[serde(default)]
     pub load: Span,
-    /// Device instance path; a driver without one has no device.
+    /// Device instance path, if the driver has a device.
     pub device: Option<String>,
-    /// Device description.
     #[serde(default)]
     pub description: String,
-    /// How long the device takes to start.
+    /// Duration of the device's start request.
     #[serde(default)]
     pub start: Span,
-    /// How long the device takes to name its children.
+    /// Duration of enumerating the device's children.
     pub enumerate: Option<Span>,
-    /// Whether the driver pends its start request, and after how long it returns.
+    /// If the driver pends its start request: the time after which it returns.
     pub pend_start: Option<Span>,
-    /// Whether the driver pends the question for its children, and after how long it returns.
+    /// If the driver pends the enumeration request: the time after which it returns.
     pub pend_enumerate: Option<Span>,
-    /// Driver after which the children of this device are asked for, when its start is pended;
-    /// after all drivers when absent.
+    /// If the start is pended: the driver after which the children are enumerated; after all drivers if absent.
     pub enumerate_after: Option<String>,
-    /// CPU time within `load`, `start` and `enumerate` each; the rest of their time is waiting.
+    /// CPU time within each of `load`, `start` and `enumerate`; the rest of each is waiting.
     #[serde(default)]
     pub cpu: Span,
-    /// Work within the load, before its time is padded.
+    /// Work within `load`.
     #[serde(default)]
     pub work: Vec<Work>,
 }
 
-/// The session manager.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Session {
-    /// Work of the registry's initialization.
+    /// Work during registry initialization.
     #[serde(default)]
     pub registry: Vec<Work>,
-    /// How long autochk runs; none = not at all.
+    /// Duration of autochk; `None` if it does not run.
     pub autochk: Option<Span>,
-    /// Video initialization of the system session.
+    /// Duration of video initialization in the system session.
     #[serde(default)]
     pub system_video: Span,
-    /// What the session manager does before that, where the video driver usually initializes.
+    /// Work of the session manager before that, in the interval usually attributed to the video driver.
     #[serde(default)]
     pub system_video_work: Vec<Work>,
-    /// Video initialization of the user session.
+    /// Duration of video initialization in the user session.
     #[serde(default)]
     pub user_video: Span,
     /// Work between the sessions.
     #[serde(default)]
     pub work: Vec<Work>,
-    /// When winlogon's process starts: the end of SMSSInit.
+    /// Start of Winlogon: the end of SMSSInit.
     pub winlogon_at: Option<Span>,
 }
 
-/// The service control manager.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Services {
-    /// When the automatic start begins.
     pub auto_start_at: Option<Span>,
-    /// When it ends, at the earliest.
+    /// Earliest end of the automatic start.
     pub auto_start_end_at: Option<Span>,
-    /// The logon waits until this group has started.
+    /// Load-order group the logon waits for.
     pub logon_waits_for_group: Option<String>,
-    /// Services in start order; those of a group are started before the next group.
+    /// Services in start order. A group starts before the next one.
     pub service: Vec<Service>,
 }
 
-/// A service that starts by itself.
+/// An automatic service.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Service {
-    /// Name.
     pub name: String,
-    /// Name for people.
     #[serde(default)]
     pub display_name: String,
-    /// Load-order group; empty = none, started after all groups.
+    /// Load-order group; empty for a service started after all groups.
     #[serde(default)]
     pub group: String,
-    /// Group of the shared host (`svchost -k`); none = a host of its own.
+    /// Group of the shared host (`svchost -k`); `None` for a dedicated host.
     pub host: Option<String>,
-    /// Process id of the host, when a document gives it.
+    /// Process id of the host, if a document gives it.
     pub host_id: Option<u32>,
-    /// Image of an own host.
+    /// Image of a dedicated host.
     pub image: Option<String>,
-    /// When it is started, at the earliest.
+    /// Earliest start.
     pub at: Option<Span>,
-    /// From the start to the host's first report.
+    /// Time from the start to the host's first report.
     #[serde(default)]
     pub container: Span,
-    /// From there to the service's own code.
+    /// Time from there to the service's own code.
     #[serde(default)]
     pub load: Span,
-    /// From there to "running".
+    /// Time from there to SERVICE_RUNNING.
     #[serde(default)]
     pub init: Span,
-    /// Work within `init`, before its time is padded.
+    /// Work within `init`.
     #[serde(default)]
     pub work: Vec<Work>,
-    /// Work after it runs.
+    /// Work while the service runs.
     #[serde(default)]
     pub after: Vec<Work>,
-    /// Somebody asks for it while the manager is at its place: its start type is "on demand", and its group does not wait for it.
+    /// The service is started on demand when the manager reaches it, and its group does not wait for it.
     #[serde(default)]
     pub on_demand: bool,
-    /// Services that must run first.
     #[serde(default)]
     pub depends_on: Vec<String>,
-    /// Id of the thread of its main function; several threads may have the same one, one after the other.
+    /// Id of the thread that runs the service's main function. Threads may have the same id one after another.
     pub main_thread_id: Option<u32>,
-    /// Its main function returns, and the thread ends, once it runs; the host stays for its other services.
+    /// The main function returns once the service runs, and its thread ends; the host remains for its other services.
     #[serde(default)]
     pub main_returns: bool,
-    /// Priority of its threads.
-    #[serde(default = "normal")]
+    #[serde(default = "normal_priority")]
     pub priority: u8,
-    /// I/O priority of its threads.
     #[serde(default)]
     pub io_priority: IoPriority,
-    /// How it stops when the machine shuts down; none = nobody tells it.
+    /// How it stops during a shutdown; `None` if it is not notified.
     pub stop: Option<ServiceStop>,
-    /// How it answers whether the system may suspend; none = it is not asked.
+    /// Response to the suspend query; `None` if it is not queried.
     pub query: Option<Answer>,
-    /// How it answers that the system suspends.
+    /// Response to the suspend notification.
     pub suspend: Option<Answer>,
-    /// What it does when the system resumed.
+    /// Response to the resume notification.
     pub resume: Option<Answer>,
 }
 
-const fn normal() -> u8 {
+const fn normal_priority() -> u8 {
     8
 }
 
-/// Winlogon.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Logon {
     /// Work before the user's logon.
     #[serde(default)]
     pub work: Vec<Work>,
-    /// Computer policy: how long it is applied; none = not at all.
+    /// Duration of computer policy; `None` if none is applied.
     pub computer_policy: Option<Span>,
-    /// User policy.
+    /// Duration of user policy.
     pub user_policy: Option<Span>,
-    /// Policy extensions of the computer policy.
+    /// Client-side extensions of computer policy.
     #[serde(default)]
     pub policy_extension: Vec<Timed>,
-    /// Logon script: how long it runs.
+    /// Duration of the logon script.
     pub script: Option<Span>,
     /// Subscribers of the logon notification.
     #[serde(default)]
     pub subscriber: Vec<Timed>,
-    /// How long a person takes to give a password; none = nobody is asked.
+    /// Time the user takes to enter a password; `None` for automatic logon.
     pub credentials: Option<Span>,
-    /// When Explorer's process starts: the end of WinLogonInit.
+    /// Start of Explorer: the end of WinLogonInit.
     pub explorer_at: Option<Span>,
-    /// Read-ahead training count that Winlogon reports.
+    /// ReadyBoot training count that Winlogon reports.
     pub training_count: Option<u32>,
 }
 
-/// Something with a name and a duration.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Timed {
-    /// Name.
     pub name: String,
-    /// How long it takes.
     pub time: Span,
 }
 
-/// Explorer.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shell {
@@ -465,69 +421,61 @@ pub struct Shell {
     pub startup: Vec<Startup>,
 }
 
-/// A program started with the session.
+/// A startup program.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Startup {
-    /// Command line.
     pub command: String,
-    /// Image file name.
     pub image: String,
-    /// Threads that do its work.
     #[serde(default)]
     pub thread: Vec<Thread>,
 }
 
-/// A process beside the boot's own.
+/// A process in addition to the ones every boot has.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Process {
-    /// Process id; several may have the same one, one after the other.
+    /// Process id. Processes may have the same id one after another.
     pub id: Option<u32>,
-    /// Image file name.
     pub image: String,
-    /// Command line; the image when absent.
+    /// Command line; the image if absent.
     pub command: Option<String>,
-    /// Session.
     #[serde(default)]
     pub session: u32,
-    /// When it starts.
+    /// Start time.
     pub at: Option<Span>,
-    /// Event it starts at: `desktop_ready`, `services_running`, or one a step of work signals.
-    /// Neither this nor `at`: its threads belong to the System process from the beginning.
+    /// Event that starts the process: `desktop_ready`, `services_running`, or a signal set by a work step. Without this
+    /// and `at`, its threads belong to the System process from the start.
     pub on: Option<String>,
-    /// GUID of the image's PDB; none = not recorded.
-    #[serde(default, deserialize_with = "identity")]
+    /// GUID of the image's PDB, if recorded.
+    #[serde(default, deserialize_with = "deserialize_guid")]
     pub symbols: Option<Uuid>,
-    /// Call stack of its threads, innermost first, as addresses within the image; empty = any addresses.
+    /// Call stack of its threads, innermost first, as offsets in the image; empty for random addresses.
     #[serde(default)]
     pub stack: Vec<u64>,
-    /// Threads.
     #[serde(default)]
     pub thread: Vec<Thread>,
 }
 
-fn identity<'de, D: serde::Deserializer<'de>>(text: D) -> Result<Option<Uuid>, D::Error> {
+fn deserialize_guid<'de, D: serde::Deserializer<'de>>(text: D) -> Result<Option<Uuid>, D::Error> {
     let text = Option::<String>::deserialize(text)?;
     text.map(|text| text.parse().map_err(serde::de::Error::custom)).transpose()
 }
 
-/// A thread of a process.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Thread {
-    /// Thread id; several may have the same one, one after the other.
+    /// Thread id. Threads may have the same id one after another.
     pub id: Option<u32>,
     /// Priority, 1 to 31.
-    #[serde(default = "normal")]
+    #[serde(default = "normal_priority")]
     pub priority: u8,
-    /// I/O priority.
     #[serde(default)]
     pub io_priority: IoPriority,
-    /// How many threads do the same.
+    /// Number of identical threads.
     #[serde(default = "one")]
     pub count: u32,
-    /// What it does; it ends after the last step.
+    /// The thread ends after the last step.
     pub work: Vec<Work>,
 }
 
@@ -535,37 +483,25 @@ const fn one() -> u32 {
     1
 }
 
-/// Published numbers, whole milliseconds, as the document prints them.
+/// Published numbers in whole milliseconds, as the document prints them.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Expect {
-    /// Loader duration.
     pub os_loader_ms: Option<u64>,
-    /// Duration of PreSMSS.
     pub pre_smss_ms: Option<u64>,
-    /// Duration of SMSSInit.
     pub smss_init_ms: Option<u64>,
-    /// Duration of WinLogonInit.
     pub winlogon_init_ms: Option<u64>,
-    /// Duration of ExplorerInit.
     pub explorer_init_ms: Option<u64>,
-    /// Duration of PostBoot, its 10 s of idle time included.
+    /// Duration of PostBoot, including its 10 s of idle time.
     pub post_boot_ms: Option<u64>,
-    /// End of ExplorerInit.
     pub boot_done_via_explorer_ms: Option<u64>,
-    /// Boot without the 10 s of idle time.
+    /// Duration of the boot without the 10 s of idle time.
     pub total_boot_ms: Option<u64>,
-    /// Duration of system-start initialization.
     pub system_start_ms: Option<u64>,
-    /// Duration of the services' automatic start.
     pub auto_start_ms: Option<u64>,
-    /// Begin of the automatic start.
     pub auto_start_begin_ms: Option<u64>,
-    /// End of the automatic start.
     pub auto_start_end_ms: Option<u64>,
-    /// Services, in start order.
     pub service: Vec<ExpectService>,
-    /// Device operations.
     pub device: Vec<ExpectDevice>,
 }
 
@@ -573,23 +509,17 @@ pub struct Expect {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExpectService {
-    /// Name.
     pub name: String,
-    /// Load-order group.
     pub group: String,
-    /// Host.
     pub container: Option<String>,
-    /// Time from start to "running".
+    /// Time from the start to SERVICE_RUNNING.
     pub total_ms: u64,
-    /// Time from start to the host's first report.
+    /// Time from the start to the host's first report.
     pub first_checkpoint_ms: Option<u64>,
-    /// Time from there to "running".
+    /// Time from there to SERVICE_RUNNING.
     pub processing_ms: Option<u64>,
-    /// Start.
     pub started_at_ms: Option<u64>,
-    /// First report.
     pub first_checkpointed_at_ms: Option<u64>,
-    /// "Running".
     pub ended_at_ms: Option<u64>,
 }
 
@@ -601,13 +531,12 @@ pub struct ExpectDevice {
     pub kind: String,
     /// Driver or device instance.
     pub name: String,
-    /// Duration.
     pub duration_ms: u64,
-    /// Time until the request was pended; equals the duration when it was not.
+    /// Time until the request was pended, or the whole duration if it was not.
     pub pre_pend_ms: u64,
 }
 
-/// Scenarios that others are put over: `over = "healthy-boot"`.
+/// Scenarios that others may extend: `over = "healthy-boot"`.
 const BASES: [(&str, &str); 6] = [
     ("fast-startup-cycle", include_str!("../scenarios/fast-startup-cycle.toml")),
     ("healthy-boot", include_str!("../scenarios/healthy-boot.toml")),
@@ -617,21 +546,21 @@ const BASES: [(&str, &str); 6] = [
     ("shutdown-windows10-sample", include_str!("../scenarios/shutdown-windows10-sample.toml")),
 ];
 
-/// Puts `over` over `base`: keys of both are taken from `over`, tables key by key, and lists of tables grow; an entry of such a
-/// list that has the name (of a sleep, the kind) of one that is there is put over that one.
-fn put_over(base: &mut toml::Table, over: toml::Table) {
+/// Merges `over` into `base`. Keys in both are taken from `over`, tables are merged recursively, and lists of tables
+/// are appended; an entry with the same name (or kind, for a sleep) as an existing one is merged into it.
+fn merge(base: &mut toml::Table, over: toml::Table) {
     use toml::Value::{Array, Table};
     for (key, value) in over {
         match (base.get_mut(&key), value) {
-            (Some(Table(below)), Table(above)) => put_over(below, above),
-            (Some(Array(below)), Array(above)) if below.iter().chain(&above).all(toml::Value::is_table) => {
-                for entry in above {
+            (Some(Table(lower)), Table(upper)) => merge(lower, upper),
+            (Some(Array(lower)), Array(upper)) if lower.iter().chain(&upper).all(toml::Value::is_table) => {
+                for entry in upper {
                     let named = |entry: &toml::Value| entry.get("name").or_else(|| entry.get("kind")).cloned();
                     let name = named(&entry);
-                    let same = below.iter_mut().find(|known| name.is_some() && named(known) == name);
+                    let same = lower.iter_mut().find(|known| name.is_some() && named(known) == name);
                     match (same, entry) {
-                        (Some(Table(known)), Table(entry)) => put_over(known, entry),
-                        (_, entry) => below.push(entry),
+                        (Some(Table(known)), Table(entry)) => merge(known, entry),
+                        (_, entry) => lower.push(entry),
                     }
                 }
             }
@@ -642,23 +571,19 @@ fn put_over(base: &mut toml::Table, over: toml::Table) {
     }
 }
 
-/// Why a scenario cannot be played.
 #[derive(Debug, thiserror::Error)]
 pub enum ScenarioError {
-    /// The text is not a scenario.
     #[error("scenario: {0}")]
     Text(#[from] Box<toml::de::Error>),
-    /// The scenario asks for something impossible.
     #[error("scenario: {0}")]
     Impossible(String),
-    /// The recording could not be stored.
     #[error("recording: {0}")]
     Output(#[from] std::io::Error),
 }
 
 impl Scenario {
-    /// The same with `times` as long between the turns of what the processes beside the boot's own do for ever: fewer events a second,
-    /// and the same boot.
+    /// Makes the loops of the scenario's own processes pause `times` as long: the same boot with fewer events per
+    /// second.
     #[must_use]
     pub fn with_rarer_loops(&self, times: f64) -> Self {
         let mut rarer = self.clone();
@@ -671,38 +596,37 @@ impl Scenario {
         rarer
     }
 
-    /// Reads a scenario.
+    /// Parses a scenario.
     ///
     /// # Errors
-    /// When the text is not TOML, has an unknown or missing key, or asks for no or more than
-    /// 1024 processors.
+    /// The text is not TOML, has an unknown or missing key, or requests 0 or more than 1024 processors.
     pub fn from_toml(text: &str) -> Result<Self, ScenarioError> {
         let mut table: toml::Table = toml::from_str(text).map_err(Box::new)?;
         if let Some(toml::Value::String(base)) = table.remove("over") {
             let Some((_, base)) = BASES.iter().find(|(name, _)| *name == base) else {
-                return Err(ScenarioError::Impossible(format!("no scenario may be put over `{base}`")));
+                return Err(ScenarioError::Impossible(format!("unknown base scenario `{base}`")));
             };
             let mut whole: toml::Table = toml::from_str(base).map_err(Box::new)?;
-            put_over(&mut whole, table);
+            merge(&mut whole, table);
             table = whole;
         }
         let scenario: Self = table.try_into().map_err(Box::new)?;
         if !(1..=1024).contains(&scenario.machine.processors) {
-            return Err(ScenarioError::Impossible("processors must be 1 to 1024".to_owned()));
+            return Err(ScenarioError::Impossible("`processors` must be 1 to 1024".to_owned()));
         }
         if scenario.recording.buffer_size.0 < 0x1000 || scenario.recording.buffer_size.0 > 16 << 20 {
-            return Err(ScenarioError::Impossible("a buffer has 4 KiB to 16 MiB".to_owned()));
+            return Err(ScenarioError::Impossible("`buffer_size` must be 4 KiB to 16 MiB".to_owned()));
         }
         Ok(scenario)
     }
 
-    /// Whether the machine boots in the recording.
+    /// The machine boots in the recording.
     #[must_use]
     pub fn boots(&self) -> bool {
         self.running.is_none()
     }
 
-    /// Whether anything happens after a boot, or without one.
+    /// The scenario has a shutdown, sleep or standby.
     pub(super) fn has_transitions(&self) -> bool {
         self.shutdown.is_some() || !self.power.is_empty() || !self.standby.is_empty()
     }
@@ -713,15 +637,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rarer_loops_pause_longer_and_work_as_long() {
+    fn rarer_loops_keep_their_bursts() {
         let scenario = Scenario::from_toml(include_str!("../scenarios/benchmark.toml")).unwrap();
         let loops = |scenario: &Scenario| -> Vec<(u64, u64)> {
             let threads = scenario.processes.iter().flat_map(|process| &process.thread);
-            let of_loops = threads.flat_map(|thread| &thread.work).filter_map(|work| match work {
+            let cycles = threads.flat_map(|thread| &thread.work).filter_map(|work| match work {
                 Work::Loop { burst, pause, .. } => Some((burst.0, pause.0)),
                 _ => None,
             });
-            of_loops.collect()
+            cycles.collect()
         };
         let (before, after) = (loops(&scenario), loops(&scenario.with_rarer_loops(10.0)));
         assert_eq!(before, [(60, 3_900), (90, 4_100), (70, 4_200)]);

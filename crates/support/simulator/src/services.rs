@@ -1,5 +1,5 @@
-//! The service control manager: load-order groups one after another, services of a group beside
-//! each other, then all services without a group.
+//! The service control manager: starts load-order groups one after another, the services of a group in parallel, and
+//! then all services without a group.
 
 use hashbrown::HashMap;
 
@@ -9,7 +9,6 @@ use super::scenario::{Scenario, ScenarioError, Service};
 use super::truth;
 use onoff_testkit::events::service::{self, state};
 
-/// Image of shared hosts.
 pub(super) const SVCHOST: &str = "\\Windows\\System32\\svchost.exe";
 
 struct Host {
@@ -18,7 +17,7 @@ struct Host {
     started: bool,
 }
 
-/// Plans the manager's thread in its process, and every service.
+/// Plans the manager's thread and every service.
 pub(super) fn plan(plan: &mut Plan, scenario: &Scenario, manager: usize) -> Result<(), ScenarioError> {
     let services = &scenario.services;
     let mut groups: Vec<&str> = Vec::new();
@@ -30,7 +29,7 @@ pub(super) fn plan(plan: &mut Plan, scenario: &Scenario, manager: usize) -> Resu
     if let Some(gate) = &services.logon_waits_for_group
         && !groups.contains(&gate.as_str())
     {
-        return Err(ScenarioError::Impossible(format!("no service is in the group `{gate}`")));
+        return Err(ScenarioError::Impossible(format!("load-order group `{gate}` has no services")));
     }
     let gate = plan.signal("logon services");
     let mut hosts = HashMap::new();
@@ -38,26 +37,26 @@ pub(super) fn plan(plan: &mut Plan, scenario: &Scenario, manager: usize) -> Resu
     if let Some(at) = services.auto_start_at {
         steps.push(Step::Until(at.0));
     }
-    steps.push(Step::tell_note(service::auto_start(true), Note::AutoStart(Edge::Begin)));
-    steps.push(Step::tell(service::critical_auto_start(true)));
+    steps.push(Step::emit_noted(service::auto_start(true), Note::AutoStart(Edge::Begin)));
+    steps.push(Step::emit(service::critical_auto_start(true)));
     for group in groups {
         let index = plan.groups.len();
         plan.groups.push(group.to_owned());
-        steps.push(Step::tell_note(service::starting_group(true, group), Note::Group(index, Edge::Begin)));
+        steps.push(Step::emit_noted(service::starting_group(true, group), Note::Group(index, Edge::Begin)));
         let mut running = Vec::new();
         for service in services.service.iter().filter(|service| service.group == group) {
             let runs = start(plan, (&services.service, service), manager, &mut hosts, &mut steps)?;
             running.extend((!service.on_demand).then_some(runs));
         }
         steps.extend(running.into_iter().map(Step::Wait));
-        steps.push(Step::tell_note(service::starting_group(false, group), Note::Group(index, Edge::End)));
+        steps.push(Step::emit_noted(service::starting_group(false, group), Note::Group(index, Edge::End)));
         if services.logon_waits_for_group.as_deref() == Some(group) {
-            steps.push(Step::tell(service::critical_auto_start(false)));
+            steps.push(Step::emit(service::critical_auto_start(false)));
             steps.push(Step::Set(gate));
         }
     }
     if services.logon_waits_for_group.is_none() {
-        steps.push(Step::tell(service::critical_auto_start(false)));
+        steps.push(Step::emit(service::critical_auto_start(false)));
         steps.push(Step::Set(gate));
     }
     let mut running = Vec::new();
@@ -68,14 +67,14 @@ pub(super) fn plan(plan: &mut Plan, scenario: &Scenario, manager: usize) -> Resu
     if let Some(at) = services.auto_start_end_at {
         steps.push(Step::Until(at.0));
     }
-    steps.push(Step::tell_note(service::auto_start(false), Note::AutoStart(Edge::End)));
+    steps.push(Step::emit_noted(service::auto_start(false), Note::AutoStart(Edge::End)));
     steps.push(Step::Set(plan.signal("services_running")));
     steps.push(Step::Wait(plan.signal("never")));
     plan.thread(manager, BOOT_PRIORITY, steps);
     Ok(())
 }
 
-/// The manager's steps to start a service; returns the event "it runs".
+/// Adds the manager's steps to start a service; returns the signal set when it runs.
 fn start(
     plan: &mut Plan,
     (scenario_services, service): (&[Service], &Service),
@@ -118,43 +117,43 @@ fn start(
         let status = service::status_change(1, state, process, &service.name, &command);
         if service.on_demand { service::on_demand(status) } else { status }
     };
-    steps.push(Step::tell_note(status(state::START_PENDING, 0), Note::ServiceStart(index)));
+    steps.push(Step::emit_noted(status(state::START_PENDING, 0), Note::ServiceStart(index)));
     steps.push(Step::Begin);
     if fresh {
         steps.push(Step::Start(process, None));
     }
     steps.push(Step::Pad(service.container.0));
-    steps.push(Step::tell_note(status(state::START_PENDING, process_id), Note::ServiceCheckpoint(index)));
+    steps.push(Step::emit_noted(status(state::START_PENDING, process_id), Note::ServiceCheckpoint(index)));
     steps.push(Step::Set(go));
 
-    let mut own = vec![
+    let mut thread_steps = vec![
         Step::Wait(go),
         Step::Begin,
         Step::Load(format!("\\Device\\HarddiskVolume2\\Windows\\System32\\{}.dll", service.name.to_lowercase())),
         Step::Pad(service.load.0),
-        Step::tell_note(service::service_main(true, &service.name), Note::ServiceLoad(index)),
+        Step::emit_noted(service::service_main(true, &service.name), Note::ServiceLoad(index)),
         Step::Begin,
     ];
-    own.extend(plan.steps(&service.work));
-    own.push(Step::Pad(service.init.0));
-    own.push(Step::Set(reported));
-    own.push(Step::tell(service::service_main(false, &service.name)));
-    own.extend(plan.steps(&service.after));
+    thread_steps.extend(plan.steps(&service.work));
+    thread_steps.push(Step::Pad(service.init.0));
+    thread_steps.push(Step::Set(reported));
+    thread_steps.push(Step::emit(service::service_main(false, &service.name)));
+    thread_steps.extend(plan.steps(&service.after));
     if !service.main_returns {
-        own.push(Step::Wait(plan.signal("never")));
+        thread_steps.push(Step::Wait(plan.signal("never")));
     }
-    let thread = plan.thread(process, service.priority, own);
+    let thread = plan.thread(process, service.priority, thread_steps);
     plan.threads[thread].io_priority = service.io_priority;
     plan.threads[thread].id = service.main_thread_id.unwrap_or(plan.threads[thread].id);
     plan.threads[thread].service_tag = index as u32 + 1;
 
-    // The manager itself records that a service runs, on a thread of its own.
+    // The manager records on another thread that the service runs.
     plan.thread(
         manager,
         BOOT_PRIORITY,
         vec![
             Step::Wait(reported),
-            Step::tell_note(status(state::RUNNING, process_id), Note::ServiceEnd(index)),
+            Step::emit_noted(status(state::RUNNING, process_id), Note::ServiceEnd(index)),
             Step::Set(runs),
         ],
     );
@@ -162,7 +161,7 @@ fn start(
 }
 
 fn host<'h>(plan: &mut Plan, service: &Service, manager: usize, hosts: &'h mut HashMap<String, Host>) -> &'h mut Host {
-    // An own host cannot collide with a shared one: group names have no space before a slash.
+    // A dedicated host cannot collide with a shared one: group names contain no slash.
     let key = match &service.host {
         Some(group) => group.clone(),
         None => format!("own / {}", service.name),

@@ -1,12 +1,12 @@
-//! Keys in place of call stacks: so few that each is given again and again, as the kernel's are after a while.
+//! Keys of call stacks: so few that each is reused often, as the kernel does after a while.
 
-/// Keys at a time.
-const KEYS: usize = 8;
+/// Number of keys.
+const KEY_COUNT: usize = 8;
 
-/// Where the kernel's keys begin.
+/// The first key.
 const FIRST_KEY: u64 = 0xffff_8a00_0000_1000;
 
-/// The keys in use, and what they stand for.
+/// The keys in use, and their call stacks.
 #[derive(Debug, Default)]
 pub(super) struct StackKeys {
     in_use: Vec<Vec<u64>>,
@@ -14,21 +14,21 @@ pub(super) struct StackKeys {
 }
 
 impl StackKeys {
-    /// The key of a stack, and what it stood for until now when it has to be given up for that.
+    /// Returns the key of a stack, and the stack that had the key before if it was evicted.
     pub(super) fn take(&mut self, frames: &[u64]) -> (u64, Option<Vec<u64>>) {
         if let Some(at) = self.in_use.iter().position(|known| known == frames) {
             return (key(at), None);
         }
-        if self.in_use.len() < KEYS {
+        if self.in_use.len() < KEY_COUNT {
             self.in_use.push(frames.to_vec());
             return (key(self.in_use.len() - 1), None);
         }
-        let at = self.next % KEYS;
+        let at = self.next % KEY_COUNT;
         self.next += 1;
         (key(at), Some(std::mem::replace(&mut self.in_use[at], frames.to_vec())))
     }
 
-    /// What is still in use.
+    /// The keys still in use, with their stacks.
     pub(super) fn rundown(&self) -> Vec<(u64, Vec<u64>)> {
         self.in_use.iter().enumerate().map(|(at, frames)| (key(at), frames.clone())).collect()
     }

@@ -1,20 +1,20 @@
-//! Who ran when, and when the disk worked: what any interval's usage is added up from.
+//! When each thread ran and when the disk was busy, from which the usage of any interval is computed.
 
 use serde::Serialize;
 
-use super::usage::{LOW_PRIORITY, NANOSECONDS, PostBoot, REQUIRED_SLICES, SLICE, Slice, Usage};
+use super::usage::{LOW_PRIORITY, NS_PER_TICK, PostBoot, REQUIRED_SLICES, SLICE, Slice, Usage};
 use onoff_testkit::events::storage::{IoPriority, Operation};
 
-/// Process and priority of who ran; none = nobody.
-type Ran = Option<(u32, u8)>;
+/// Process and priority of the running thread; `None` for idle.
+type RunningThread = Option<(u32, u8)>;
 
-/// Every interval of processors and disk, in nanoseconds.
+/// Every interval of CPU and disk use, in nanoseconds.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Timeline {
     #[serde(skip)]
     processors: u32,
     #[serde(skip)]
-    cpu: Vec<(Ran, i64, i64)>,
+    cpu: Vec<(RunningThread, i64, i64)>,
     #[serde(skip)]
     disk: Vec<(IoPriority, i64, i64)>,
     #[serde(skip)]
@@ -26,19 +26,19 @@ impl Timeline {
         Self { processors, ..Self::default() }
     }
 
-    pub(super) fn cpu(&mut self, ran: Ran, from: u64, to: u64) {
-        self.cpu.push((ran, from as i64 * NANOSECONDS, to as i64 * NANOSECONDS));
+    pub(super) fn cpu(&mut self, ran: RunningThread, from: u64, to: u64) {
+        self.cpu.push((ran, from as i64 * NS_PER_TICK, to as i64 * NS_PER_TICK));
     }
 
     pub(super) fn disk_busy(&mut self, priority: IoPriority, from: u64, to: u64) {
-        self.disk.push((priority, from as i64 * NANOSECONDS, to as i64 * NANOSECONDS));
+        self.disk.push((priority, from as i64 * NS_PER_TICK, to as i64 * NS_PER_TICK));
     }
 
     pub(super) fn disk_completed(&mut self, operation: Operation, size: u32, at: u64) {
-        self.requests.push((operation, size, at as i64 * NANOSECONDS));
+        self.requests.push((operation, size, at as i64 * NS_PER_TICK));
     }
 
-    /// What happened from one time to another, ns; requests count where they completed.
+    /// CPU and disk use in an interval. Requests count where they complete.
     #[must_use]
     pub fn usage(&self, start_ns: i64, end_ns: i64) -> Usage {
         let within = |from: i64, to: i64| (to.min(end_ns) - from.max(start_ns)).max(0);
@@ -76,10 +76,10 @@ impl Timeline {
         usage
     }
 
-    /// The idle metric from a time on, over the slices that are complete at `end_ns`.
+    /// The idle metric from `start_ns`, over the slices completed by `end_ns`.
     #[must_use]
     pub fn settle(&self, start_ns: i64, end_ns: i64) -> PostBoot {
-        let slice_ns = SLICE as i64 * NANOSECONDS;
+        let slice_ns = SLICE as i64 * NS_PER_TICK;
         let count = usize::try_from((end_ns - start_ns) / slice_ns).unwrap_or(0);
         let mut busy = vec![(0_i64, 0_i64); count];
         let mut spread = |from: i64, to: i64, disk: bool| {

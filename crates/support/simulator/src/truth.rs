@@ -1,4 +1,4 @@
-//! What a simulated machine really did: the answer tests compare an analysis with.
+//! What a simulated machine really did, against which tests check an analysis.
 //!
 //! Times are nanoseconds since the recording's first event, exact to the 100 ns clock tick.
 
@@ -10,93 +10,82 @@ use super::timeline::Timeline;
 use super::transition_truth::Transitions;
 use super::usage::{PostBoot, Usage};
 
-/// The answer.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Truth {
     /// Loader duration, ns.
     pub os_loader_ns: Option<i64>,
-    /// PreSMSS to TraceTail, contiguous.
+    /// PreSMSS to TraceTail, without gaps.
     pub phases: Vec<Phase>,
-    /// End of ExplorerInit, ns.
+    /// End of ExplorerInit.
     pub desktop_ready_ns: Option<i64>,
-    /// The idle metric after the desktop was ready.
     pub post_boot: Option<PostBoot>,
-    /// Boot-start initialization, begin and end.
+    /// Start and end of boot-start initialization.
     pub boot_start_ns: Option<(i64, i64)>,
-    /// System-start initialization, begin and end.
+    /// Start and end of system-start initialization.
     pub system_start_ns: Option<(i64, i64)>,
-    /// Automatic start of services, begin and end.
+    /// Start and end of the services' automatic start.
     pub auto_start_ns: Option<(i64, i64)>,
-    /// Load-order groups, begin and end.
+    /// Load-order groups: name, start, end.
     pub service_groups: Vec<(String, i64, i64)>,
-    /// Services in start order.
     pub services: Vec<Service>,
     /// Device and driver operations in start order.
     pub devices: Vec<Device>,
-    /// Processes in creation order; the Idle process is not among them.
+    /// Processes in creation order, without the Idle process.
     pub processes: Vec<Process>,
-    /// Programs of the Run key: command, process id, start, ns.
+    /// Programs of the Run key: command, process id, start.
     pub startup_applications: Vec<(String, u32, i64)>,
-    /// Video initialization of the system session, ns.
+    /// Duration of video initialization in the system session.
     pub system_video_ns: Option<i64>,
-    /// Video initialization of the user session, ns.
+    /// Duration of video initialization in the user session.
     pub user_video_ns: Option<i64>,
-    /// Policy of the computer, begin and end.
+    /// Start and end of computer policy.
     pub computer_policy_ns: Option<(i64, i64)>,
-    /// Policy of the user, begin and end.
+    /// Start and end of user policy.
     pub user_policy_ns: Option<(i64, i64)>,
-    /// Logon script, begin and end.
+    /// Start and end of the logon script.
     pub script_ns: Option<(i64, i64)>,
-    /// Read-ahead training count.
+    /// ReadyBoot training count.
     pub training_count: Option<u32>,
-    /// What happened in shutdowns and sleeps.
     pub transitions: Transitions,
-    /// Usage of any interval, in recordings of such.
+    /// Usage of any interval; only for scenarios with transitions.
     #[serde(skip)]
     pub timeline: Timeline,
-    /// Call stacks of samples and context switches, in the order of their records.
+    /// Call stacks of samples and context switches, in record order.
     #[serde(skip)]
     pub stacks: Vec<Stack>,
-    /// Time of the last record, ns.
+    /// Time of the last record.
     pub end_ns: i64,
-    /// Records of all files, the logfile headers included.
+    /// Number of records in all files, including the logfile headers.
     pub records: u64,
-    /// Events that the recorder lost: they are in none of the numbers of records.
+    /// Number of events the recorder lost; `records` and `kinds` do not include them.
     pub events_lost: u64,
-    /// Records by kind: a hook id as `0524`, a manifest event as `provider guid/id`, a classic
-    /// event as `class guid:opcode`.
+    /// Records by kind: `0524` for a hook id, `provider guid/id` for a manifest event, `class guid:opcode` for a
+    /// classic event.
     pub kinds: BTreeMap<String, u64>,
-    /// Thread of every simulated identity: thread id to process id.
+    /// Process id by thread id.
     pub threads: BTreeMap<u32, u32>,
 }
 
-/// A phase of the boot.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Phase {
-    /// Name as the papers have it.
+    /// Name as in the published papers.
     pub name: &'static str,
-    /// Begin, ns.
     pub start_ns: i64,
-    /// End, ns.
     pub end_ns: i64,
-    /// What happened in it.
     pub usage: Usage,
 }
 
-/// A service's start.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Service {
-    /// Name.
     pub name: String,
-    /// Load-order group; empty = none.
+    /// Load-order group; empty for none.
     pub group: String,
-    /// Started, ns.
     pub start_ns: i64,
-    /// Its host reported for the first time, ns.
+    /// First report of the host.
     pub checkpoint_ns: i64,
-    /// Its own code began, ns.
+    /// Start of the service's own code.
     pub load_ns: i64,
-    /// Running, ns.
+    /// SERVICE_RUNNING.
     pub end_ns: i64,
     /// Command line of its host.
     pub container: String,
@@ -104,58 +93,46 @@ pub struct Service {
     pub container_pid: u32,
 }
 
-/// A device or driver operation.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Device {
     /// `BootInit`, `DriverLoad`, `DeviceStart` or `DeviceEnum`.
     pub kind: &'static str,
     /// Driver (`\Driver\…`) or device instance.
     pub name: String,
-    /// Begin, ns.
     pub start_ns: i64,
-    /// When it was pended, ns.
     pub pend_ns: Option<i64>,
-    /// End, ns.
     pub end_ns: i64,
 }
 
-/// A process's life.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Process {
-    /// Process id.
     pub pid: u32,
-    /// Image file name.
     pub image: String,
-    /// Session.
     pub session: u32,
-    /// Start, ns; `None` = existed before the recording.
+    /// `None` if the process existed before the recording.
     pub start_ns: Option<i64>,
-    /// End, ns; `None` = outlived the recording.
+    /// `None` if the process outlived the recording.
     pub end_ns: Option<i64>,
 }
 
 impl Truth {
-    /// A phase by name.
     #[must_use]
     pub fn phase(&self, name: &str) -> Option<&Phase> {
         self.phases.iter().find(|phase| phase.name == name)
     }
 
-    /// Boot time without the 10 s of idle time, ns: the desktop's readiness plus the busy slices.
+    /// Boot time without the 10 s of idle time: time to the desktop plus the busy slices.
     #[must_use]
     pub fn total_boot_ns(&self) -> Option<i64> {
         Some(self.desktop_ready_ns? + self.post_boot.as_ref()?.busy_ns)
     }
 }
 
-/// A call stack that was logged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stack {
-    /// Time of the event it belongs to, ns.
+    /// Time of the event with this stack.
     pub event_ns: i64,
-    /// Process id.
     pub pid: u32,
-    /// Thread id.
     pub tid: u32,
     /// Return addresses, innermost first.
     pub frames: Vec<u64>,

@@ -1,22 +1,22 @@
-//! What processors and disk did in a stretch of time, and the measure by which a machine is idle.
+//! CPU and disk use of an interval, and the metric that decides when a machine is idle.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::span::TICKS_PER_SECOND;
+use super::units::TICKS_PER_SECOND;
 
-/// Length of a slice of the idle metric.
+/// Length of a slice of the idle metric, ticks.
 pub(super) const SLICE: u64 = TICKS_PER_SECOND / 10;
-/// Idle slices that make PostBoot complete: 10 s.
+/// Idle slices that end PostBoot: 10 s.
 pub(super) const REQUIRED_SLICES: usize = 100;
-/// Thread priorities below this do not count as busy.
+/// Threads below this priority do not count as busy.
 pub(super) const LOW_PRIORITY: u8 = 8;
 
-/// Nanoseconds of a clock tick.
-pub(super) const NANOSECONDS: i64 = (1_000_000_000 / TICKS_PER_SECOND) as i64;
+/// Nanoseconds per clock tick.
+pub(super) const NS_PER_TICK: i64 = (1_000_000_000 / TICKS_PER_SECOND) as i64;
 
-/// CPU and disk use of an interval, over all processors and disks.
+/// CPU and disk use of an interval, summed over all processors and disks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Usage {
     /// CPU time by process id, ns.
@@ -25,40 +25,37 @@ pub struct Usage {
     pub cpu_by_priority_ns: BTreeMap<u8, i64>,
     /// Time of the idle threads, ns.
     pub idle_ns: i64,
-    /// Read requests completed.
+    /// Completed read requests.
     pub reads: u64,
-    /// Bytes read by them.
     pub read_bytes: u64,
-    /// Write requests completed.
+    /// Completed write requests.
     pub writes: u64,
-    /// Bytes written by them.
     pub written_bytes: u64,
-    /// Flushes completed.
     pub flushes: u64,
-    /// Time the disk was busy within the interval, ns.
     pub disk_busy_ns: i64,
 }
 
 /// The idle metric: 100 ms slices from the end of ExplorerInit until 10 s of them were idle.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct PostBoot {
-    /// Idle slices' time, ns: 10 s when the metric was satisfied.
+    /// Total length of the idle slices: 10 s if the metric was satisfied.
     pub idle_ns: i64,
-    /// Other slices' time, ns.
+    /// Total length of the other slices.
     pub busy_ns: i64,
-    /// Whether 10 s were found before the recording ended.
+    /// 10 s of idle slices were found before the recording ended.
+    #[serde(rename = "satisfied")]
     pub satisfied: bool,
-    /// Every slice up to the end of PostBoot.
+    /// Slices up to the end of PostBoot.
     pub slices: Vec<Slice>,
 }
 
-/// One 100 ms slice; low-priority work is left out of both shares.
+/// A 100 ms slice. Low-priority work does not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Slice {
-    /// Busy time of all processors together, ns.
+    /// Summed over all processors.
     pub cpu_busy_ns: i64,
-    /// Busy time of the disk, ns.
     pub disk_busy_ns: i64,
-    /// Whether processors and disk were idle for at least 80 % of it.
+    /// CPU and disk were idle for at least 80 % of the slice.
+    #[serde(rename = "idle")]
     pub idle: bool,
 }

@@ -5,107 +5,88 @@
 //! | `cpu 20ms` | computes |
 //! | `sleep 1s` | waits for a timer |
 //! | `until 12s` | waits until this time since the recording began |
-//! | `read 8x64KiB \Windows\a.dll` | reads requests one after another from a file |
+//! | `read 8x64KiB \Windows\a.dll` | issues read requests one after another |
 //! | `prefetch 8x512KiB` | reads without a file, as the boot prefetcher does |
 //! | `write 4x16KiB \Windows\a.log` | writes |
 //! | `flush` | flushes the disk's cache |
 //! | `fault 3 \Windows\a.dll` | hard faults of 16 KiB |
 //! | `signal NAME`, `wait NAME` | sets an event; waits until it is set |
-//! | `wait NAME at most 20s` | the same, but goes on without it after this time |
-//! | `device 3s e1dexpress.sys` | waits until a deferred procedure call of this driver wakes it |
-//! | `open 3s e1dexpress.sys \Device\Mup\a\b` | opens a file and waits so for the answer |
-//! | `dpc 40ms nvlddmkm.sys` | its processor runs a deferred procedure call of this driver |
+//! | `wait NAME at most 20s` | the same, with a timeout |
+//! | `device 3s e1dexpress.sys` | waits until a DPC of this driver wakes it |
+//! | `open 3s e1dexpress.sys \Device\Mup\a\b` | opens a file and waits this way for the response |
+//! | `dpc 40ms nvlddmkm.sys` | its processor runs a DPC of this driver |
 //! | `mark TEXT` | records a mark |
-//! | `send 1460 192.0.2.9:443` | sends so many bytes by TCP, and gets as many back |
+//! | `send 1460 192.0.2.9:443` | sends bytes over TCP and receives the same number |
 //! | `clock-back 3600s` | sets the wall clock back |
-//! | `ask-person 9s` | waits for a person's credentials, as Winlogon does |
-//! | `times 300: cpu 2ms; dpc 8ms a.sys` | does these steps so often |
-//! | `loop 2ms/8ms` | for ever: computes for about the first time, sleeps about the second |
-//! | `loop 2ms/8ms 30s` | the same until this time since the recording began |
+//! | `ask-person 9s` | waits for the user's credentials, as Winlogon does |
+//! | `times 300: cpu 2ms; dpc 8ms a.sys` | repeats these steps |
+//! | `loop 2ms/8ms` | forever: computes for about the first time, then sleeps for about the second |
+//! | `loop 2ms/8ms 30s` | the same, until this time since the recording began |
 
 use std::net::SocketAddr;
 use std::str::FromStr;
 
-use super::span::{Size, Span};
+use super::units::{Size, Span};
 
-/// One step of work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// Computes for this long, however often it is interrupted.
+    /// Computes for this long, excluding preemption.
     Cpu(Span),
-    /// Waits for a timer.
     Sleep(Span),
-    /// Waits until a time since the recording began.
+    /// Waits until this time since the recording began.
     Until(Span),
-    /// Disk requests, one after another.
     Disk {
-        /// What the disk does.
         transfer: Transfer,
-        /// Number of requests.
         count: u32,
-        /// Bytes of each.
         size: u32,
-        /// File, from the volume's root; empty = none.
+        /// Path from the volume's root; empty for no file.
         path: String,
     },
-    /// Flushes the disk's cache.
     Flush,
-    /// Sets an event.
     Signal(String),
-    /// Waits until an event is set.
     Wait(String),
-    /// The same, at most so long.
+    /// Waits until an event is set, with a timeout.
     WaitAtMost(String, Span),
-    /// Waits until a driver's deferred procedure call wakes it.
+    /// Waits until a driver's DPC wakes it.
     Device {
-        /// How long that takes.
         time: Span,
-        /// The driver's file.
         driver: String,
-        /// Path of the file that it opens meanwhile; `None` = nothing says for what it waits.
+        /// File it opens meanwhile; `None` if the cause of the wait is not recorded.
         open: Option<String>,
     },
-    /// Its processor runs a deferred procedure call.
+    /// Its processor runs a DPC.
     Dpc {
-        /// How long.
         time: Span,
-        /// The driver's file.
         driver: String,
     },
-    /// Records a mark.
     Mark(String),
-    /// Sends bytes by TCP, and gets as many back.
+    /// Sends bytes over TCP and receives the same number.
     Send {
-        /// How many.
         size: u32,
-        /// Where to.
         to: SocketAddr,
     },
     /// Sets the wall clock back.
     ClockBack(Span),
-    /// Asks a person for credentials, who takes so long.
+    /// Asks the user for credentials, which takes this long.
     AskPerson(Span),
-    /// Steps that are done so often.
+    /// Repeats steps.
     Times(u32, Vec<Work>),
-    /// Computes and sleeps in turn.
+    /// Alternately computes and sleeps.
     Loop {
-        /// About how long it computes each time.
+        /// Approximate time of each computation.
         burst: Span,
-        /// About how long it sleeps each time.
+        /// Approximate time of each sleep.
         pause: Span,
-        /// When it ends; `None` = never.
+        /// End of the loop; `None` for never.
         until: Option<Span>,
     },
 }
 
-/// How bytes move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transfer {
-    /// Read of a file.
     Read,
-    /// Read because of a page fault.
+    /// Read caused by a page fault.
     Fault,
-    /// Write of a file.
     Write,
 }
 
@@ -151,9 +132,12 @@ impl FromStr for Work {
             "clock-back" => Ok(Self::ClockBack(rest.parse()?)),
             "mark" => Ok(Self::Mark(rest.to_owned())),
             "send" => {
-                let lacking = || format!("`{line}`: expected BYTES ADDRESS:PORT");
-                let (size, to) = rest.split_once(' ').ok_or_else(lacking)?;
-                Ok(Self::Send { size: size.parse().map_err(|_| lacking())?, to: to.parse().map_err(|_| lacking())? })
+                let usage_error = || format!("`{line}`: expected BYTES ADDRESS:PORT");
+                let (size, to) = rest.split_once(' ').ok_or_else(usage_error)?;
+                Ok(Self::Send {
+                    size: size.parse().map_err(|_| usage_error())?,
+                    to: to.parse().map_err(|_| usage_error())?,
+                })
             }
             "loop" => {
                 let (cycle, until) = rest.split_once(' ').unwrap_or((rest, ""));
@@ -170,12 +154,12 @@ impl FromStr for Work {
 }
 
 fn driver(verb: &str, rest: &str, line: &str) -> Result<Work, String> {
-    let lacking = || format!("`{line}`: expected TIME DRIVER, and a path to open");
-    let (time, rest) = rest.split_once(' ').ok_or_else(lacking)?;
+    let usage_error = || format!("`{line}`: expected TIME DRIVER, and a path to open");
+    let (time, rest) = rest.split_once(' ').ok_or_else(usage_error)?;
     let time = time.parse()?;
     match verb {
         "open" => {
-            let (driver, path) = rest.split_once(' ').ok_or_else(lacking)?;
+            let (driver, path) = rest.split_once(' ').ok_or_else(usage_error)?;
             Ok(Work::Device { time, driver: driver.to_owned(), open: Some(path.trim().to_owned()) })
         }
         "dpc" => Ok(Work::Dpc { time, driver: rest.to_owned() }),

@@ -1,4 +1,5 @@
-//! From a scenario through the whole chain (file, reader, tables, boot analysis) to the truth.
+//! Compares boot analyses of simulated recordings with the truth, through the whole chain: file, reader, tables,
+//! analysis.
 #![allow(clippy::unwrap_used)]
 
 use onoff_transitions::PhaseName;
@@ -9,7 +10,7 @@ use onoff_files::Options;
 use onoff_simulator::{Scenario, Simulated, Truth};
 use onoff_transitions::boot::{self, BootOptions, BootReport};
 
-const LONG: &[&str] = &["benchmark"];
+const SLOW_SCENARIOS: &[&str] = &["benchmark"];
 
 fn scenarios() -> Vec<(String, Scenario)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
@@ -22,8 +23,8 @@ fn scenarios() -> Vec<(String, Scenario)> {
             let text = std::fs::read_to_string(&path).unwrap();
             (name, Scenario::from_toml(&text).unwrap())
         })
-        .filter(|(name, scenario)| scenario.boots() && !LONG.contains(&name.as_str()))
-        // A clock that goes on in steps shows no time exactly.
+        .filter(|(name, scenario)| scenario.boots() && !SLOW_SCENARIOS.contains(&name.as_str()))
+        // A coarse clock shows no exact times.
         .filter(|(_, scenario)| scenario.recording.clock_step.is_none())
         .collect();
     scenarios.sort_by(|(left, _), (right, _)| left.cmp(right));
@@ -49,7 +50,7 @@ fn scenario(name: &str) -> Scenario {
     scenarios().into_iter().find(|(candidate, _)| candidate == name).unwrap().1
 }
 
-/// The phases with both ends: a computer that never settles has no end of PostBoot.
+/// The phases with both ends: PostBoot has no end if the computer never becomes idle.
 fn phases(report: &BootReport) -> Vec<(String, i64, i64)> {
     report
         .phases
@@ -61,7 +62,7 @@ fn phases(report: &BootReport) -> Vec<(String, i64, i64)> {
         .collect()
 }
 
-/// Whether the machine of a scenario comes to rest: ten seconds of idle time, xperf's metric.
+/// The machine becomes idle: 10 s of idle time, xperf's metric.
 fn settles(truth: &Truth) -> bool {
     let metric = truth.post_boot.as_ref();
     metric.is_some_and(|metric| metric.idle_ns >= 10_000_000_000)
@@ -78,18 +79,18 @@ fn true_phases(truth: &Truth) -> Vec<(String, i64, i64)> {
 }
 
 #[test]
-fn phases_and_totals_are_true_to_the_tick() {
+fn phases_and_totals_match_to_the_tick() {
     for (name, scenario) in scenarios() {
         let Simulated { files, truth } = scenario.simulate().unwrap();
         let report = analyze(&files);
         assert_eq!(phases(&report), true_phases(&truth), "{name}");
         let total = truth.total_boot_ns().filter(|_| settles(&truth));
-        // The text's credentials: a person's time is in no length.
+        // Time a person takes for credentials counts in no duration.
         let person_ms = if name == "person-logs-on" { 6_500 } else { 0 };
         assert_eq!(report.person_ns / 1_000_000, person_ms, "{name}");
         assert_eq!(report.total_ns, total.map(|ns| ns - report.person_ns), "{name}");
         let loader = report.details.os_loader_ns.unwrap();
-        // The loader's time is recorded in processor cycles: whole cycles are less than a tick.
+        // The loader's time is recorded in whole processor cycles, which are shorter than a tick.
         assert!((loader - truth.os_loader_ns.unwrap()).abs() < 100, "{name}: loader {loader}");
         assert_eq!(report.details.read_ahead.training_count, truth.training_count.map(i64::from), "{name}");
         assert_eq!(report.details.auto_start.start_ns, truth.auto_start_ns.map(|span| span.0), "{name}");
@@ -99,13 +100,13 @@ fn phases_and_totals_are_true_to_the_tick() {
     }
 }
 
-/// Whole milliseconds as the papers' tools print them: cut, not rounded.
+/// Whole milliseconds, truncated as in the tools of the papers.
 fn milliseconds(nanoseconds: Option<i64>) -> Option<u64> {
     u64::try_from(nanoseconds? / 1_000_000).ok()
 }
 
 #[test]
-fn the_analysis_gives_the_published_numbers() {
+fn analysis_matches_published_numbers() {
     let mut compared = 0;
     for (name, scenario) in scenarios() {
         let expect = &scenario.expect;
@@ -164,7 +165,7 @@ fn the_analysis_gives_the_published_numbers() {
 }
 
 #[test]
-fn the_idle_metric_finds_the_same_slices() {
+fn idle_metric_finds_the_same_slices() {
     for (name, scenario) in scenarios() {
         let Simulated { files, truth } = scenario.simulate().unwrap();
         let settling = analyze(&files).settling.unwrap();
@@ -177,12 +178,12 @@ fn the_idle_metric_finds_the_same_slices() {
 }
 
 #[test]
-fn processor_time_is_exact() {
+fn cpu_time_is_exact() {
     for (name, scenario) in scenarios() {
         let Simulated { files, truth } = scenario.simulate().unwrap();
         let report = analyze(&files);
         if truth.events_lost > 0 {
-            // What was lost is in no sum: the report must say so.
+            // Lost events are in no sum, so the report must mention the loss.
             assert!(!report.losses.is_empty(), "{name}");
             continue;
         }
@@ -192,7 +193,7 @@ fn processor_time_is_exact() {
                 assert!(!settles(&truth), "{at}");
                 continue;
             };
-            // The truth goes by number, which two may have had one after the other; the answer goes by life.
+            // The truth is by process id, which may be reused; the report is by process lifetime.
             let mut by_process: BTreeMap<u32, i64> = BTreeMap::new();
             for row in cpu.by_process.iter().filter(|row| row.pid != Some(0) && row.cpu_ns > 0) {
                 *by_process.entry(row.pid.unwrap()).or_default() += row.cpu_ns;
@@ -207,7 +208,7 @@ fn processor_time_is_exact() {
 }
 
 #[test]
-fn disk_work_is_counted_in_its_phase() {
+fn disk_requests_count_in_their_phase() {
     for (name, scenario) in scenarios() {
         let Simulated { files, truth } = scenario.simulate().unwrap();
         let report = analyze(&files);
@@ -235,7 +236,7 @@ fn disk_work_is_counted_in_its_phase() {
 }
 
 #[test]
-fn services_are_true_to_the_tick() {
+fn services_match_to_the_tick() {
     for (name, scenario) in scenarios() {
         let Simulated { files, truth } = scenario.simulate().unwrap();
         let report = analyze(&files);
@@ -266,11 +267,11 @@ fn services_are_true_to_the_tick() {
     }
 }
 
-/// Start, kind, driver or device, pended, end.
+/// Start, kind, driver or device, pend time, end.
 type Operation = (i64, String, String, Option<i64>, Option<i64>);
 
 #[test]
-fn device_operations_are_true_to_the_tick() {
+fn device_operations_match_to_the_tick() {
     for (name, scenario) in scenarios() {
         let Simulated { files, truth } = scenario.simulate().unwrap();
         let report = analyze(&files);
@@ -300,7 +301,7 @@ fn device_operations_are_true_to_the_tick() {
 }
 
 #[test]
-fn processes_and_what_the_session_started() {
+fn processes_and_startup_programs_match() {
     for (name, scenario) in scenarios() {
         let Simulated { files, truth } = scenario.simulate().unwrap();
         let report = analyze(&files);
@@ -332,7 +333,7 @@ fn processes_and_what_the_session_started() {
 }
 
 #[test]
-fn policy_and_script_of_the_slow_boot() {
+fn policy_and_script_of_slow_boot_match() {
     let Simulated { files, truth } = scenario("slow-boot").simulate().unwrap();
     let policy = analyze(&files).details.group_policy;
     let mut applied: Vec<(i64, i64)> =
@@ -346,7 +347,7 @@ fn policy_and_script_of_the_slow_boot() {
 }
 
 #[test]
-fn a_kernel_and_user_pair_is_one_boot() {
+fn kernel_and_user_files_are_one_boot() {
     let mut scenario = scenario("table-5-run-1");
     scenario.recording.split = true;
     let Simulated { files, truth } = scenario.simulate().unwrap();
@@ -365,7 +366,7 @@ fn compression_changes_nothing() {
 }
 
 #[test]
-fn a_recording_without_the_desktop_event_says_what_it_inferred() {
+fn infers_end_of_explorer_init_without_desktop_event() {
     let mut scenario = scenario("table-5-run-1");
     scenario.recording.desktop_ready = false;
     let Simulated { files, truth } = scenario.simulate().unwrap();
@@ -376,7 +377,7 @@ fn a_recording_without_the_desktop_event_says_what_it_inferred() {
 }
 
 #[test]
-fn a_recording_that_stops_too_early_does_not_make_up_an_end() {
+fn truncated_recording_has_no_total() {
     let mut scenario = scenario("table-5-run-1");
     scenario.recording.at_most = "30s".parse().unwrap();
     let Simulated { files, truth } = scenario.simulate().unwrap();
@@ -387,12 +388,12 @@ fn a_recording_that_stops_too_early_does_not_make_up_an_end() {
 }
 
 #[test]
-fn a_kernel_log_alone_still_answers() {
+fn analyzes_kernel_file_alone() {
     let mut scenario = scenario("table-5-run-1");
     scenario.recording.split = true;
     let Simulated { files, truth } = scenario.simulate().unwrap();
     let report = analyze(&files[..1]);
-    // Processes start in the kernel log too; only the shell's own event is in the other.
+    // Process starts are in the kernel log; only the shell's event is in the other file.
     assert_eq!(phases(&report)[..3], true_phases(&truth)[..3]);
     let explorer = report.phase(PhaseName::ExplorerInit).unwrap();
     assert_ne!(serde_json::to_value(explorer.certainty).unwrap(), "measured");
@@ -401,10 +402,10 @@ fn a_kernel_log_alone_still_answers() {
 }
 
 #[test]
-fn a_power_loss_leaves_what_was_written() {
+fn analyzes_recording_after_power_loss() {
     let Simulated { mut files, truth } = scenario("table-5-run-1").simulate().unwrap();
     let file = &mut files[0];
-    // The header as it was at the start: no end time, one buffer written (ETL format, section 3.1).
+    // The header as written at the start: no end time, one buffer written (ETL format, section 3.1).
     let payload = 0x48 + 0x20;
     file[payload + 0x10..payload + 0x18].fill(0);
     file[payload + 0x24..payload + 0x28].copy_from_slice(&1u32.to_le_bytes());

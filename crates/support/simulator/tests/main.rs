@@ -1,4 +1,4 @@
-//! Every integration test of this crate in one program: linking is what costs, and each program is linked anew.
+//! All integration tests of this crate in one binary, because linking dominates the build time.
 #![allow(clippy::unwrap_used)]
 
 mod accounts;

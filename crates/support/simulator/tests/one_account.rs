@@ -1,5 +1,5 @@
-//! What is true of any recording's accounts, however little of it is left: parts sum to their phase, and findings take their cost, their
-//! subject and their phase from one entry.
+//! Invariants of the accounts of any recording, however damaged: parts sum to their phase, and findings take their
+//! cost, subject and phase from one entry.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
@@ -23,9 +23,10 @@ use onoff_trace::{
 use onoff_transitions::TransitionKind;
 use proptest::prelude::*;
 
-use crate::accounts::{names, played, recorded};
+use crate::accounts::{names, recorded, simulate};
 
-/// Whether the parts of every phase sum to it, what each did to its time, and what is not known to what the account says of it.
+/// Checks that the parts of every phase sum to it, that each part's activities sum to its time, and that unknown parts
+/// sum to the account's unknown time.
 fn assert_sums(name: &str, all: &[AccountedPhase]) {
     for phase in all {
         let account = &phase.account;
@@ -40,7 +41,8 @@ fn assert_sums(name: &str, all: &[AccountedPhase]) {
             let did: i128 = entry.did.iter().map(|one| i128::from(one.ns)).sum();
             assert_eq!(did, i128::from(entry.ns), "{name}: {} of {}", entry.name, phase.phase);
             let listed: i64 = entry.stretches.iter().map(|one| one.end_ns - one.start_ns).sum();
-            // Idle rules count slices in which several worked: their stretches are longer than what each is given of them.
+            // Idle rules count slices in which several processes ran, so their intervals are longer than the time
+            // attributed to each.
             if account.measure == AccountMeasure::CriticalPath {
                 assert!(listed <= entry.ns, "{name}: {} of {}", entry.name, phase.phase);
             }
@@ -48,29 +50,29 @@ fn assert_sums(name: &str, all: &[AccountedPhase]) {
     }
 }
 
-/// Whether every finding is about somebody, and costs what one entry of the account of its phase, or one culprit of several, took.
-fn faults_of_findings(name: &str, trace: &Trace) -> Vec<String> {
-    let mut faults = Vec::new();
+/// Checks that every finding has a subject, and that its cost equals one entry of its phase's account or one culprit.
+fn errors_of_findings(name: &str, trace: &Trace) -> Vec<String> {
+    let mut errors = Vec::new();
     let of_kinds = [TransitionKind::Boot, TransitionKind::Shutdown, TransitionKind::Suspend]
         .map(|kind| (kind.as_str(), accounts(trace, Some(kind))));
     for finding in diagnose(trace, &DiagnosisOptions::default()).findings {
-        let mut fault = |what: &str| {
-            faults.push(format!("{name}: {} {} ({:?}): {what}", finding.code, finding.subject.name, finding.title));
+        let mut report = |what: &str| {
+            errors.push(format!("{name}: {} {} ({:?}): {what}", finding.code, finding.subject.name, finding.title));
         };
         let kind = finding.transition.split(' ').next().unwrap();
-        // What the rules of Linux say of the initial file system and of sleeps is not yet of one entry.
+        // Findings of Linux rules about the initramfs and sleeps do not come from a single entry yet.
         let Some((_, all)) = of_kinds.iter().find(|(name, _)| *name == kind && !finding.code.starts_with("linux/"))
         else {
             continue;
         };
         if finding.subject.kind == FindingSubjectKind::Phase {
-            fault("a phase is no culprit");
+            report("the subject is a phase");
         }
         let (Some(cost_ns), CostBasis::CriticalPath) = (finding.cost_ns, finding.cost_basis) else {
             continue;
         };
         let Some(phase) = &finding.phase else {
-            // Before the recording, between phases and while the computer is off there is no account.
+            // There is no account before the recording, between phases, and while the computer is off.
             let begins = finding.evidence.iter().find_map(|one| one.time_ns);
             let is_accounted = |one: &AccountedPhase| {
                 let account = &one.account;
@@ -78,7 +80,7 @@ fn faults_of_findings(name: &str, trace: &Trace) -> Vec<String> {
                 is_there && account.measure == AccountMeasure::CriticalPath
             };
             if cost_ns > 0 && all.iter().any(is_accounted) {
-                fault("time on the path, and no phase");
+                report("a cost on the critical path, but no phase");
             }
             continue;
         };
@@ -94,16 +96,16 @@ fn faults_of_findings(name: &str, trace: &Trace) -> Vec<String> {
         let sum_of_chain = |least_ns: i64| -> i64 {
             entries().filter(|entry| is_named(&entry.name) && entry.ns >= least_ns).map(|entry| entry.ns).sum()
         };
-        // A process that was there only shortly is no member, though another of the same program is.
+        // A short-lived process is no member of the relay, although another process of the same program is.
         let is_chain = [0, MIN_RELAY_MEMBER_NS].into_iter().any(|least_ns| sum_of_chain(least_ns) == cost_ns);
         if cost_ns > 0 && !is_entry && !is_culprit && !is_chain {
-            fault(&format!("{cost_ns} ns are no entry of {phase}"));
+            report(&format!("no entry of {phase} has {cost_ns} ns"));
         }
     }
-    faults
+    errors
 }
 
-/// Where `onoff why` of all phases and of one phase alone divide it differently, by more than 1 ms.
+/// Differences of more than 1 ms between `onoff why` for all phases and for a single phase.
 pub(crate) fn differences_of_why(name: &str, trace: &Trace) -> (usize, Vec<String>) {
     let question = |about| WhyQuestion {
         about,
@@ -121,16 +123,16 @@ pub(crate) fn differences_of_why(name: &str, trace: &Trace) -> (usize, Vec<Strin
     };
     let all = answer(About::Phase(None, None));
     let verbs = accounts(trace, None);
-    let mut faults = Vec::new();
+    let mut errors = Vec::new();
     for stretch in &all {
         let wanted = times(&stretch.account);
-        let compare = |who: &str, account: &PhaseAccount, faults: &mut Vec<String>| {
+        let compare = |who: &str, account: &PhaseAccount, errors: &mut Vec<String>| {
             let found = times(account);
             for key in wanted.keys().chain(found.keys().filter(|key| !wanted.contains_key(key))) {
                 let of = |times: &BTreeMap<_, i64>| times.get(key).copied().unwrap_or(0);
                 if (of(&wanted) - of(&found)).abs() > 1_000_000 {
                     let phase = &stretch.name;
-                    faults.push(format!("{name}: {phase}: {key:?}: {} ns, {who} {} ns", of(&wanted), of(&found)));
+                    errors.push(format!("{name}: {phase}: {key:?}: {} ns, {who} {} ns", of(&wanted), of(&found)));
                 }
             }
         };
@@ -138,57 +140,57 @@ pub(crate) fn differences_of_why(name: &str, trace: &Trace) -> (usize, Vec<Strin
         let alone = answer(About::Phase(Some(pattern), TransitionKind::of(&stretch.action)));
         let is_it = |one: &&WhyStretch| (one.start_ns, one.end_ns) == (stretch.start_ns, stretch.end_ns);
         match alone.iter().find(is_it) {
-            Some(one) => compare("alone", &one.account, &mut faults),
-            None => faults.push(format!("{name}: {} is not found alone", stretch.name)),
+            Some(one) => compare("alone", &one.account, &mut errors),
+            None => errors.push(format!("{name}: {} is not found alone", stretch.name)),
         }
         let of_verb = verbs.iter().find(|one| {
             let account = &one.account;
             one.phase == stretch.name && (account.start_ns, account.end_ns) == (stretch.start_ns, stretch.end_ns)
         });
         if let Some(one) = of_verb {
-            compare("in the other verbs", &one.account, &mut faults);
+            compare("in the other verbs", &one.account, &mut errors);
         }
     }
-    (all.len(), faults)
+    (all.len(), errors)
 }
 
 #[test]
-fn a_phase_is_divided_alike_alone_and_among_all_in_every_scenario() {
-    let (mut phases, mut faults) = (0, Vec::new());
+fn why_divides_a_phase_the_same_alone_and_among_all() {
+    let (mut phases, mut errors) = (0, Vec::new());
     for name in names() {
         let (count, its) = differences_of_why(&name, &recorded(&name).0);
         phases += count;
-        faults.extend(its);
+        errors.extend(its);
     }
     assert!(phases > 200, "{phases} phases");
-    assert!(faults.is_empty(), "{} of {phases} phases:\n{}", faults.len(), faults.join("\n"));
+    assert!(errors.is_empty(), "{} of {phases} phases:\n{}", errors.len(), errors.join("\n"));
 }
 
 #[test]
-fn parts_sum_to_their_phase_and_findings_cost_what_their_entry_took_in_every_scenario() {
-    let (mut phases, mut faults) = (0, Vec::new());
+fn accounts_sum_up_and_findings_match_entries_in_every_scenario() {
+    let (mut phases, mut errors) = (0, Vec::new());
     for name in names() {
         let (trace, _) = recorded(&name);
         let all = accounts(&trace, None);
         assert_sums(&name, &all);
         phases += all.len();
-        faults.extend(faults_of_findings(&name, &trace));
+        errors.extend(errors_of_findings(&name, &trace));
     }
     assert!(phases > 200, "{phases} phases");
-    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert!(errors.is_empty(), "{}", errors.join("\n"));
 }
 
 #[test]
-fn the_same_is_true_of_real_recordings() {
+fn accounts_sum_up_and_findings_match_entries_in_real_recordings() {
     let mut paths = Vec::new();
     for part in ["etl", "linux"] {
         let Some(folder) = real::samples(part) else { continue };
         paths.extend(std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()));
     }
     paths.sort();
-    let (mut phases, mut faults) = (0, Vec::new());
+    let (mut phases, mut errors) = (0, Vec::new());
     for path in &paths {
-        // Lists of sources, baselines and the like are no recordings.
+        // The folder also contains files that are not recordings.
         let Ok(trace) = onoff_files::open(std::slice::from_ref(path), onoff_findings::TABLES, &Options::default())
         else {
             continue;
@@ -197,91 +199,89 @@ fn the_same_is_true_of_real_recordings() {
         let all = accounts(&trace, None);
         phases += all.len();
         assert_sums(&name, &all);
-        faults.extend(faults_of_findings(&name, &trace));
-        faults.extend(differences_of_why(&name, &trace).1);
+        errors.extend(errors_of_findings(&name, &trace));
+        errors.extend(differences_of_why(&name, &trace).1);
     }
     assert!(paths.is_empty() || phases > 20, "{phases} phases");
-    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert!(errors.is_empty(), "{}", errors.join("\n"));
 }
 
-/// What the recorder says when it lost events.
 const EVENTS_LOST: Counter =
     Counter { name: "events_lost_by_recorder", severity: Severity::Error, help: "", touches: &[] };
 
-/// How a recording is spoilt.
+/// Damage to a recording.
 #[derive(Clone, Debug)]
 struct Damage {
     seed: u64,
-    /// Of 100 rows of each table, how many are dropped, given another thread's id, another processor, another time, or exchanged with the
-    /// row before.
+    /// Percentage of rows of each table that are dropped, that get another thread id and processor, that get another
+    /// time (per mille), or that are swapped with the previous row.
     dropped: u64,
     renumbered: u64,
     moved: u64,
     exchanged: u64,
-    /// A stretch of which nothing is left, in thousandths of the recording.
+    /// Interval without rows, in thousandths of the recording.
     hole: (i64, i64),
-    says_it_lost: bool,
+    reports_loss: bool,
 }
 
 fn damage() -> impl Strategy<Value = Damage> {
     let share = || prop_oneof![Just(0_u64), 1_u64..5, 30_u64..101];
     (any::<u64>(), share(), share(), share(), share(), (0_i64..1_001, 0_i64..400), any::<bool>()).prop_map(
-        |(seed, dropped, renumbered, moved, exchanged, (from, length), says_it_lost)| Damage {
+        |(seed, dropped, renumbered, moved, exchanged, (from, length), reports_loss)| Damage {
             seed,
             dropped,
             renumbered,
             moved,
             exchanged,
             hole: (from, from + length),
-            says_it_lost,
+            reports_loss,
         },
     )
 }
 
-/// Numbers in a fixed order from a seed.
-struct Numbers(u64);
+struct Random(u64);
 
-impl Numbers {
+impl Random {
     fn below(&mut self, limit: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % limit.max(1)
     }
 }
 
-fn spoil(trace: &mut Trace, damage: &Damage) {
-    let mut numbers = Numbers(damage.seed);
+fn apply_damage(trace: &mut Trace, damage: &Damage) {
+    let mut random = Random(damage.seed);
     let per_mille = |part: i64| trace.duration_ns / 1_000 * part;
     let hole = per_mille(damage.hole.0)..per_mille(damage.hole.1);
     let duration = u64::try_from(trace.duration_ns.max(1)).unwrap();
     let mut rows: Vec<ContextSwitch> = Vec::new();
     for mut row in trace.context_switches.iter() {
-        if hole.contains(&row.time_ns) || numbers.below(100) < damage.dropped {
+        if hole.contains(&row.time_ns) || random.below(100) < damage.dropped {
             continue;
         }
-        if numbers.below(100) < damage.renumbered {
+        if random.below(100) < damage.renumbered {
             row.new_tid = row.old_tid;
-            row.cpu = u16::try_from(numbers.below(5)).unwrap();
+            row.cpu = u16::try_from(random.below(5)).unwrap();
         }
-        if numbers.below(1_000) < damage.moved {
-            row.time_ns = i64::try_from(numbers.below(duration)).unwrap();
+        if random.below(1_000) < damage.moved {
+            row.time_ns = i64::try_from(random.below(duration)).unwrap();
         }
         rows.push(row);
         let last = rows.len() - 1;
-        if last > 0 && numbers.below(100) < damage.exchanged {
+        if last > 0 && random.below(100) < damage.exchanged {
             rows.swap(last, last - 1);
         }
     }
     trace.context_switches = [ContextSwitches::from_iter(rows)].into_iter().collect();
     let mut rows = Vec::new();
     for mut row in trace.ready_threads.iter() {
-        if hole.contains(&row.time_ns) || numbers.below(100) < damage.dropped {
+        if hole.contains(&row.time_ns) || random.below(100) < damage.dropped {
             continue;
         }
-        if numbers.below(100) < damage.renumbered {
+        if random.below(100) < damage.renumbered {
             row.readying_tid = Some(row.ready_tid);
         }
-        if numbers.below(1_000) < damage.moved {
-            row.time_ns = i64::try_from(numbers.below(duration)).unwrap();
+        if random.below(1_000) < damage.moved {
+            row.time_ns = i64::try_from(random.below(duration)).unwrap();
         }
         rows.push(row);
     }
@@ -289,11 +289,11 @@ fn spoil(trace: &mut Trace, damage: &Damage) {
     let threads: Vec<Thread> = trace.threads.iter().collect();
     trace.threads = threads.iter().fold(Threads::new(), |mut table, thread| {
         let mut thread = *thread;
-        if numbers.below(100) < damage.renumbered {
-            // Another's id: lives of one id overlap.
-            thread.tid = threads[usize::try_from(numbers.below(threads.len() as u64)).unwrap()].tid;
+        if random.below(100) < damage.renumbered {
+            // A reused id, so that lifetimes with the same id overlap.
+            thread.tid = threads[usize::try_from(random.below(threads.len() as u64)).unwrap()].tid;
         }
-        if numbers.below(100) < damage.dropped {
+        if random.below(100) < damage.dropped {
             thread.start_ns = None;
         }
         table.push(thread);
@@ -301,13 +301,13 @@ fn spoil(trace: &mut Trace, damage: &Damage) {
     });
     trace.service_transitions =
         trace.service_transitions.iter().fold(ServiceTransitions::new(), |mut table, mut row| {
-            if numbers.below(100) < damage.dropped {
+            if random.below(100) < damage.dropped {
                 row.end_ns = None;
             }
             table.push(row);
             table
         });
-    if damage.says_it_lost {
+    if damage.reports_loss {
         trace.losses.add(&EVENTS_LOST, 1 + damage.dropped);
     }
 }
@@ -316,10 +316,10 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn parts_sum_to_their_phase_in_any_recording(damage in damage(), which in 0_usize..4) {
+    fn accounts_sum_up_in_damaged_recordings(damage in damage(), which in 0_usize..4) {
         let name = ["ids-used-twice", "starved-relay", "two-devices-one-after-the-other", "two-programs-at-shutdown"][which];
         let (mut trace, _) = recorded(name);
-        spoil(&mut trace, &damage);
+        apply_damage(&mut trace, &damage);
         assert_sums(name, &accounts(&trace, None));
         let diagnosis = diagnose(&trace, &DiagnosisOptions::default());
         prop_assert!(diagnosis.findings.iter().all(|one| one.cost_ns.is_none_or(|ns| ns >= 0)));
@@ -327,7 +327,7 @@ proptest! {
 }
 
 #[test]
-fn a_thread_that_was_made_ready_before_its_phase_gives_it_no_more_than_the_phase() {
+fn thread_readied_before_a_phase_counts_only_within_it() {
     let damage = Damage {
         seed: 18_317_954_499_583_151_163,
         dropped: 81,
@@ -335,35 +335,35 @@ fn a_thread_that_was_made_ready_before_its_phase_gives_it_no_more_than_the_phase
         moved: 37,
         exchanged: 0,
         hole: (900, 1_000),
-        says_it_lost: false,
+        reports_loss: false,
     };
     let (mut trace, _) = recorded("starved-relay");
-    spoil(&mut trace, &damage);
+    apply_damage(&mut trace, &damage);
     assert_sums("starved-relay", &accounts(&trace, None));
 }
 
-/// What is found of the video driver in a healthy boot with these keys over it.
-fn found_of_video(keys: &str) -> Vec<(String, i64)> {
+/// Findings about the video driver in a healthy boot with additional scenario keys.
+fn video_findings(keys: &str) -> Vec<(String, i64)> {
     let text = format!("name = \"A video driver\"\nover = \"healthy-boot\"\nseed = 7\n{keys}");
-    let (trace, _) = played(&Scenario::from_toml(&text).unwrap());
+    let (trace, _) = simulate(&Scenario::from_toml(&text).unwrap());
     let findings = diagnose(&trace, &DiagnosisOptions::default()).findings;
     let its = findings.into_iter().filter(|finding| finding.code == "boot/video-driver-slow");
     its.map(|finding| (finding.subject.name, (finding.cost_ns.unwrap() + 5_000_000) / 10_000_000)).collect()
 }
 
 #[test]
-fn a_video_driver_is_slow_by_the_kind_of_the_disk_and_where_nobody_else_held_its_gap() {
-    const LONG: &str = "[session]\nsystem_video = \"1500ms\"\nwinlogon_at = \"6s\"\n";
+fn slow_video_driver_depends_on_disk_type_and_other_blockers() {
+    const SLOW_VIDEO: &str = "[session]\nsystem_video = \"1500ms\"\nwinlogon_at = \"6s\"\n";
     let system = |centiseconds| vec![(VIDEO_DRIVERS[0].to_owned(), centiseconds)];
-    // 1.5 s are long for a computer with a solid-state disk, and usual for one whose disk has to turn.
-    assert_eq!(found_of_video(LONG), system(150));
+    // 1.5 s is slow with a solid-state disk and normal with a hard disk.
+    assert_eq!(video_findings(SLOW_VIDEO), system(150));
     let hard_disk = "[machine]\ndisk_access = \"9ms\"\n";
-    assert_eq!(found_of_video(&format!("{hard_disk}{LONG}")), []);
-    let longer = LONG.replace("1500ms", "2600ms");
-    assert_eq!(found_of_video(&format!("{hard_disk}{longer}")), system(260));
-    // The decoy: the same gap, in which the session manager waits for another disk.
+    assert_eq!(video_findings(&format!("{hard_disk}{SLOW_VIDEO}")), []);
+    let longer = SLOW_VIDEO.replace("1500ms", "2600ms");
+    assert_eq!(video_findings(&format!("{hard_disk}{longer}")), system(260));
+    // Decoy: the same gap, in which the session manager waits for another disk.
     let disk = "[machine]\nmore_disks = [{ model = \"SLOW\", access = \"45ms\", per_mib = \"12ms\" }]\n";
     let held =
         "[session]\nsystem_video_work = [\"read 60x64KiB D:\\\\Prepared\\\\prepared.bin\"]\nwinlogon_at = \"6s\"\n";
-    assert_eq!(found_of_video(&format!("{disk}{held}")), [("D:\\Prepared\\prepared.bin".to_owned(), 275)]);
+    assert_eq!(video_findings(&format!("{disk}{held}")), [("D:\\Prepared\\prepared.bin".to_owned(), 275)]);
 }

@@ -1,4 +1,4 @@
-//! The recordings in `samples/` are what their scenarios give.
+//! The files in `samples/` match the output of the simulator.
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use onoff_simulator::Scenario;
 
 #[test]
-fn the_committed_samples_are_what_the_generator_makes() {
+fn committed_samples_match_their_scenarios() {
     let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     for name in ["slow-boot", "slow-shutdown", "slow-sleep"] {
         let scenario = crate_folder.join(format!("scenarios/{name}.toml"));
@@ -15,15 +15,12 @@ fn the_committed_samples_are_what_the_generator_makes() {
         let sample = crate_folder.join(format!("../../../samples/{name}.etl"));
         let committed = std::fs::read(sample).unwrap();
         assert_eq!(simulated.files.len(), 1);
-        assert!(
-            simulated.files[0] == committed,
-            "samples/{name}.etl differs from its scenario; `make samples` makes it again"
-        );
+        assert!(simulated.files[0] == committed, "samples/{name}.etl differs from its scenario; run `make samples`");
     }
 }
 
 #[test]
-fn the_committed_installations_are_what_the_writer_makes() {
+fn committed_installations_match_the_writer() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../samples/image");
     for (name, is_updated) in [("before", false), ("after", true)] {
         for (path, bytes) in onoff_simulator::sample_image::files(is_updated) {
@@ -33,7 +30,7 @@ fn the_committed_installations_are_what_the_writer_makes() {
                 std::fs::write(&path, &bytes).unwrap();
             }
             let committed = std::fs::read(&path).unwrap_or_default();
-            assert!(committed == bytes, "{} differs; `make samples` makes it again", path.display());
+            assert!(committed == bytes, "{} differs; run `make samples`", path.display());
         }
     }
 }

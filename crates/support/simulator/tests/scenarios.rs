@@ -1,5 +1,5 @@
-//! Every scenario: the simulator's truth gives the numbers of the document it reproduces, and the
-//! container reader finds exactly the records that were written.
+//! For every scenario, the truth matches the published numbers it reproduces, and the container reader finds exactly
+//! the records that were written.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use onoff_etl::{HeaderKind, Input, Record, Recording};
 use onoff_simulator::{Scenario, Simulated, Truth};
 
-/// Scenarios too long for a test: the benchmark is walked by the benchmark.
-const LONG: &[&str] = &["benchmark"];
+/// Scenarios too long for a test.
+const SLOW_SCENARIOS: &[&str] = &["benchmark"];
 
 fn scenarios() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
@@ -18,14 +18,13 @@ fn scenarios() -> Vec<PathBuf> {
         .unwrap()
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
-        .filter(|path| !LONG.contains(&path.file_stem().unwrap().to_str().unwrap()))
+        .filter(|path| !SLOW_SCENARIOS.contains(&path.file_stem().unwrap().to_str().unwrap()))
         .collect();
     paths.sort();
     assert!(!paths.is_empty());
     paths
 }
 
-/// Those in which the machine boots.
 fn boots() -> Vec<PathBuf> {
     let mut paths = scenarios();
     paths.retain(|path| scenario(path).boots());
@@ -37,8 +36,8 @@ fn scenario(path: &Path) -> Scenario {
         .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Whole milliseconds as the tools of the papers print them: cut, not rounded. (The services
-/// excerpt of the Windows Embedded Standard 7 paper has rows only cutting can give.)
+/// Whole milliseconds, truncated as in the tools of the papers. (Some rows of the services excerpt in the Windows
+/// Embedded Standard 7 paper are possible only with truncation.)
 fn milliseconds(nanoseconds: i64) -> u64 {
     u64::try_from(nanoseconds / 1_000_000).unwrap()
 }
@@ -49,7 +48,7 @@ fn duration(truth: &Truth, phase: &str) -> u64 {
 }
 
 #[test]
-fn truth_gives_the_published_numbers() {
+fn truth_matches_published_numbers() {
     let mut compared = 0;
     for path in boots() {
         let scenario = scenario(&path);
@@ -105,9 +104,9 @@ fn truth_gives_the_published_numbers() {
 }
 
 #[test]
-fn idle_slices_leave_no_doubt() {
-    // The papers do not say how processors and disks combine: scenarios stay clear of the
-    // threshold, so that any reading of the rule counts the same slices.
+fn idle_slices_are_unambiguous() {
+    // The papers do not define how CPU and disk combine. Scenarios stay clear of the threshold, so that every
+    // interpretation counts the same slices.
     for path in boots() {
         let scenario = scenario(&path);
         let capacity = i64::from(scenario.machine.processors) * 100_000_000;
@@ -141,7 +140,7 @@ fn kind(record: &Record<'_>) -> Option<String> {
 }
 
 #[test]
-fn the_reader_finds_what_was_written() {
+fn reader_finds_every_record() {
     for path in scenarios() {
         let Simulated { files, truth } = scenario(&path).simulate().unwrap();
         let inputs: Vec<Input<'_>> = files.iter().map(|bytes| Input { name: "simulated.etl", bytes }).collect();
@@ -159,14 +158,14 @@ fn the_reader_finds_what_was_written() {
         assert_eq!(lost, truth.events_lost, "{}", path.display());
         assert_eq!(kinds.values().sum::<u64>(), truth.records, "{}", path.display());
         assert_eq!(kinds, truth.kinds, "{}", path.display());
-        // A clock that goes on in steps may be so far behind.
+        // A coarse clock may be one step behind.
         let step_ns = scenario(&path).recording.clock_step.map_or(0, |step| step.nanoseconds());
         assert!((last - truth.end_ns).abs() < 1_000 + step_ns, "{}: {last} {}", path.display(), truth.end_ns);
     }
 }
 
 #[test]
-fn the_same_scenario_gives_the_same_bytes() {
+fn same_scenario_gives_same_bytes() {
     let path = &scenarios()[0];
     let first = scenario(path).simulate().unwrap();
     let second = scenario(path).simulate().unwrap();

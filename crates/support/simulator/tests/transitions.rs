@@ -1,4 +1,4 @@
-//! From a scenario through file, reader and tables to the rows that really happened.
+//! Compares the tables read from simulated transitions with the truth.
 #![allow(clippy::unwrap_used)]
 
 use std::path::{Path, PathBuf};
@@ -26,11 +26,11 @@ fn names() -> Vec<String> {
     names
 }
 
-fn play(name: &str) -> (Truth, Trace) {
-    play_scenario(&scenario(name))
+fn simulate(name: &str) -> (Truth, Trace) {
+    simulate_scenario(&scenario(name))
 }
 
-fn play_scenario(scenario: &Scenario) -> (Truth, Trace) {
+fn simulate_scenario(scenario: &Scenario) -> (Truth, Trace) {
     let Simulated { files, truth } = scenario.simulate().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let paths: Vec<PathBuf> = files
@@ -46,18 +46,18 @@ fn play_scenario(scenario: &Scenario) -> (Truth, Trace) {
     (truth, trace)
 }
 
-/// Compares row by row, so that the first wrong row is shown and not all of them.
-fn compare<T: PartialEq + std::fmt::Debug>(name: &str, read: &[T], played: &[T]) {
-    for (read, played) in read.iter().zip(played) {
-        assert_eq!(read, played, "{name}");
+/// Compares row by row, so that a failure shows only the first wrong row.
+fn compare<T: PartialEq + std::fmt::Debug>(name: &str, read: &[T], simulated: &[T]) {
+    for (read, simulated) in read.iter().zip(simulated) {
+        assert_eq!(read, simulated, "{name}");
     }
     assert_eq!(
-        read.get(played.len()..),
-        played.get(read.len()..).map(|_| &[][..]),
-        "{name}: {} rows read, {} played: {:?}",
+        read.get(simulated.len()..),
+        simulated.get(read.len()..).map(|_| &[][..]),
+        "{name}: {} rows read, {} simulated: {:?}",
         read.len(),
-        played.len(),
-        played.get(read.len())
+        simulated.len(),
+        simulated.get(read.len())
     );
 }
 
@@ -106,7 +106,6 @@ fn power_requests(trace: &Trace) -> Vec<PowerRequest> {
     rows.collect()
 }
 
-/// Names and times, values and details; the truth's names are its own.
 fn milestones(trace: &Trace) -> Vec<(String, i64, Option<i64>, String)> {
     let rows = trace.milestones.iter().map(|row| {
         let (name, detail) = (trace.text(row.name), trace.text(row.detail));
@@ -120,17 +119,17 @@ fn true_milestones(rows: &[Milestone]) -> Vec<(String, i64, Option<i64>, String)
     rows.collect()
 }
 
-fn stops(name: &str, trace: &Trace, played: &[ServiceStop]) {
+fn stops(name: &str, trace: &Trace, simulated: &[ServiceStop]) {
     let mut read = trace.service_transitions.iter().filter(|row| row.kind == ServiceChange::Stop);
-    for played in played {
+    for simulated in simulated {
         let row = read.next().unwrap();
         let service = trace.text(row.service);
-        assert_eq!(service, played.name, "{name}");
-        assert_eq!(row.start_ns, played.start_ns, "{name}: {service}");
-        assert_eq!(row.checkpoint_ns, played.pending_ns, "{name}: {service}");
-        assert_eq!(row.end_ns, played.end_ns, "{name}: {service}");
-        assert_eq!(row.container_pid, Some(played.container_pid), "{name}: {service}");
-        let outcome = match played.end_ns {
+        assert_eq!(service, simulated.name, "{name}");
+        assert_eq!(row.start_ns, simulated.start_ns, "{name}: {service}");
+        assert_eq!(row.checkpoint_ns, simulated.pending_ns, "{name}: {service}");
+        assert_eq!(row.end_ns, simulated.end_ns, "{name}: {service}");
+        assert_eq!(row.container_pid, Some(simulated.container_pid), "{name}: {service}");
+        let outcome = match simulated.end_ns {
             Some(_) => ServiceOutcome::Completed,
             None => ServiceOutcome::Unfinished,
         };
@@ -139,7 +138,7 @@ fn stops(name: &str, trace: &Trace, played: &[ServiceStop]) {
     assert!(read.next().is_none(), "{name}");
 }
 
-/// Kinds of activities that only transitions have; a logon has its own tests.
+/// Kinds of activities of transitions alone; other tests check those of a logon.
 const OF_TRANSITIONS: [&str; 6] = [
     "group_policy_script",
     "kernel_shutdown_step",
@@ -150,27 +149,27 @@ const OF_TRANSITIONS: [&str; 6] = [
 ];
 
 #[test]
-fn what_is_read_of_a_transition_is_what_was_played() {
+fn transitions_match_the_truth() {
     let names = names();
     assert!(names.len() >= 17, "{names:?}");
     for name in names {
-        let (truth, trace) = play(&name);
-        agree(&name, &truth, &trace);
+        let (truth, trace) = simulate(&name);
+        assert_matches(&name, &truth, &trace);
         let starts = trace.service_transitions.iter().filter(|row| row.kind == ServiceChange::Start).count();
         assert_eq!(starts, 0, "{name}");
     }
 }
 
-fn agree(name: &str, truth: &Truth, trace: &Trace) {
-    let played = &truth.transitions;
-    compare(name, &notifications(trace), &played.notifications);
-    compare(name, &power_requests(trace), &played.power_requests);
+fn assert_matches(name: &str, truth: &Truth, trace: &Trace) {
+    let simulated = &truth.transitions;
+    compare(name, &notifications(trace), &simulated.notifications);
+    compare(name, &power_requests(trace), &simulated.power_requests);
     let mut read = activities(trace);
-    let mut played_activities = played.activities.clone();
+    let mut simulated_activities = simulated.activities.clone();
     let mut read_milestones = milestones(trace);
     if truth.desktop_ready_ns.is_some() {
         read.retain(|row| OF_TRANSITIONS.contains(&row.kind));
-        played_activities.retain(|row| OF_TRANSITIONS.contains(&row.kind));
+        simulated_activities.retain(|row| OF_TRANSITIONS.contains(&row.kind));
         read_milestones.retain(|(name, _, _, detail)| {
             name.starts_with("power.")
                 || name.starts_with("clock.")
@@ -179,13 +178,13 @@ fn agree(name: &str, truth: &Truth, trace: &Trace) {
                 || detail == "fast_startup"
         });
     }
-    compare(name, &read, &played_activities);
-    compare(name, &read_milestones, &true_milestones(&played.milestones));
-    stops(name, trace, &played.service_stops);
-    assert!(!played.activities.is_empty() || !played.milestones.is_empty());
+    compare(name, &read, &simulated_activities);
+    compare(name, &read_milestones, &true_milestones(&simulated.milestones));
+    stops(name, trace, &simulated.service_stops);
+    assert!(!simulated.activities.is_empty() || !simulated.milestones.is_empty());
 }
 
-/// What follows a boot in the same recording.
+/// Transitions that follow a boot in the same recording.
 const AFTER_A_BOOT: &str = r#"
 [[application]]
 image = "notepad.exe"
@@ -213,11 +212,11 @@ registry = "100ms"
 "#;
 
 #[test]
-fn a_boot_may_be_followed_by_a_sleep_and_a_shutdown() {
+fn reads_sleep_and_shutdown_after_a_boot() {
     let boot = include_str!("../scenarios/services-wes7.toml");
     let scenario = Scenario::from_toml(&format!("{boot}{AFTER_A_BOOT}")).unwrap();
-    let (truth, trace) = play_scenario(&scenario);
-    agree("services-wes7 and more", &truth, &trace);
+    let (truth, trace) = simulate_scenario(&scenario);
+    assert_matches("services-wes7 and more", &truth, &trace);
     let kinds: Vec<&str> = truth
         .transitions
         .activities
@@ -226,31 +225,31 @@ fn a_boot_may_be_followed_by_a_sleep_and_a_shutdown() {
         .map(|row| row.kind)
         .collect();
     assert_eq!(kinds, ["power_transition", "session_shutdown", "session_shutdown"]);
-    // The boot is the same as without what follows it.
+    // The transitions do not change the boot.
     let alone = Scenario::from_toml(boot).unwrap().simulate().unwrap().truth;
     assert_eq!(truth.desktop_ready_ns, alone.desktop_ready_ns);
     assert_eq!(format!("{:?}", truth.services), format!("{:?}", alone.services));
 }
 
 #[test]
-fn settling_is_counted_alike_after_a_boot_and_after_a_start_from_a_memory_image() {
+fn idle_metric_matches_intervals_after_resume_from_image() {
     let truth = scenario("fast-startup-boot").simulate().unwrap().truth;
     let ready_ns = truth.desktop_ready_ns.unwrap();
     let counted = truth.post_boot.unwrap();
     assert!(counted.satisfied && counted.busy_ns > 0);
-    // Two ways to the same slices: as they passed, and afterwards from every interval.
+    // The same slices, counted during the simulation and computed afterwards from the intervals.
     let added_up = truth.timeline.settle(ready_ns, truth.end_ns);
     assert_eq!(added_up.slices, counted.slices);
     assert_eq!(added_up.busy_ns, counted.busy_ns);
 }
 
-/// Whole milliseconds as the papers print them: cut, not rounded.
+/// Whole milliseconds, truncated as in the papers.
 fn milliseconds(nanoseconds: i64) -> i64 {
     nanoseconds / 1_000_000
 }
 
 #[test]
-fn the_kernel_phase_is_what_the_paper_calculates() {
+fn kernel_phase_matches_the_paper() {
     let truth = scenario("shutdown-paper-arithmetic").simulate().unwrap().truth;
     let sessions: Vec<(i64, i64, i64)> = truth
         .transitions
@@ -265,32 +264,31 @@ fn the_kernel_phase_is_what_the_paper_calculates() {
     assert_eq!(sessions, [(448, 7091, 6642), (8335, 11010, 2675)]);
     let kernel = truth.transitions.activity("kernel_shutdown_step", "graceful_shutdown").unwrap();
     let request = truth.transitions.milestone("shutdown.request").unwrap();
-    // Both readings of "how long": since the recording began, and since the request.
+    // Both interpretations of the duration: since the start of the recording, and since the request.
     assert_eq!(milliseconds(kernel.end_ns.unwrap()), 13066);
     assert_eq!(milliseconds(kernel.end_ns.unwrap() - request.time_ns), 13066);
     assert_eq!(13066 - sessions[0].2 - sessions[1].2, 3749);
 }
 
-/// An activity's or a notification's length, ns.
 fn length(start_ns: i64, end_ns: Option<i64>) -> i64 {
     end_ns.unwrap() - start_ns
 }
 
 #[test]
-fn applications_take_the_time_their_kind_is_given() {
+fn application_timeouts_match_the_paper() {
     let truth = scenario("shutdown-slow-console").simulate().unwrap().truth;
     let slow = truth.processes.iter().find(|process| process.image == "slow_shutdown.exe").unwrap();
-    let told = truth
+    let notification = truth
         .transitions
         .notifications
         .iter()
         .find(|row| row.kind == "application_shutdown" && row.pid == Some(slow.pid))
         .unwrap();
-    // The paper: about 5 s of about 17 s, and the program computes all that time.
-    assert_eq!(milliseconds(length(told.start_ns, told.end_ns)), 5000);
-    assert!(told.status != Some(0));
-    assert!(slow.end_ns.unwrap() <= told.end_ns.unwrap());
-    let usage = truth.timeline.usage(told.start_ns, told.end_ns.unwrap());
+    // In the paper: about 5 s of about 17 s, during which the program uses the CPU.
+    assert_eq!(milliseconds(length(notification.start_ns, notification.end_ns)), 5000);
+    assert!(notification.status != Some(0));
+    assert!(slow.end_ns.unwrap() <= notification.end_ns.unwrap());
+    let usage = truth.timeline.usage(notification.start_ns, notification.end_ns.unwrap());
     assert!(usage.cpu_by_process_ns[&slow.pid] > 4_900_000_000);
     assert_eq!(milliseconds(truth.end_ns) / 1000, 17);
 
@@ -302,27 +300,27 @@ fn applications_take_the_time_their_kind_is_given() {
         .filter(|row| row.kind == "thread_shutdown")
         .map(|row| milliseconds(length(row.start_ns, row.end_ns)))
         .collect();
-    // 5 s; after the dialog 0.25 s and 0.5 s; the other program's 15 ms.
+    // 5 s; after the dialog 0.25 s plus 0.5 s; 15 ms for the other program.
     assert_eq!(threads, [5000, 750, 15]);
 }
 
 #[test]
-fn services_and_drivers_hold_sleep_as_long_as_the_paper_says() {
+fn slow_services_and_drivers_match_the_paper() {
     let truth = scenario("sleep-slow-service").simulate().unwrap().truth;
     let rows = &truth.transitions;
     let slow = rows.notifications.iter().find(|row| row.kind == "service_suspend" && row.name == "Slowsvc").unwrap();
     assert_eq!(milliseconds(length(slow.start_ns, slow.end_ns)), 30_000);
     let suspend_apps = rows.activity("power_phase", "suspend_apps").unwrap();
-    let told: i64 = rows
+    let notified: i64 = rows
         .notifications
         .iter()
         .filter(|row| row.kind == "application_suspend")
         .map(|row| length(row.start_ns, row.end_ns))
         .sum();
-    let fade_out = length(suspend_apps.start_ns, suspend_apps.end_ns) - told;
+    let fade_out = length(suspend_apps.start_ns, suspend_apps.end_ns) - notified;
     assert_eq!(milliseconds(fade_out), 847);
 
-    let (truth, trace) = play("sleep-slow-driver");
+    let (truth, trace) = simulate("sleep-slow-driver");
     let slow = truth
         .transitions
         .power_requests
@@ -332,7 +330,7 @@ fn services_and_drivers_hold_sleep_as_long_as_the_paper_says() {
     assert_eq!(milliseconds(length(slow.start_ns, slow.end_ns)), 20_000);
     let sent = trace.power_requests.iter().find(|row| row.irp == slow.irp && row.start_ns == slow.start_ns).unwrap();
     assert_eq!(sent.tid, Some(44));
-    // The way the paper walks: who readied whom, from the end of the wait back to the timer.
+    // The chain in the paper: which thread readied which, from the end of the wait back to the timer.
     let readied = |tid: u32, before_ns: i64| {
         trace
             .ready_threads
@@ -352,7 +350,7 @@ fn services_and_drivers_hold_sleep_as_long_as_the_paper_says() {
 }
 
 #[test]
-fn the_wall_clock_shows_how_long_the_computer_was_off() {
+fn wall_clock_includes_time_while_off() {
     let length = |name: &str, first: &str, last: &str| {
         let truth = scenario(name).simulate().unwrap().truth;
         let time = |name: &str| truth.transitions.milestone(name).unwrap().clone();
@@ -360,11 +358,11 @@ fn the_wall_clock_shows_how_long_the_computer_was_off() {
         let wall = last.value.unwrap() - first.value.unwrap();
         (wall, last.time_ns - first.time_ns)
     };
-    // Image written, asleep, firmware, boot manager, loader, image read.
+    // Writing the image, sleep, firmware, boot manager, loader, reading the image.
     let off = 9_500 + 600_000 + 2_300 + 410 + 350 + 6_200;
     let (wall, clock) = length("hibernate", "power.begin_utc", "power.end_utc");
     assert_eq!(milliseconds(wall - clock), off);
-    // The recording's clock goes on: both show the same.
+    // The recording's clock keeps running, so both show the same.
     let (wall, clock) = length("sleep-slow-service", "power.begin_utc", "power.end_utc");
     assert_eq!(wall, clock);
     let truth = scenario("sleep-slow-service").simulate().unwrap().truth;

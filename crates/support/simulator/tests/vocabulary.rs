@@ -1,5 +1,5 @@
-//! The events this crate names against the schemas the program reads: two transcriptions of the
-//! same layouts must agree to the byte.
+//! Checks the simulated events against the schemas of the reader: two transcriptions of the same layouts must agree to
+//! the byte.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeSet;
@@ -12,7 +12,7 @@ use onoff_simulator::Scenario;
 
 #[test]
 fn every_simulated_event_decodes_to_its_exact_size() {
-    let (kernel, manifest) = exact("slow-boot");
+    let (kernel, manifest) = assert_exact("slow-boot");
     assert!(manifest > 200 && kernel > 40_000, "{manifest} manifest, {kernel} kernel events");
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -20,15 +20,15 @@ fn every_simulated_event_decodes_to_its_exact_size() {
         if path.extension().is_some_and(|extension| extension == "toml") {
             let text = std::fs::read_to_string(&path).unwrap();
             if !Scenario::from_toml(&text).unwrap().boots() {
-                let (kernel, _) = exact(path.file_stem().unwrap().to_str().unwrap());
+                let (kernel, _) = assert_exact(path.file_stem().unwrap().to_str().unwrap());
                 assert!(kernel > 0, "{}", path.display());
             }
         }
     }
 }
 
-/// How many kernel and manifest events a scenario has, all of which decode exactly.
-fn exact(name: &str) -> (u64, u64) {
+/// Checks that all events of a scenario decode exactly; returns the numbers of kernel and manifest events.
+fn assert_exact(name: &str) -> (u64, u64) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
     let text = std::fs::read_to_string(folder.join(format!("{name}.toml"))).unwrap();
     let simulated = Scenario::from_toml(&text).unwrap().simulate().unwrap();

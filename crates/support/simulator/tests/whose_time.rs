@@ -1,4 +1,4 @@
-//! Whose a wait is, and whose time is in no length, of machines made for the question.
+//! Attribution of waits and of a person's time, on machines simulated for the question.
 #![allow(clippy::unwrap_used)]
 
 use onoff_blame::account::{AccountSubjectKind, AccountedPhase, accounts, culprits};
@@ -9,15 +9,15 @@ use onoff_simulator::Scenario;
 use onoff_trace::{Milestone, StringId, Trace, milestone};
 use onoff_transitions::boot::{BootOptions, BootReport, analyze};
 
-use crate::accounts::{played, recorded};
+use crate::accounts::{recorded, simulate};
 use crate::one_account::differences_of_why;
 
 const MS: i64 = 1_000_000;
 
-/// A healthy boot with these keys over it.
+/// A healthy boot with additional scenario keys.
 fn boot_with(keys: &str) -> Trace {
     let text = format!("name = \"A boot\"\nover = \"healthy-boot\"\nseed = 41\n{keys}");
-    played(&Scenario::from_toml(&text).unwrap()).0
+    simulate(&Scenario::from_toml(&text).unwrap()).0
 }
 
 fn with_credentials(time: &str) -> Trace {
@@ -32,7 +32,7 @@ fn diagnosis(trace: &Trace) -> Diagnosis {
     diagnose(trace, &DiagnosisOptions::default())
 }
 
-/// The culprits of a boot, and the findings with a cost: name, phase and cost in ms.
+/// The culprits of a boot and the findings with a cost: name, phase, and cost in ms.
 fn named(trace: &Trace) -> [Vec<(String, Option<String>, i64)>; 2] {
     let culprits = culprits(&accounts(trace, None)).into_iter().filter(|one| !one.of_system);
     let findings = diagnosis(trace).findings.into_iter();
@@ -46,14 +46,14 @@ fn account<'a>(all: &'a [AccountedPhase], phase: &str) -> &'a AccountedPhase {
     all.iter().find(|one| one.phase == phase).unwrap()
 }
 
-/// A disk of its own for one file: each request takes so long, and nothing else waits for it.
+/// An additional disk for one file, with this access time.
 fn slow_disk(access: &str) -> String {
     format!("[machine]\nmore_disks = [{{ model = \"SLOW DISK\", access = \"{access}\", per_mib = \"1ms\" }}]\n")
 }
 
 #[test]
-fn a_wait_is_its_readers_whoever_read_the_file_first() {
-    // The kernel reads the file first, for 40 ms; the shell for 800 ms.
+fn wait_belongs_to_the_waiting_reader() {
+    // The kernel reads the file first, for 40 ms; later the shell reads it for 800 ms.
     let trace = boot_with(&format!(
         "{}[kernel]\nwork = [\"read 1x4KiB D:\\\\shared.dat\"]\n[shell]\nwork = [\"read 20x4KiB D:\\\\shared.dat\"]\n",
         slow_disk("40ms")
@@ -64,12 +64,12 @@ fn a_wait_is_its_readers_whoever_read_the_file_first() {
         account.of(AccountSubjectKind::Process, name).map(|entry| entry.ns).sum::<i64>() / MS
     };
     assert!(of("ExplorerInit", "explorer.exe") >= 800, "{} ms", of("ExplorerInit", "explorer.exe"));
-    assert!(of("ExplorerInit", "System") < 30, "System did nothing there: {} ms", of("ExplorerInit", "System"));
+    assert!(of("ExplorerInit", "System") < 30, "System has {} ms in ExplorerInit", of("ExplorerInit", "System"));
     assert_eq!(differences_of_why("a shared file", &trace).1, Vec::<String>::new());
 }
 
 #[test]
-fn a_hive_that_is_read_slowly_is_named_with_its_reader_and_one_cost() {
+fn slow_hive_is_named_with_its_reader_and_cost() {
     let hive = |access: &str| {
         let read = "read 1x64KiB D:\\\\Windows\\\\System32\\\\config\\\\SYSTEM";
         boot_with(&format!("{}[kernel]\nwork = [\"{read}\", \"cpu 20ms\", \"{read}\"]\n", slow_disk(access)))
@@ -83,21 +83,21 @@ fn a_hive_that_is_read_slowly_is_named_with_its_reader_and_one_cost() {
     let entry = account(&all, "PreSMSS").account.of(AccountSubjectKind::File, name).next().unwrap();
     let readers: Vec<(&str, i64)> = entry.read_by.iter().map(|one| (one.name.as_str(), one.ns / MS)).collect();
     assert_eq!((readers, entry.device.as_str()), (vec![("System", 6_800)], "SLOW DISK"));
-    // A hive that is there soon is nobody's fault.
+    // A hive that is read fast is no culprit.
     assert_eq!(named(&hive("90ms")), [vec![], vec![]]);
-    // The decoy: as slow, but a service that nobody waits for reads it.
+    // Decoy: just as slow, but read by a service on which nothing waits.
     let decoy = boot_with(&format!(
         "{}[[services.service]]\nname = \"Archive\"\nhost = \"netsvcs\"\ncontainer = \"20ms\"\nload = \"3ms\"\ninit = \"20ms\"\n\
          after = [\"read 2x64KiB D:\\\\Windows\\\\System32\\\\config\\\\SYSTEM\"]\n",
         slow_disk("3400ms")
     ));
-    // It keeps the computer busy after the desktop, which is another matter.
+    // It only keeps the computer busy after the desktop is ready.
     assert!(named(&decoy)[0].iter().all(|one| one.1.as_deref() == Some("PostBoot")), "{:?}", named(&decoy));
     assert!(!diagnosis(&decoy).findings.iter().any(|one| one.subject.name == name));
 }
 
 #[test]
-fn hard_faults_are_named_by_the_file_that_was_paged_in_and_who_waited() {
+fn hard_faults_are_named_by_file_and_waiting_process() {
     let faults = |count: u32| {
         boot_with(&format!(
             "{}[shell]\nwork = [\"cpu 300ms\", \"fault {count} D:\\\\pagefile.sys\"]\n",
@@ -113,12 +113,12 @@ fn hard_faults_are_named_by_the_file_that_was_paged_in_and_who_waited() {
     assert_eq!(findings, culprits);
     let found = diagnosis(&trace).findings.remove(0);
     assert!(found.evidence.iter().any(|one| one.text.contains("explorer.exe")), "{found:?}");
-    // A few are in every boot.
+    // Every boot has a few.
     assert_eq!(named(&faults(9)), [vec![], vec![]]);
 }
 
 #[test]
-fn many_files_none_of_which_is_slow_are_their_disk() {
+fn many_fast_files_are_attributed_to_their_disk() {
     let files = |access: &str| {
         let reads: Vec<String> = (0..30).map(|at| format!("\"read 2x4KiB D:\\\\{at}\\\\part.dat\"")).collect();
         boot_with(&format!("{}[kernel]\nwork = [{}]\n", slow_disk(access), reads.join(", ")))
@@ -140,7 +140,7 @@ fn summary_row(trace: &Trace) -> SummaryRow {
     summary::rows("a", trace, fix_first).remove(0)
 }
 
-/// The lengths that the answers give of the boot in `trace`, ms.
+/// Durations of the boot in different reports, ms.
 fn lengths(trace: &Trace) -> Vec<i64> {
     let report = boot(trace);
     let row = summary_row(trace);
@@ -149,7 +149,7 @@ fn lengths(trace: &Trace) -> Vec<i64> {
 }
 
 #[test]
-fn a_boot_has_one_length_whether_or_not_a_person_logs_on() {
+fn boot_duration_excludes_person_time() {
     let alone = lengths(&recorded("healthy-boot").0);
     assert!(alone.iter().all(|ms| *ms == alone[0]), "{alone:?}");
     let (trace, _) = recorded("person-logs-on");
@@ -158,9 +158,9 @@ fn a_boot_has_one_length_whether_or_not_a_person_logs_on() {
     }
     let report = boot(&trace);
     assert_eq!(report.person_ns / MS, 6_500);
-    // The phases hold the person's time, once.
+    // The phases include the person's time once.
     assert_eq!(report.phases.iter().map(|phase| phase.person_ns).sum::<i64>(), report.person_ns);
-    // The account of the path gives the person all that no length contains.
+    // The account attributes to the person all time that the durations exclude.
     let all = accounts(&trace, None);
     let persons = all.iter().flat_map(|one| &one.account.entries).filter(|one| one.kind == AccountSubjectKind::Person);
     assert_eq!(persons.map(|entry| entry.ns).sum::<i64>(), report.person_ns);
@@ -169,22 +169,22 @@ fn a_boot_has_one_length_whether_or_not_a_person_logs_on() {
 }
 
 #[test]
-fn automatic_logon_waits_for_nobody() {
+fn automatic_logon_has_no_person_time() {
     let trace = with_credentials("5ms");
     let report = boot(&trace);
     assert_eq!(report.person_ns, 0);
-    assert_eq!(report.details.logon.credential_requests.len(), 1, "it is recorded all the same");
+    assert_eq!(report.details.logon.credential_requests.len(), 1, "the request is recorded anyway");
     let is_person = |one: &AccountedPhase| one.account.entries.iter().any(|it| it.kind == AccountSubjectKind::Person);
     assert!(!accounts(&trace, None).iter().any(is_person));
     let about_person = |one: &Diagnosis| one.caveats.iter().any(|one| one.code == "recording/person-waited-for");
     assert!(!about_person(&diagnosis(&trace)));
-    // Who is quick is a person, and one in another session is not waited for.
+    // A fast user still counts; a user in another session does not.
     assert_eq!(boot(&with_credentials("1500ms")).person_ns / MS, 1_500);
     assert_eq!(boot(&recorded("remote-session").0).person_ns, 0);
 }
 
 #[test]
-fn a_disk_password_before_the_kernel_is_told_and_is_in_no_length_that_begins_at_the_kernel() {
+fn disk_password_counts_only_in_time_from_reset() {
     let (mut trace, _) = recorded("person-logs-on");
     let before = boot(&trace);
     let (name, event) = (trace.strings.intern(milestone::BOOT_USER_INPUT), StringId::EMPTY);
@@ -200,7 +200,7 @@ fn a_disk_password_before_the_kernel_is_told_and_is_in_no_length_that_begins_at_
     let after = boot(&trace);
     assert_eq!((after.total_ns, after.person_ns), (before.total_ns, before.person_ns));
     assert_eq!(after.main_path_ns(), before.main_path_ns());
-    // What begins at the reset held it.
+    // The time from the reset includes it.
     let from_reset = |report: &BootReport| report.details.total_from_reset_ns.unwrap();
     assert_eq!(from_reset(&before) - from_reset(&after), 4_000 * MS);
     assert_eq!(after.details.axis.as_ref().unwrap().total_ns, after.details.total_from_reset_ns);
@@ -217,16 +217,16 @@ fn a_disk_password_before_the_kernel_is_told_and_is_in_no_length_that_begins_at_
 }
 
 #[test]
-fn a_boot_that_is_cut_off_while_a_person_is_waited_for_is_no_shorter_for_it() {
+fn truncated_boot_keeps_person_time() {
     let (mut trace, _) = recorded("person-logs-on");
-    // All that came after the welcome screen is missing.
+    // Everything after the welcome screen is missing.
     trace.duration_ns = 5_000 * MS;
     let report = boot(&trace);
     assert!(report.total_at_least_ns >= 3_500 * MS, "{} ms", report.total_at_least_ns / MS);
 }
 
 #[test]
-fn of_two_that_were_at_work_at_the_same_time_each_costs_that_at_most() {
+fn parallel_services_have_upper_bound_costs() {
     let services = |second: &str| {
         let service = |name: &str, time: &str| {
             format!(
@@ -241,6 +241,6 @@ fn of_two_that_were_at_work_at_the_same_time_each_costs_that_at_most() {
         ((found.cost_ns.unwrap() + 50 * MS) / (100 * MS), found.cost_basis)
     };
     assert_eq!(first(&services("3000ms")), (30, CostBasis::AtMost));
-    // With nobody beside it, it costs what it takes.
+    // Without a parallel service, it costs all of its time.
     assert_eq!(first(&services("60ms")), (30, CostBasis::CriticalPath));
 }

@@ -1,7 +1,10 @@
-//! Writes a capture of a network boot of a wanted size: `make_capture FILE SIZE`, with SIZE in MB; with `outcomes FOLDER`, one
-//! capture for each way a network boot comes out; with `floods FOLDER`, a million frames of each kind of other traffic.
+//! Writes captures of network boots:
 //!
-//! Whole frames, 1468-byte blocks in windows of 8: as many packets per byte as network boots have.
+//! * `make_capture FILE MEGABYTES`: one boot of about this size
+//! * `make_capture outcomes FOLDER`: one capture per outcome of a network boot
+//! * `make_capture floods FOLDER`: a million frames of each kind of unrelated traffic
+//!
+//! Packets have the same size as in real network boots: full frames, 1468-byte blocks in windows of 8.
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
 use onoff_testkit::capture::{Container, Flood, Link, TftpServer, TftpTransfer, outcomes};
@@ -13,9 +16,9 @@ fn main() {
         std::process::exit(2);
     };
     if path == "outcomes" {
-        for made in outcomes() {
-            let name = made.name.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
-            std::fs::write(format!("{size}/{name}.pcapng"), &made.bytes).unwrap();
+        for outcome in outcomes() {
+            let name = outcome.name.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+            std::fs::write(format!("{size}/{name}.pcapng"), &outcome.bytes).unwrap();
         }
         return;
     }
@@ -32,7 +35,7 @@ fn main() {
     }
     let megabytes: u64 = size.parse().unwrap();
     let block_size = 1468;
-    // A block takes 1,510 bytes and its container's 16; each eighth has an acknowledgment.
+    // A block takes 1,510 bytes plus 16 of its container; each eighth block has an acknowledgment.
     let block = 1_510 + 16 + (46 + 16) / 8;
     let transfer = TftpTransfer {
         client: "192.168.77.80:1789".parse().unwrap(),

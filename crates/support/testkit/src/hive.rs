@@ -1,6 +1,6 @@
-//! Registry hives and their logs, written cell by cell.
+//! Writes registry hives and their transaction logs.
 
-/// What a value holds.
+/// Data of a registry value.
 #[derive(Clone, Debug)]
 pub enum Data {
     /// `REG_SZ`.
@@ -47,7 +47,7 @@ impl From<&[&str]> for Data {
     }
 }
 
-/// A key to write.
+/// A registry key.
 #[derive(Clone, Debug, Default)]
 pub struct KeyFile {
     name: String,
@@ -56,17 +56,16 @@ pub struct KeyFile {
     keys: Vec<KeyFile>,
 }
 
-/// When keys were last written that say nothing else: 2020-01-02 03:04:05 UTC, as a `FILETIME`.
+/// Default last-write time of keys: 2020-01-02 03:04:05 UTC, as a `FILETIME`.
 pub const WRITTEN: u64 = 132_224_078_450_000_000;
 
 impl KeyFile {
-    /// An empty root.
     #[must_use]
     pub fn root() -> Self {
         Self { name: "ROOT".to_owned(), last_written: WRITTEN, ..Self::default() }
     }
 
-    /// The key at `path` below this one, made where it is missing.
+    /// Returns the subkey at `path` and creates it if it is missing.
     pub fn key(&mut self, path: &str) -> &mut Self {
         let mut key = self;
         for name in path.split('\\') {
@@ -79,20 +78,20 @@ impl KeyFile {
         key
     }
 
-    /// Sets a value of this key.
+    /// Sets a value.
     pub fn set(&mut self, name: &str, data: impl Into<Data>) -> &mut Self {
         self.values.retain(|(known, _)| known != name);
         self.values.push((name.to_owned(), data.into()));
         self
     }
 
-    /// Sets when the key was last written, as a `FILETIME`.
+    /// Sets the last-write time, as a `FILETIME`.
     pub fn written(&mut self, time: u64) -> &mut Self {
         self.last_written = time;
         self
     }
 
-    /// The hive with this key as its root.
+    /// Encodes the hive with this key as its root.
     #[must_use]
     pub fn hive(&self) -> Vec<u8> {
         let mut cells = Cells(vec![0; 32]);
@@ -100,7 +99,7 @@ impl KeyFile {
         let mut bins = cells.0;
         bins.resize((bins.len() + 8).next_multiple_of(4096), 0);
         let length = bins.len() as u32;
-        // The rest of the bin is one free cell.
+        // The rest of the bin is a single free cell.
         let mut at = 32;
         while at < bins.len() {
             let size = i32::from_le_bytes(bins[at..at + 4].try_into().unwrap_or_default());
@@ -119,7 +118,7 @@ impl KeyFile {
             put(&mut base, at, number);
         }
         base[12..20].copy_from_slice(&WRITTEN.to_le_bytes());
-        seal(&mut base);
+        write_checksum(&mut base);
         base.extend_from_slice(&bins);
         base
     }
@@ -129,8 +128,8 @@ fn put(bytes: &mut [u8], at: usize, number: u32) {
     bytes[at..at + 4].copy_from_slice(&number.to_le_bytes());
 }
 
-/// Writes the check sum of a first block.
-fn seal(base: &mut [u8]) {
+/// Writes the checksum of a base block.
+fn write_checksum(base: &mut [u8]) {
     let mut sum = 0;
     for four in base[..508].chunks(4) {
         sum ^= u32::from_le_bytes(four.try_into().unwrap_or_default());
@@ -142,12 +141,12 @@ fn utf16(text: &str) -> Vec<u8> {
     text.encode_utf16().flat_map(u16::to_le_bytes).collect()
 }
 
-/// The cells of the one bin.
+/// The cells of the hive's only bin.
 struct Cells(Vec<u8>);
 
 impl Cells {
-    /// Places a cell in use; gives its offset.
-    fn place(&mut self, content: &[u8]) -> u32 {
+    /// Appends an allocated cell; returns its offset.
+    fn append(&mut self, content: &[u8]) -> u32 {
         let offset = self.0.len();
         let size = (content.len() + 4).next_multiple_of(8);
         self.0.extend_from_slice(&(-(size as i32)).to_le_bytes());
@@ -174,16 +173,16 @@ impl Cells {
         put(&mut content, 44, u32::MAX);
         put(&mut content, 48, u32::MAX);
         content.extend_from_slice(&name);
-        let offset = self.place(&content);
+        let offset = self.append(&content);
         let at = offset as usize + 4;
         if !key.values.is_empty() {
             let values: Vec<u8> =
                 key.values.iter().flat_map(|(name, data)| self.value(name, data).to_le_bytes()).collect();
-            let list = self.place(&values);
+            let list = self.append(&values);
             put(&mut self.0, at + 40, list);
         }
         if !key.keys.is_empty() {
-            // Windows keeps lists in the order of the names, in capitals.
+            // Windows sorts subkey lists by uppercase name.
             let mut keys: Vec<&KeyFile> = key.keys.iter().collect();
             keys.sort_by_key(|key| key.name.to_uppercase());
             let mut list = b"lh".to_vec();
@@ -197,60 +196,60 @@ impl Cells {
                     .fold(0_u32, |hash, one| hash.wrapping_mul(37).wrapping_add(one as u32));
                 list.extend_from_slice(&hash.to_le_bytes());
             }
-            let list = self.place(&list);
+            let list = self.append(&list);
             put(&mut self.0, at + 28, list);
         }
         offset
     }
 
     fn value(&mut self, name: &str, data: &Data) -> u32 {
-        let zero = |text: &str| utf16(&format!("{text}\0"));
+        let nul_terminated = |text: &str| utf16(&format!("{text}\0"));
         let (kind, bytes) = match data {
-            Data::Text(text) => (1_u32, zero(text)),
-            Data::Expandable(text) => (2, zero(text)),
+            Data::Text(text) => (1_u32, nul_terminated(text)),
+            Data::Expandable(text) => (2, nul_terminated(text)),
             Data::Binary(bytes) => (3, bytes.clone()),
             Data::U32(number) => (4, number.to_le_bytes().to_vec()),
-            Data::Texts(texts) => (7, texts.iter().flat_map(|text| zero(text)).chain([0, 0]).collect()),
+            Data::Texts(texts) => (7, texts.iter().flat_map(|text| nul_terminated(text)).chain([0, 0]).collect()),
             Data::U64(number) => (11, number.to_le_bytes().to_vec()),
         };
-        let (size, place) = if bytes.len() <= 4 {
+        let (size, data_or_offset) = if bytes.len() <= 4 {
             let mut four = [0; 4];
             four[..bytes.len()].copy_from_slice(&bytes);
             (bytes.len() as u32 | 0x8000_0000, u32::from_le_bytes(four))
         } else {
-            (bytes.len() as u32, self.long(&bytes))
+            (bytes.len() as u32, self.append_long(&bytes))
         };
         let mut content = b"vk".to_vec();
         content.extend_from_slice(&(name.len() as u16).to_le_bytes());
-        for number in [size, place, kind, 1] {
+        for number in [size, data_or_offset, kind, 1] {
             content.extend_from_slice(&number.to_le_bytes());
         }
         content.extend_from_slice(name.as_bytes());
-        self.place(&content)
+        self.append(&content)
     }
 
-    /// The bytes of a value in one cell, or in several.
-    fn long(&mut self, bytes: &[u8]) -> u32 {
+    /// Appends a value's data in one cell, or in several if it is long.
+    fn append_long(&mut self, bytes: &[u8]) -> u32 {
         if bytes.len() <= 16_344 {
-            return self.place(bytes);
+            return self.append(bytes);
         }
-        let list: Vec<u8> = bytes.chunks(16_344).flat_map(|part| self.place(part).to_le_bytes()).collect();
+        let list: Vec<u8> = bytes.chunks(16_344).flat_map(|part| self.append(part).to_le_bytes()).collect();
         let count = (list.len() / 4) as u16;
-        let list = self.place(&list);
+        let list = self.append(&list);
         let mut content = b"db".to_vec();
         content.extend_from_slice(&count.to_le_bytes());
         content.extend_from_slice(&list.to_le_bytes());
-        self.place(&content)
+        self.append(&content)
     }
 }
 
-/// `before` as a computer leaves it that stops before it is written: its first block says so. And the log (Windows 8.1 and later) with
-/// the pages that make `after` of it.
+/// The state after a crash before `after` was written: the hive `before` marked as dirty, and the log (Windows 8.1 and
+/// later) with the pages that turn it into `after`.
 #[must_use]
 pub fn interrupted(before: &[u8], after: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let mut hive = before.to_vec();
     put(&mut hive, 4, 8);
-    seal(&mut hive[..4096]);
+    write_checksum(&mut hive[..4096]);
     let size = after.len() - 4096;
     let mut references = Vec::new();
     let mut pages = Vec::new();
@@ -277,12 +276,12 @@ pub fn interrupted(before: &[u8], after: &[u8]) -> (Vec<u8>, Vec<u8>) {
     entry[32..40].copy_from_slice(&head.to_le_bytes());
     let mut log = hive[..512].to_vec();
     put(&mut log, 28, 6);
-    seal(&mut log);
+    write_checksum(&mut log);
     log.extend_from_slice(&entry);
     (hive, log)
 }
 
-/// Marvin32 with the seed of the logs, byte by byte.
+/// Marvin32 with the seed of registry logs, processed byte by byte.
 fn marvin32(bytes: &[u8]) -> u64 {
     let mut padded = bytes.to_vec();
     padded.push(0x80);

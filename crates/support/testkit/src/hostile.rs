@@ -1,5 +1,4 @@
-//! Recordings that no machine makes: every analysis of a transition answers them without a panic and without unbounded
-//! work.
+//! Traces that no machine produces. Every analysis must handle them without a panic and without unbounded work.
 
 use onoff_trace::{
     Activity, ActivityKind, ContextSwitch, ContextSwitches, DeviceOperation, DeviceOperationKind, DevicePhase, DiskIo,
@@ -47,7 +46,7 @@ const TEXTS: [&str; 36] = [
     "services.exe",
 ];
 
-/// A deterministic source of values that are mostly extreme.
+/// A deterministic generator of mostly extreme values.
 pub struct Source(pub u64);
 
 impl Source {
@@ -195,7 +194,7 @@ pub fn hostile(seed: u64) -> Trace {
             event: StringId::EMPTY,
         });
     }
-    // Readers give these by begin; here they come as they come.
+    // Readers sort these by start; here they are unsorted.
     for _ in 0..any.below(12) {
         trace.notifications.push(Notification {
             kind: any.pick(NotificationKind::ALL),

@@ -1,50 +1,43 @@
-//! Files of the systemd journal, made from entries: in either form, with any compression, whole or as a crash leaves them.
+//! Writes systemd journal files: regular or compact, with any compression.
 //!
-//! Source: "Journal File Format", systemd's documentation. The hash tables are there and empty: a reader that goes through all
-//! entries, as `journalctl -o export` does, needs none.
+//! Source: "Journal File Format" in systemd's documentation. The hash tables are present but empty: a reader that reads
+//! all entries in order, as `journalctl -o export` does, needs none.
 
 use std::collections::HashMap;
 
-/// One entry: its times and its fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JournalEntry {
-    /// Number in the file's sequence.
     pub sequence_number: u64,
     /// Wall clock, µs since 1970.
     pub realtime_us: u64,
     /// Monotonic clock, µs.
     pub monotonic_us: u64,
-    /// Id of the boot.
     pub boot: u128,
-    /// Names and values.
     pub fields: Vec<(String, Vec<u8>)>,
 }
 
-/// How fields are compressed: the object's flag (1 XZ, 2 LZ4, 4 Zstandard) and what makes the payload.
+/// Compression of fields: the object flag (1 XZ, 2 LZ4, 4 Zstandard) and the compressor.
 #[derive(Clone, Copy, Debug)]
 pub struct FieldPacking {
-    /// The flag.
     pub flag: u8,
-    /// Packs a payload.
     pub pack: fn(&[u8]) -> Vec<u8>,
-    /// Fields of fewer bytes stay as they are.
+    /// Shorter fields are not compressed.
     pub shortest: usize,
 }
 
-/// A maker of journal files.
+/// Writes journal files.
 #[derive(Clone, Debug)]
 pub struct JournalMaker {
-    /// The compact form of systemd 252 and later.
+    /// The compact format of systemd 252 and later.
     pub compact: bool,
-    /// How fields are compressed.
+    /// Compression of fields.
     pub packing: Option<FieldPacking>,
-    /// 0 closed, 1 open, 2 archived.
+    /// 0 offline, 1 online, 2 archived.
     pub state: u8,
-    /// Id of the machine.
     pub machine: u128,
-    /// Id of the sequence.
+    /// Sequence number id.
     pub sequence: u128,
-    /// Entries in the first list; later ones hold twice as many as those before.
+    /// Capacity of the first entry array; each further array is twice as large.
     pub first_list: usize,
 }
 
@@ -61,18 +54,18 @@ impl Default for JournalMaker {
     }
 }
 
-/// The entries in the text of `journalctl -o export`, numbered from `first`; for journals whose every field is known beforehand.
+/// Parses the text of `journalctl -o export` into entries numbered from `first`.
 ///
 /// # Panics
-/// The text is no such export.
+/// The text is not in the export format.
 #[must_use]
-#[allow(clippy::expect_used, reason = "a text of a test that is no export is the test's fault")]
+#[allow(clippy::expect_used, reason = "invalid input is a bug in the test")]
 pub fn entries_of_export(text: &[u8], first: u64) -> Vec<JournalEntry> {
     let mut entries = Vec::new();
     let mut entry = JournalEntry::default();
     let mut rest = text;
     while !rest.is_empty() {
-        let end = rest.iter().position(|&byte| byte == b'\n').expect("a line ends");
+        let end = rest.iter().position(|&byte| byte == b'\n').expect("a line has no newline");
         let (line, after) = (&rest[..end], &rest[end + 1..]);
         rest = after;
         if line.is_empty() {
@@ -85,21 +78,21 @@ pub fn entries_of_export(text: &[u8], first: u64) -> Vec<JournalEntry> {
         let (name, value) = match line.iter().position(|&byte| byte == b'=') {
             Some(at) => (&line[..at], line[at + 1..].to_vec()),
             None => {
-                let length = u64::from_le_bytes(rest[..8].try_into().expect("8 bytes of length"));
-                let length = usize::try_from(length).expect("a length in memory");
+                let length = u64::from_le_bytes(rest[..8].try_into().expect("the length has fewer than 8 bytes"));
+                let length = usize::try_from(length).expect("the length exceeds memory");
                 let value = rest[8..8 + length].to_vec();
                 rest = &rest[8 + length + 1..];
                 (line, value)
             }
         };
-        let name = String::from_utf8(name.to_vec()).expect("a name");
-        let number = || String::from_utf8_lossy(&value).parse::<u64>().expect("a number");
+        let name = String::from_utf8(name.to_vec()).expect("the name is not UTF-8");
+        let number = || String::from_utf8_lossy(&value).parse::<u64>().expect("the timestamp is not a number");
         match name.as_str() {
             "__REALTIME_TIMESTAMP" => entry.realtime_us = number(),
             "__MONOTONIC_TIMESTAMP" => entry.monotonic_us = number(),
             "_BOOT_ID" => {
                 let id = String::from_utf8_lossy(&value).into_owned();
-                entry.boot = u128::from_str_radix(&id, 16).expect("an id");
+                entry.boot = u128::from_str_radix(&id, 16).expect("the boot id is not hexadecimal");
                 entry.fields.push((name, value));
             }
             _ if name.starts_with("__") => {}
@@ -110,18 +103,18 @@ pub fn entries_of_export(text: &[u8], first: u64) -> Vec<JournalEntry> {
 }
 
 const HEADER: usize = 264;
-/// Buckets of the hash tables, as few as a reader accepts.
+/// Buckets of the hash tables, the minimum that readers accept.
 const BUCKETS: usize = 8;
 
-/// A file being made.
-struct Making {
+/// A journal file under construction.
+struct JournalFile {
     bytes: Vec<u8>,
     objects: u64,
     data: HashMap<Vec<u8>, u64>,
     last_object: u64,
 }
 
-impl Making {
+impl JournalFile {
     /// Appends an object and returns its offset.
     fn object(&mut self, kind: u8, flags: u8, body: &[u8]) -> u64 {
         let offset = self.bytes.len() as u64;
@@ -139,28 +132,28 @@ impl Making {
     }
 }
 
-/// FNV-1a, in the place of the hash that nobody checks while reading.
+/// FNV-1a, in place of the real hash, which readers do not check.
 fn hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }
 
 impl JournalMaker {
-    /// The bytes of a file with `entries`.
+    /// Encodes a file with `entries`.
     #[must_use]
     pub fn file(&self, entries: &[JournalEntry]) -> Vec<u8> {
-        let mut making = Making { bytes: vec![0; HEADER], objects: 0, data: HashMap::new(), last_object: 0 };
-        let fields = making.object(5, 0, &[0; 16 * BUCKETS]) + 16;
-        let data = making.object(4, 0, &[0; 16 * BUCKETS]) + 16;
-        let offsets: Vec<u64> = entries.iter().map(|entry| self.entry(entry, &mut making)).collect();
-        let first = self.lists(&offsets, &mut making);
-        let unique = making.data.len() as u64;
+        let mut file = JournalFile { bytes: vec![0; HEADER], objects: 0, data: HashMap::new(), last_object: 0 };
+        let fields = file.object(5, 0, &[0; 16 * BUCKETS]) + 16;
+        let data = file.object(4, 0, &[0; 16 * BUCKETS]) + 16;
+        let offsets: Vec<u64> = entries.iter().map(|entry| self.entry(entry, &mut file)).collect();
+        let first = self.lists(&offsets, &mut file);
+        let unique = file.data.len() as u64;
         let flags = self.packing.map_or(0, |packing| match packing.flag {
             1 => 1,
             2 => 2,
             _ => 8_u32,
         });
         let flags = flags | if self.compact { 16 } else { 0 };
-        let head = &mut making.bytes;
+        let head = &mut file.bytes;
         head[..8].copy_from_slice(b"LPKSHHRH");
         head[12..16].copy_from_slice(&flags.to_le_bytes());
         head[16] = self.state;
@@ -178,8 +171,8 @@ impl JournalMaker {
             (112, 16 * BUCKETS as u64),
             (120, fields),
             (128, 16 * BUCKETS as u64),
-            (136, making.last_object),
-            (144, making.objects),
+            (136, file.last_object),
+            (144, file.objects),
             (152, entries.len() as u64),
             (160, last.map_or(0, |entry| entry.sequence_number)),
             (168, first_entry.map_or(0, |entry| entry.sequence_number)),
@@ -189,19 +182,19 @@ impl JournalMaker {
             (200, last.map_or(0, |entry| entry.monotonic_us)),
             (208, unique),
         ] {
-            making.put(offset, value);
+            file.put(offset, value);
         }
-        making.bytes
+        file.bytes
     }
 
-    fn entry(&self, entry: &JournalEntry, making: &mut Making) -> u64 {
+    fn entry(&self, entry: &JournalEntry, file: &mut JournalFile) -> u64 {
         let mut items: Vec<(u64, u64)> = entry
             .fields
             .iter()
             .map(|(name, value)| {
                 let mut payload = format!("{name}=").into_bytes();
                 payload.extend(value);
-                (self.data(&payload, making), hash(&payload))
+                (self.data(&payload, file), hash(&payload))
             })
             .collect();
         items.sort_unstable();
@@ -220,16 +213,16 @@ impl JournalMaker {
                 body.extend(hash.to_le_bytes());
             }
         }
-        making.object(3, 0, &body)
+        file.object(3, 0, &body)
     }
 
-    /// The data object of `payload`, which is written once.
-    fn data(&self, payload: &[u8], making: &mut Making) -> u64 {
-        if let Some(&offset) = making.data.get(payload) {
+    /// Returns the data object of `payload`, which is written once.
+    fn data(&self, payload: &[u8], file: &mut JournalFile) -> u64 {
+        if let Some(&offset) = file.data.get(payload) {
             return offset;
         }
         let mut body = hash(payload).to_le_bytes().to_vec();
-        // No entry is named as the first that has it: only a search by value would want one.
+        // The object has no list of entries; only a search by value would need it.
         body.resize(if self.compact { 56 } else { 48 }, 0);
         let packing = self.packing.filter(|packing| payload.len() >= packing.shortest);
         let flag = match packing {
@@ -242,13 +235,13 @@ impl JournalMaker {
                 0
             }
         };
-        let offset = making.object(1, flag, &body);
-        making.data.insert(payload.to_vec(), offset);
+        let offset = file.object(1, flag, &body);
+        file.data.insert(payload.to_vec(), offset);
         offset
     }
 
-    /// The lists of entries; the offset of the first.
-    fn lists(&self, offsets: &[u64], making: &mut Making) -> u64 {
+    /// Appends the entry arrays; returns the offset of the first.
+    fn lists(&self, offsets: &[u64], file: &mut JournalFile) -> u64 {
         let mut first = 0;
         let mut before: Option<u64> = None;
         let mut rest = offsets;
@@ -264,9 +257,9 @@ impl JournalMaker {
                     body.extend(offset.to_le_bytes());
                 }
             }
-            let list = making.object(6, 0, &body);
+            let list = file.object(6, 0, &body);
             match before {
-                Some(before) => making.put(before as usize + 16, list),
+                Some(before) => file.put(before as usize + 16, list),
                 None => first = list,
             }
             before = Some(list);

@@ -1,20 +1,20 @@
-//! Recordings for tests: an Event Trace Log assembler and a machine simulator.
+//! Recordings for tests: writers for every input format, and a simulated Linux machine.
 //!
-//! * [`assemble`] writes files record by record: every header kind, 32- and 64-bit events,
-//!   compressed or not, any file mode, and damage on purpose.
-//! * [`capture`] writes network captures, and plays transfers into them.
-//! * [`compress`] holds the encoders of compressed buffers.
-//! * [`events`] names the events of a Windows boot.
+//! * [`assemble`] writes Event Trace Log files record by record: every header kind, 32- and 64-bit events, compressed or
+//!   not, any file mode, and deliberate damage.
+//! * [`capture`] writes network captures and whole network boots.
+//! * [`compress`] contains the encoders of compressed buffers.
+//! * [`events`] contains the events of Windows turning on and off.
 //! * [`hive`] writes registry hives and their logs.
-//! * [`hostile`] builds recordings that no machine makes, from a seed.
-//! * [`journal`] writes files of the systemd journal, whole or damaged.
-//! * [`linux`] plays a machine of Linux, and writes what its recorders do.
-//! * [`prefetch`] writes plans, boots' traces of ReadyBoot and databases of SuperFetch.
-//! * [`program`] makes a file of a Windows program, signed or not.
+//! * [`hostile`] builds traces that no machine produces, from a seed.
+//! * [`journal`] writes systemd journal files.
+//! * [`linux`] simulates a Linux machine and its recorders.
+//! * [`prefetch`] writes prefetch plans, ReadyBoot traces and Superfetch databases.
+//! * [`program`] writes a Windows executable, signed or not.
 //! * [`synthetic`] builds small traces in memory, row by row.
-//! * [`real`] finds the real recordings, which tests use where they are present.
+//! * [`real`] finds the real recordings, which tests use if present.
 //!
-//! This crate is a development dependency only; nothing of it is linked into the program.
+//! This crate is a development dependency only and is never linked into the program.
 
 pub mod assemble;
 pub mod capture;

@@ -1,4 +1,4 @@
-//! Files of `\Windows\Prefetch`: plans, boots' traces of ReadyBoot, databases of SuperFetch.
+//! Writes files of `\Windows\Prefetch`: prefetch plans, ReadyBoot traces, Superfetch databases.
 
 use crate::compress::Compression;
 
@@ -10,27 +10,24 @@ fn put(bytes: &mut [u8], at: usize, value: u32) {
     bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
 }
 
-/// A plan to write, in the layout of Windows 7 (version 23) or later (26).
+/// A prefetch plan in the layout of Windows 7 (version 23) or later (26).
 #[derive(Clone, Debug)]
 pub struct PlanFile {
     /// 23 or 26.
     pub version: u32,
-    /// Program.
     pub executable: String,
-    /// Whether it is the boot's.
+    /// The boot's plan.
     pub is_boot: bool,
-    /// Starts.
     pub run_count: u32,
-    /// Last start, as a `FILETIME`.
+    /// Last run, as a `FILETIME`.
     pub last_run: u64,
-    /// Device path of the one volume.
+    /// Device path of the only volume.
     pub volume: String,
-    /// Files: paths below the volume, pages.
+    /// Files: path below the volume, and number of pages.
     pub files: Vec<(String, u32)>,
 }
 
 impl PlanFile {
-    /// The bytes.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
         let information = if self.version == 23 { 156 } else { 220 };
@@ -54,10 +51,10 @@ impl PlanFile {
         put(&mut volume, 0, 104);
         put(&mut volume, 4, (device.len() / 2) as u32);
         put(&mut volume, 16, 0x1234_5678);
-        let behind = 104 + device.len() + 2;
-        put(&mut volume, 20, behind as u32);
+        let file_references_at = 104 + device.len() + 2;
+        put(&mut volume, 20, file_references_at as u32);
         put(&mut volume, 24, 16);
-        put(&mut volume, 28, (behind + 16) as u32);
+        put(&mut volume, 28, (file_references_at + 16) as u32);
         volume.extend_from_slice(&device);
         volume.extend_from_slice(&[0; 18]);
         let mut bytes = vec![0; metrics_at];
@@ -98,14 +95,14 @@ impl PlanFile {
     }
 }
 
-/// A boot's trace of ReadyBoot (`Trace*.fx`): the reads of its two accounts, each with path, offset, bytes and microseconds. An
-/// empty path is a read whose file is not known.
+/// A ReadyBoot trace of a boot (`Trace*.fx`): the reads of its two lists, each with path, offset, bytes and
+/// microseconds. An empty path is a read of an unknown file.
 #[must_use]
-pub fn ready_boot_trace(accounts: [&[(&str, u64, u32, u32)]; 2]) -> Vec<u8> {
+pub fn ready_boot_trace(lists: [&[(&str, u64, u32, u32)]; 2]) -> Vec<u8> {
     let mut names = Names::default();
     let mut region = Vec::new();
-    for account in accounts {
-        for block in account.chunks(1024) {
+    for list in lists {
+        for block in list.chunks(1024) {
             let start = region.len();
             for (at, &(path, offset, bytes, time_us)) in block.iter().enumerate() {
                 let name = names.place(if path.is_empty() { "\\FI_UNKNOWN" } else { path });
@@ -120,7 +117,7 @@ pub fn ready_boot_trace(accounts: [&[(&str, u64, u32, u32)]; 2]) -> Vec<u8> {
     }
     let identity = [b"DMIO:ID:".as_slice(), &[7; 16]].concat();
     let mut plain = b"xFcE\0\0\0\0".to_vec();
-    for number in [accounts[0].len(), accounts[1].len(), names.table.len()] {
+    for number in [lists[0].len(), lists[1].len(), names.table.len()] {
         plain.extend_from_slice(&(number as u32).to_le_bytes());
     }
     plain.extend_from_slice(&(identity.len() as u16).to_le_bytes());
@@ -130,7 +127,7 @@ pub fn ready_boot_trace(accounts: [&[(&str, u64, u32, u32)]; 2]) -> Vec<u8> {
     packed(&plain)
 }
 
-/// The layout for the next boot (`rblayout.xin`).
+/// The ReadyBoot layout for the next boot (`rblayout.xin`).
 #[must_use]
 pub fn ready_boot_layout(paths: &[&str]) -> Vec<u8> {
     let mut names = Names::default();
@@ -145,7 +142,7 @@ pub fn ready_boot_layout(paths: &[&str]) -> Vec<u8> {
     packed(&plain)
 }
 
-/// A tree of names, each once.
+/// A tree of names without duplicates.
 #[derive(Default)]
 struct Names {
     table: Vec<u8>,
@@ -169,22 +166,22 @@ impl Names {
     }
 }
 
-/// The container of ReadyBoot: pieces of 64 KiB, each compressed by itself.
+/// Writes ReadyBoot's container: chunks of 64 KiB, each compressed separately.
 fn packed(plain: &[u8]) -> Vec<u8> {
     let mut bytes = b"PfB\xe3".to_vec();
     bytes.extend_from_slice(&(plain.len() as u32).to_le_bytes());
-    for (at, piece) in plain.chunks(65_536).enumerate() {
+    for (at, chunk) in plain.chunks(65_536).enumerate() {
         if at > 0 {
             bytes.extend_from_slice(&[0xDE, 0xAD, 0xBE, 0xEF]);
         }
-        let piece = Compression::XpressHuffman.compress(piece);
-        bytes.extend_from_slice(&(piece.len() as u32).to_le_bytes());
-        bytes.extend_from_slice(&piece);
+        let chunk = Compression::XpressHuffman.compress(chunk);
+        bytes.extend_from_slice(&(chunk.len() as u32).to_le_bytes());
+        bytes.extend_from_slice(&chunk);
     }
     bytes
 }
 
-/// A database of SuperFetch, compressed as Windows 8 and later do (`MAM`), or not.
+/// A Superfetch database, optionally compressed as in Windows 8 and later (`MAM`).
 #[must_use]
 pub fn superfetch(volumes: u32, files: u32, sources: u32, is_compressed: bool) -> Vec<u8> {
     let mut plain = vec![0; 400];

@@ -1,6 +1,6 @@
-//! A program of Windows as a file: the least that a reader of its signature needs.
+//! A Windows executable with the minimum that a signature reader needs.
 
-/// A program of 64-bit Windows with no sections, and a certificate table that holds `certificate`.
+/// A 64-bit Windows executable without sections, whose certificate table contains `certificate`.
 #[must_use]
 pub fn program(certificate: Option<&[u8]>) -> Vec<u8> {
     let mut bytes = vec![0; 0x200];

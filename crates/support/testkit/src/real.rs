@@ -1,14 +1,14 @@
-//! Real recordings, which stay outside the repository.
+//! Real recordings, which are not in the repository.
 
 use std::path::{Path, PathBuf};
 
-/// The folder of real samples: `ONOFF_SAMPLES`, or `shared/samples` beside the workspace. `None`, and said on standard
-/// output, when `part` of it (`etl`, …) is not there: the test that asked then has nothing to look at.
+/// The folder of real recordings: `ONOFF_SAMPLES`, or `shared/samples` next to the workspace. If `part` of it (`etl`,
+/// …) does not exist, prints a message and returns `None`, so that the test skips its work.
 #[must_use]
-#[allow(clippy::print_stdout, reason = "a test says what it skips")]
+#[allow(clippy::print_stdout, reason = "tests print what they skip")]
 pub fn samples(part: &str) -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/samples");
-    let folder = std::env::var_os("ONOFF_SAMPLES").map_or(beside, PathBuf::from).join(part);
+    let default_folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/samples");
+    let folder = std::env::var_os("ONOFF_SAMPLES").map_or(default_folder, PathBuf::from).join(part);
     if folder.is_dir() {
         return Some(folder);
     }

@@ -1,4 +1,4 @@
-//! Hand-made recordings for the tests of this crate: each function adds one row.
+//! Builds small traces for tests: each function adds rows to a trace.
 
 use onoff_trace::{
     Activity, ActivityKind, ContextSwitch, ContextSwitches, DeviceOperation, DeviceOperationKind, DevicePhase, DiskIo,
@@ -10,7 +10,7 @@ use onoff_trace::{
 /// One millisecond, ns.
 pub const MS: i64 = 1_000_000;
 
-/// The same, of a computer with Linux.
+/// Marks the trace as a Linux recording.
 pub fn of_linux(mut trace: Trace) -> Trace {
     trace.system.kind = SystemKind::Linux;
     trace
@@ -32,11 +32,11 @@ pub fn thread(trace: &mut Trace, tid: u32, pid: u32, start_ns: Option<i64>, end_
     trace.threads.push(Thread { start_ns, end_ns, ..Thread::unknown(tid, pid) });
 }
 
-/// A switch as (ms, processor, old thread, its state and wait reason, new thread).
-pub type SwitchInMs = (i64, u16, u32, (u8, u8), u32);
+/// A context switch as (ms, processor, old thread, its state and wait reason, new thread).
+pub type SwitchRow = (i64, u16, u32, (u8, u8), u32);
 
-/// Switches of threads of one priority, with the state and wait reason of the old one.
-pub fn switches_in_ms(trace: &mut Trace, rows: &[SwitchInMs]) {
+/// Context switches between threads of the same priority, with the old thread's state and wait reason.
+pub fn switches_in_ms(trace: &mut Trace, rows: &[SwitchRow]) {
     let rows = rows.iter().map(|&(ms, cpu, old_tid, (state, reason), new_tid)| ContextSwitch {
         time_ns: ms * MS,
         cpu,
@@ -54,9 +54,9 @@ pub fn switches_in_ms(trace: &mut Trace, rows: &[SwitchInMs]) {
     trace.context_switches.push(ContextSwitches::from_iter(rows));
 }
 
-/// Switches as (time, cpu, old thread, new thread, priority of the new one); the old one's priority is 8.
+/// Context switches as (time, cpu, old thread, new thread, priority of the new one); the old one's priority is 8.
 pub fn switches(trace: &mut Trace, rows: &[(i64, u16, u32, u32, i8)]) {
-    let piece: ContextSwitches = rows
+    let chunk: ContextSwitches = rows
         .iter()
         .map(|&(time_ns, cpu, old_tid, new_tid, new_priority)| ContextSwitch {
             time_ns,
@@ -73,7 +73,7 @@ pub fn switches(trace: &mut Trace, rows: &[(i64, u16, u32, u32, i8)]) {
             new_wait_ticks: 0,
         })
         .collect();
-    trace.context_switches.push(piece);
+    trace.context_switches.push(chunk);
 }
 
 pub fn disk(trace: &mut Trace, complete_ns: i64, service_ns: i64, priority: IoPriority, file: &str) {
@@ -96,7 +96,7 @@ pub fn disk(trace: &mut Trace, complete_ns: i64, service_ns: i64, priority: IoPr
     });
 }
 
-/// A read of 4 KiB by thread 8 of process 4 from one file, with its times.
+/// A read of 4 KiB from a file by thread 8 of process 4.
 pub fn request(trace: &mut Trace, disk: u32, issue_ns: i64, complete_ns: i64) {
     let file = trace.strings.intern(r"\Windows\a.dll");
     trace.disk_ios.push(DiskIo {
@@ -146,7 +146,7 @@ pub fn activity(trace: &mut Trace, kind: ActivityKind, name: &str, start_ns: i64
     });
 }
 
-/// A service's automatic start as (name, group, start, container, image, end), times in ms.
+/// An automatic start of a service as (start, container, image, end), times in ms.
 pub fn service(trace: &mut Trace, name: &str, group: &str, times: (i64, Option<i64>, Option<i64>, Option<i64>)) {
     let service = trace.strings.intern(name);
     let group = trace.strings.intern(group);
@@ -201,7 +201,7 @@ pub fn device(
 
 /// Interrupts as (start, end, processor, kind, routine).
 pub fn interrupts(trace: &mut Trace, rows: &[(i64, i64, u16, InterruptKind, u64)]) {
-    let piece: Interrupts = rows
+    let chunk: Interrupts = rows
         .iter()
         .map(|&(start_ns, end_ns, cpu, kind, routine)| Interrupt {
             start_ns,
@@ -213,7 +213,7 @@ pub fn interrupts(trace: &mut Trace, rows: &[(i64, i64, u16, InterruptKind, u64)
             name: StringId::EMPTY,
         })
         .collect();
-    trace.interrupts.push(piece);
+    trace.interrupts.push(chunk);
 }
 
 /// A module at (base, size).
@@ -235,9 +235,9 @@ pub fn image(trace: &mut Trace, pid: u32, (base, size): (u64, u64), load_ns: Opt
     });
 }
 
-/// Threads made ready as (time, thread, by thread).
+/// Ready threads as (time, thread, readying thread).
 pub fn readies(trace: &mut Trace, rows: &[(i64, u32, u32)]) {
-    let piece: ReadyThreads = rows
+    let chunk: ReadyThreads = rows
         .iter()
         .map(|&(time_ns, ready_tid, readying_tid)| ReadyThread {
             time_ns,
@@ -250,10 +250,10 @@ pub fn readies(trace: &mut Trace, rows: &[(i64, u32, u32)]) {
             after_switches: None,
         })
         .collect();
-    trace.ready_threads.push(piece);
+    trace.ready_threads.push(chunk);
 }
 
-/// The applications of a session are ended, from one time to another, ns.
+/// The shutdown of a session's applications.
 pub fn session_shutdown(trace: &mut Trace, session: u32, start_ns: i64, end_ns: Option<i64>) {
     let event = trace.strings.intern("Microsoft-Windows-Subsys-Csr/1");
     trace.activities.push(Activity {
@@ -271,8 +271,7 @@ pub fn session_shutdown(trace: &mut Trace, session: u32, start_ns: i64, end_ns: 
     });
 }
 
-/// Somebody is told, as (kind, process, thread, session), from one time to another, ns. All are told by the same thread
-/// of their session.
+/// A notification as (kind, process, thread, session). All notifications of a session come from the same thread.
 pub fn notification(
     trace: &mut Trace,
     (kind, pid, tid, session): (NotificationKind, Option<u32>, Option<u32>, u32),
@@ -297,7 +296,7 @@ pub fn notification(
     });
 }
 
-/// A service stops, as (told, first report, stopped), ns.
+/// A stop of a service as (request, first report, stopped), ns.
 pub fn service_stop(
     trace: &mut Trace,
     name: &str,

@@ -1,11 +1,11 @@
-//! The encoders against plain decoders written from MS-XCA, byte for byte.
+//! Compares the encoders with simple decoders written from MS-XCA.
 
 #![allow(clippy::unwrap_used)]
 
 use onoff_testkit::compress::Compression;
 use proptest::prelude::*;
 
-/// MS-XCA 2.4.4.
+/// Decoder of MS-XCA 2.4.4.
 fn expand_xpress(input: &[u8], size: usize) -> Vec<u8> {
     let mut out = Vec::new();
     let (mut at, mut flags, mut left) = (0, 0u32, 0);
@@ -58,7 +58,7 @@ fn expand_xpress(input: &[u8], size: usize) -> Vec<u8> {
     out
 }
 
-/// MS-XCA 2.2.4, decoding bit by bit.
+/// Decoder of MS-XCA 2.2.4, bit by bit.
 fn expand_huffman(input: &[u8], size: usize) -> Vec<u8> {
     let mut out = Vec::new();
     let mut at = 0;
@@ -83,7 +83,7 @@ fn expand_huffman(input: &[u8], size: usize) -> Vec<u8> {
                 }
                 value
             };
-            // Canonical decoding: walk lengths until the prefix names a symbol.
+            // Canonical decoding: try lengths until the prefix is a symbol.
             let (mut code, mut first, mut symbol) = (0usize, 0usize, None);
             let mut count = 0u32;
             while symbol.is_none() {
@@ -134,7 +134,7 @@ fn round_trip(input: &[u8]) {
 }
 
 #[test]
-fn copies_of_every_length_class_survive() {
+fn round_trips_every_length_class() {
     // Length classes of the formats: 3-bit, nibble, byte, 16-bit; with overlap (distance 1).
     for length in [3, 9, 10, 24, 25, 279, 280, 281, 70_000] {
         let mut input = b"abcdefgh".to_vec();
@@ -145,7 +145,7 @@ fn copies_of_every_length_class_survive() {
 }
 
 #[test]
-fn real_matches_make_records_smaller() {
+fn compresses_repetitive_records() {
     let mut input = Vec::new();
     for event in 0..1500u32 {
         input.extend_from_slice(&[4, 0, 0x11, 0xC0, 0x28, 0, 0x24, 5]);
@@ -161,7 +161,7 @@ fn real_matches_make_records_smaller() {
 }
 
 #[test]
-fn a_single_repeated_byte_has_a_code() {
+fn round_trips_single_repeated_byte() {
     round_trip(&[0x55]);
     round_trip(&[0x55; 200_000]);
 }
@@ -169,7 +169,7 @@ fn a_single_repeated_byte_has_a_code() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn any_bytes_survive(input in proptest::collection::vec(0u8..6, 1..5000), noise in proptest::collection::vec(any::<u8>(), 1..3000)) {
+    fn round_trips_any_bytes(input in proptest::collection::vec(0u8..6, 1..5000), noise in proptest::collection::vec(any::<u8>(), 1..3000)) {
         let mut all = input.clone();
         all.extend_from_slice(&noise);
         all.extend_from_slice(&input);

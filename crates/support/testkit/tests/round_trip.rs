@@ -1,4 +1,4 @@
-//! What is assembled is what is read: any records, any processors, any buffers.
+//! Assembled records are read back unchanged: any records, processors and buffers.
 #![allow(clippy::unwrap_used)]
 
 use std::borrow::Cow;
@@ -13,7 +13,7 @@ use onoff_testkit::compress::Compression;
 use proptest::prelude::*;
 use uuid::Uuid;
 
-/// A record to write, and what a reader must find of it.
+/// A record to write, with the expected result.
 #[derive(Clone, Debug)]
 struct Written {
     processor: u16,
@@ -63,11 +63,11 @@ impl Written {
 }
 
 /// Type and data of an extended item.
-type DrawnItem = (u16, Vec<u8>);
-/// Processor, kind, ticks since the record before, 64-bit, payload, extended items.
-type Drawn = (u16, usize, u64, bool, Vec<u8>, Vec<DrawnItem>);
+type GeneratedItem = (u16, Vec<u8>);
+/// Processor, kind, ticks since the previous record, 64-bit, payload, extended items.
+type Generated = (u16, usize, u64, bool, Vec<u8>, Vec<GeneratedItem>);
 
-fn written() -> impl Strategy<Value = Drawn> {
+fn written() -> impl Strategy<Value = Generated> {
     (
         0u16..5,
         0usize..7,
@@ -91,8 +91,8 @@ const KINDS: [HeaderKind; 7] = [
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
-    fn records_come_back_in_time_order(
-        drawn in proptest::collection::vec(written(), 1..300),
+    fn reads_records_in_time_order(
+        generated in proptest::collection::vec(written(), 1..300),
         compression in prop::sample::select(vec![
             None,
             Some(Compression::Lznt1),
@@ -113,7 +113,7 @@ proptest! {
             session.start_ticks = session.start_time;
         }
         let mut ticks = session.start_ticks;
-        let all: Vec<Written> = drawn
+        let all: Vec<Written> = generated
             .into_iter()
             .map(|(processor, kind, step, wide, payload, items)| {
                 ticks += step;

@@ -1,11 +1,11 @@
-//! Processes, threads and modules: their starts, ends and rundowns.
+//! Starts, ends and rundowns of processes, threads and modules.
 
-use super::{By, Machine};
+use super::{Machine, ReadiedBy};
 use crate::disk::Disk;
 use crate::disk::volume_path;
 use crate::program::Note;
 use onoff_testkit::assemble::Record;
-use onoff_testkit::events::kernel::{self, Image, Left, Moment};
+use onoff_testkit::events::kernel::{self, Image, Moment, SwitchReason};
 use onoff_testkit::events::storage;
 
 impl Machine<'_> {
@@ -49,7 +49,7 @@ impl Machine<'_> {
         .record(moment, self.recorder.clock(time), by, by_process)
     }
 
-    /// A process that existed before the recording, with its threads and image.
+    /// Records a process that existed before the recording, with its threads and image.
     pub(super) fn rundown(&mut self, process: usize) {
         let time = self.stamp();
         let record = self.process_record(process, Moment::RundownStart, time, 4, 4);
@@ -68,7 +68,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A module the kernel loaded before the recording.
+    /// Records a module that was loaded before the recording.
     pub(in super::super) fn rundown_image(&mut self, process: usize, path: String) {
         self.load_image(0, process, path, Moment::RundownStart, 4);
     }
@@ -105,12 +105,12 @@ impl Machine<'_> {
         );
         for thread in 0..self.threads.len() {
             if self.threads[thread].plan.process == process {
-                self.make_ready(thread, cpu, By::Thread);
+                self.make_ready(thread, cpu, ReadiedBy::Thread);
             }
         }
     }
 
-    /// A process and all its threads end, whatever they do.
+    /// Ends a process and all its threads, whatever they are doing.
     pub(super) fn end_process(&mut self, cpu: usize, by: usize, process: usize) {
         if self.processes[process].end.is_some() {
             return;
@@ -142,7 +142,7 @@ impl Machine<'_> {
         self.processes[process].end = Some(time);
         for on in running {
             self.pause(on);
-            self.leave(on, Left::TERMINATED);
+            self.leave(on, SwitchReason::TERMINATED);
         }
     }
 
@@ -170,7 +170,7 @@ impl Machine<'_> {
         self.processes[process].images.push((base, size, path));
     }
 
-    /// What a stopping session says: everything still there.
+    /// Records everything still alive when the session stops.
     pub(in super::super) fn end_rundown(&mut self) {
         for process in 0..self.processes.len() {
             let alive = self.processes[process].end.is_none()
@@ -208,7 +208,7 @@ impl Machine<'_> {
             }
         }
         for (key, frames) in self.stack_keys.rundown() {
-            self.state(|clock| kernel::stack_definition(false, clock, key, &frames));
+            self.record_state(|clock| kernel::stack_definition(false, clock, key, &frames));
         }
         let names: Vec<(u64, String)> =
             self.disks.iter().flat_map(Disk::names).map(|(key, path)| (key, path.to_owned())).collect();

@@ -1,7 +1,7 @@
 //! Disk requests from issue to completion.
 
-use super::{By, Event, Machine};
-use crate::disk::Queued;
+use super::{Event, Machine, ReadiedBy};
+use crate::disk::QueuedRequest;
 use crate::disk::{disk_of, volume_path};
 use crate::work::Transfer;
 use onoff_testkit::events::kernel;
@@ -31,7 +31,7 @@ impl Machine<'_> {
     pub(super) fn request(&mut self, cpu: usize, thread: usize, transfer: Transfer, size: u32, path: &str) {
         let disk = disk_of(path);
         let (key, offset, fresh) = self.disks[disk].locate(path, size);
-        // A written file is new in this boot: its name is recorded at once, others at the end.
+        // A written file is new in this boot, so its name is recorded immediately; other names come in the rundown.
         if fresh && transfer == Transfer::Write {
             let time = self.stamp();
             let plan = &self.threads[thread].plan;
@@ -55,7 +55,7 @@ impl Machine<'_> {
             self.now
         };
         let disk = request.disk as usize;
-        self.disks[disk].queue(Queued { request, issued, thread, fault });
+        self.disks[disk].queue(QueuedRequest { request, issued, thread, fault });
         self.begin_disk(disk);
     }
 
@@ -84,7 +84,7 @@ impl Machine<'_> {
         self.accounting.disk_completed(queued.request.operation, queued.request.size, time);
         let record = queued.request.complete(self.recorder.clock(time), time - queued.issued);
         self.put(cpu, &record);
-        // The disk goes on at once, before anything else is recorded.
+        // The disk continues at once, before anything else is recorded.
         self.begin_disk(disk);
         if queued.fault {
             let time = self.stamp();
@@ -101,6 +101,6 @@ impl Machine<'_> {
         let time = self.stamp();
         let record = kernel::dpc(self.recorder.clock(time), self.recorder.clock(began), 0xFFFF_F801_2000_4000);
         self.put(cpu, &record);
-        self.make_ready(queued.thread, cpu, By::Dpc);
+        self.make_ready(queued.thread, cpu, ReadiedBy::Dpc);
     }
 }

@@ -1,22 +1,22 @@
-//! Threads taking their steps, until one needs time.
+//! Executes the steps of threads.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use super::{By, Event, Machine};
+use super::{Event, Machine, ReadiedBy};
 use crate::program::{Note, Signal, Step};
 use crate::usage::SLICE;
 use onoff_testkit::assemble::Record;
-use onoff_testkit::events::kernel::{self, Left, Moment};
+use onoff_testkit::events::kernel::{self, Moment, SwitchReason};
 use onoff_testkit::events::storage::Operation;
 use onoff_testkit::events::{network, power};
 
-/// Addresses and port of the machine's own end of connections.
+/// The machine's own addresses and port in network connections.
 const LOCAL_V4: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 7);
 const LOCAL_V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 7);
 const LOCAL_PORT: u16 = 49_152;
 
 impl Machine<'_> {
-    /// Takes the steps of a processor's thread until one needs time.
+    /// Executes the steps of a processor's thread until one takes time.
     pub(super) fn execute(&mut self, cpu: usize) {
         let Some(thread) = self.cpus[cpu].current else {
             return;
@@ -25,7 +25,7 @@ impl Machine<'_> {
             return;
         }
         loop {
-            // A step may have readied a stronger thread on this very processor.
+            // A step may have readied a higher-priority thread on this processor.
             if self.cpus[cpu].current != Some(thread) {
                 return;
             }
@@ -52,7 +52,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Takes one step; returns whether the thread goes on running.
+    /// Executes one step; returns true if the thread keeps running.
     pub(super) fn step(&mut self, cpu: usize, thread: usize, step: Step) -> bool {
         match step {
             Step::Compute(ticks) => {
@@ -69,7 +69,7 @@ impl Machine<'_> {
                 let until = self.threads[thread].block_began + ticks;
                 self.sleep_until(cpu, thread, until)
             }
-            Step::Tell(occurrence, notes) => {
+            Step::Emit(occurrence, notes) => {
                 let time = self.stamp();
                 let plan = &self.threads[thread].plan;
                 let process = self.processes[plan.process].plan.id;
@@ -93,8 +93,8 @@ impl Machine<'_> {
                 }
                 true
             }
-            Step::Off { ticks, clock_stands_still } => {
-                if clock_stands_still {
+            Step::Off { ticks, clock_stopped } => {
+                if clock_stopped {
                     self.wall_ahead += ticks;
                     return true;
                 }
@@ -133,7 +133,7 @@ impl Machine<'_> {
                 }
                 true
             }
-            Step::SetBack(ticks) => {
+            Step::SetClockBack(ticks) => {
                 let time = self.stamp();
                 let old = self.wall_clock(time);
                 self.wall_ahead = self.wall_ahead.wrapping_sub(ticks);
@@ -146,19 +146,19 @@ impl Machine<'_> {
             }
             Step::Disk { transfer, size, path } => {
                 self.request(cpu, thread, transfer, size, &path);
-                self.leave(cpu, Left::DISK);
+                self.leave(cpu, SwitchReason::DISK);
                 false
             }
             Step::Flush => {
                 let request = self.disk_request(thread, 0, Operation::Flush, 0, (0, 0));
                 self.issue(cpu, thread, request, false);
-                self.leave(cpu, Left::DISK);
+                self.leave(cpu, SwitchReason::DISK);
                 false
             }
             Step::Set(Signal(signal)) => {
                 self.signals[signal].0 = true;
                 for waiter in std::mem::take(&mut self.signals[signal].1) {
-                    self.make_ready(waiter, cpu, By::Thread);
+                    self.make_ready(waiter, cpu, ReadiedBy::Thread);
                 }
                 true
             }
@@ -167,7 +167,7 @@ impl Machine<'_> {
                     return true;
                 }
                 self.signals[signal].1.push(thread);
-                self.leave(cpu, Left::WAITING);
+                self.leave(cpu, SwitchReason::WAITING);
                 false
             }
             Step::WaitAtMost(Signal(signal), ticks) => {
@@ -177,13 +177,13 @@ impl Machine<'_> {
                 self.signals[signal].1.push(thread);
                 let wait = self.threads[thread].waits;
                 self.schedule(self.now + ticks, Event::Timeout { thread, signal, wait });
-                self.leave(cpu, Left::WAITING);
+                self.leave(cpu, SwitchReason::WAITING);
                 false
             }
             Step::Device(ticks, driver) => {
                 self.threads[thread].woken_by = driver;
                 self.schedule(self.now + ticks, Event::Wake(thread));
-                self.leave(cpu, Left::WAITING);
+                self.leave(cpu, SwitchReason::WAITING);
                 false
             }
             Step::Open(path) => {
@@ -191,15 +191,15 @@ impl Machine<'_> {
                 true
             }
             Step::Opened => {
-                self.opened(cpu, thread);
+                self.complete_open(cpu, thread);
                 true
             }
             Step::DpcBegin(ticks) => {
-                self.begin_call(thread, ticks);
+                self.begin_dpc(thread, ticks);
                 true
             }
             Step::DpcEnd(driver) => {
-                self.end_call(cpu, thread, &driver);
+                self.end_dpc(cpu, thread, &driver);
                 true
             }
             Step::Start(process, note) => {
@@ -208,7 +208,7 @@ impl Machine<'_> {
             }
             Step::End(process) => {
                 self.end_process(cpu, thread, process);
-                // A process that ends itself took its thread off the processor.
+                // A process that ended itself has lost its processor.
                 !self.threads[thread].ended
             }
             Step::Finish => {
@@ -242,7 +242,7 @@ impl Machine<'_> {
             return true;
         }
         self.schedule(time, Event::Wake(thread));
-        self.leave(cpu, Left::DELAY);
+        self.leave(cpu, SwitchReason::DELAY);
         false
     }
 
@@ -281,6 +281,6 @@ impl Machine<'_> {
             self.put(cpu, &record);
             self.processes[process].end = Some(time);
         }
-        self.leave(cpu, Left::TERMINATED);
+        self.leave(cpu, SwitchReason::TERMINATED);
     }
 }

@@ -3,201 +3,189 @@
 use serde::Deserialize;
 
 use super::Timed;
-use crate::span::Span;
+use crate::units::Span;
 use crate::work::Work;
 
-/// How somebody answers a message.
+/// How an application or service responds to a notification.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Answer {
-    /// From the message to the answer.
+    /// Response time.
     pub time: Span,
-    /// What it does before it answers, within `time`.
+    /// Work before the response, within `time`.
     pub work: Vec<Work>,
-    /// It does not answer within the time-out.
+    /// No response within the timeout.
     pub hangs: bool,
 }
 
-/// A device and its part in a change of power.
+/// A device that takes part in power transitions.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PoweredDevice {
-    /// Instance path.
     pub instance: String,
-    /// Description.
     #[serde(default)]
     pub description: String,
-    /// Its function driver, without `\Driver\`.
+    /// Function driver, without `\Driver\`.
     pub driver: String,
-    /// Devices of a higher order are told first on the way down and last on the way up; those of
-    /// one order side by side.
+    /// Devices of a higher order receive requests first while suspending and last while resuming; devices of the same
+    /// order receive them in parallel.
     #[serde(default)]
     pub order: u8,
-    /// How long the question takes.
+    /// Duration of the query request.
     #[serde(default)]
     pub query: Span,
-    /// How long going to sleep takes.
+    /// Duration of the suspend request.
     #[serde(default)]
     pub suspend: Span,
-    /// How long waking up takes.
+    /// Duration of the resume request.
     #[serde(default)]
     pub resume: Span,
-    /// Work within `suspend`.
     #[serde(default)]
     pub work: Vec<Work>,
-    /// Drivers above the function driver that hold the request for a time before it.
+    /// Filter drivers above the function driver, and how long each one delays the request.
     #[serde(default)]
     pub filter: Vec<Timed>,
-    /// The request of the device itself, which the driver sends on behalf of the system's: how
-    /// long it takes, within the time above.
+    /// Duration of the device power request that the driver sends on behalf of the system power request, within the
+    /// times above.
     pub own_request: Option<Span>,
-    /// Ids of threads of the kernel that the driver waits for, each waiting for the next, when it
-    /// suspends; the last waits for a timer.
+    /// Ids of kernel threads that the driver waits for while it suspends. Each waits for the next; the last waits for a
+    /// timer.
     #[serde(default)]
     pub chain: Vec<u32>,
 }
 
-/// What kind of transition it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PowerKind {
-    /// Memory stays powered.
+    /// S3: memory stays powered.
     Sleep,
-    /// Memory is written to disk.
+    /// S4: memory is written to disk.
     Hibernate,
-    /// Memory is written to disk and stays powered.
+    /// Memory is written to disk and also stays powered.
     HybridSleep,
-    /// The system's session is written to disk after the user's has ended.
+    /// The system session is written to disk after the user session has ended.
     FastStartup,
 }
 
-/// Where the kernel's record of the memory image stands.
+/// Position of the kernel's record of the memory image.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ImageRecord {
-    /// Before the last record of the way down; the image is written after both.
+    /// Before the last record before the sleep; the image is written after both.
     #[default]
     Before,
-    /// Before the last record of the way down, and the image is written between the two, while the recording goes on.
+    /// Before the last record before the sleep; the image is written between the two, while events are recorded.
     Within,
-    /// After the computer is back: the image's own copy of the recording ends before it was written.
+    /// After the computer resumes: the copy of the recording in the image ends before the record was written.
     After,
 }
 
-/// A transition to a sleeping state and back.
+/// A transition to a sleep state and back.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Power {
-    /// What kind.
     pub kind: PowerKind,
-    /// When it is decided, at the earliest; after what came before it in any case.
+    /// Earliest start; it always starts after the preceding transition.
     #[serde(default)]
     pub at: Span,
-    /// Reason as recorded.
-    #[serde(default = "application_asked")]
+    /// Recorded reason.
+    #[serde(default = "application_request")]
     pub reason: u32,
-    /// Flags as recorded.
+    /// Recorded flags.
     #[serde(default)]
     pub flags: u32,
-    /// Id of the thread that leads through it, when a document gives it.
+    /// Id of the kernel thread that performs the transition, if a document gives it.
     pub thread_id: Option<u32>,
-    /// Applications and services are asked before they are told, as Windows 7 does.
+    /// Query applications and services before notifying them, as Windows 7 does.
     #[serde(default)]
     pub asks: bool,
-    /// How long an application may take.
     #[serde(default = "application_timeout")]
     pub application_timeout: Span,
-    /// How long a service may take.
     #[serde(default = "service_timeout")]
     pub service_timeout: Span,
-    /// From the last application's answer to the phase's end: the display fades out.
+    /// Time from the last application's response to the end of the phase: the display fades out.
     #[serde(default)]
     pub fade_out: Span,
-    /// The screen is shown: how long that takes.
+    /// Duration of showing the screen.
     pub show_ui: Option<Span>,
-    /// The screen goes: how long that takes.
+    /// Duration of hiding the screen.
     pub hide_ui: Option<Span>,
-    /// The prefetcher prepares memory.
+    /// Duration of the prefetcher's preparation.
     pub superfetch: Option<Span>,
-    /// The logon process prepares.
+    /// Duration of Winlogon's preparation.
     pub winlogon: Option<Span>,
-    /// Callbacks.
     pub callbacks: Option<Span>,
-    /// Work while volumes are flushed; a flush of the disk's cache follows.
+    /// Work while volumes are flushed, before the disk's cache is flushed.
     #[serde(default)]
     pub flush_work: Vec<Work>,
-    /// Pages are flushed before the memory image is made.
+    /// Duration of flushing pages before the memory image is made.
     pub flush_pages: Option<Span>,
-    /// The list of devices is worked out.
+    /// Duration of building the device list.
     pub notify_list: Option<Span>,
-    /// The memory image is written: how long that takes.
+    /// Duration of writing the memory image.
     #[serde(default)]
     pub write: Span,
-    /// Where the record of the memory image stands.
     #[serde(default)]
     pub image_record: ImageRecord,
-    /// The memory image is read: how long that takes.
+    /// Duration of reading the memory image.
     #[serde(default)]
     pub read: Span,
-    /// Pages of the memory image.
+    /// Number of pages in the memory image.
     #[serde(default)]
     pub pages: u32,
-    /// How long it sleeps.
+    /// Duration of the sleep.
     #[serde(default)]
     pub asleep: Span,
-    /// Firmware on the way back.
+    /// Firmware time while resuming.
     #[serde(default)]
     pub firmware: Span,
-    /// Firmware's own record of the suspend and the resume is passed on.
+    /// Record the firmware's own suspend and resume times.
     #[serde(default)]
     pub firmware_record: bool,
-    /// Boot manager on the way back.
+    /// Boot manager time while resuming.
     #[serde(default)]
     pub boot_manager: Span,
-    /// Resume loader without its reading.
+    /// Resume loader time, without reading the image.
     #[serde(default)]
     pub loader: Span,
-    /// The clock of the recording stands still while the computer is off.
+    /// The recording's clock stops while the computer is off.
     #[serde(default)]
-    pub clock_stands_still: bool,
-    /// What woke it.
+    #[serde(rename = "clock_stands_still")]
+    pub clock_stopped: bool,
     #[serde(default)]
     pub wake_source: String,
-    /// The kernel's own account of suspend, resume and devices, as it records them.
+    /// The kernel's own totals, as it records them.
     #[serde(default)]
     pub account: Account,
-    /// Work after the devices are back.
+    /// Work after the devices have resumed.
     #[serde(default)]
     pub after: Vec<Work>,
-    /// How long after the end the system finds itself idle.
+    /// Time from the end of the transition until Windows detects that the system is idle.
     pub idle_after: Option<Span>,
-    /// The recording ends when the computer goes off.
+    /// The recording ends when the computer turns off.
     #[serde(default)]
     pub ends_recording: bool,
-    /// The recording begins when the computer comes back.
+    /// The recording begins when the computer resumes.
     #[serde(default)]
     pub begins_recording: bool,
 }
 
-/// The kernel's own account of a transition.
+/// The kernel's own totals of a transition.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Account {
-    /// Suspend.
     pub suspend: Span,
-    /// Resume.
     pub resume: Span,
-    /// Devices woken.
+    /// Resuming devices.
     pub driver_wake: Span,
-    /// Applications told of the resume.
+    /// Notifying applications of the resume.
     pub resume_apps: Span,
-    /// Services told of the resume.
+    /// Notifying services of the resume.
     pub resume_services: Span,
-    /// Main path of a fast startup.
     pub main_path: Span,
 }
 
-const fn application_asked() -> u32 {
+const fn application_request() -> u32 {
     4
 }
 
@@ -209,35 +197,31 @@ const fn service_timeout() -> Span {
     Span(300_000_000)
 }
 
-/// Modern standby.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Standby {
-    /// When it is entered, at the earliest.
+    /// Earliest start.
     #[serde(default)]
     pub at: Span,
-    /// How long it lasts.
     pub time: Span,
-    /// Of that, in the deepest idle state.
+    /// Time in the deepest idle state.
     #[serde(default)]
     pub deepest: Span,
-    /// Of that, in the deepest idle state as the hardware counted it.
+    /// Time in the deepest idle state as counted by the hardware.
     #[serde(default)]
     pub hardware: Span,
-    /// How long leaving it takes.
+    /// Duration of leaving the state.
     #[serde(default)]
     pub exit: Span,
-    /// Why it was entered.
-    #[serde(default = "lid")]
+    #[serde(default = "lid_reason")]
     pub enter_reason: u32,
-    /// Why it was left.
-    #[serde(default = "lid")]
+    #[serde(default = "lid_reason")]
     pub exit_reason: u32,
-    /// Work after it.
+    /// Work after the standby.
     #[serde(default)]
     pub after: Vec<Work>,
 }
 
-const fn lid() -> u32 {
+const fn lid_reason() -> u32 {
     15
 }

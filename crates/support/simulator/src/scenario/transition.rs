@@ -1,51 +1,49 @@
-//! Scenario keys of what happens after a boot, or in a machine that has been running: who is told
-//! of a shutdown or a sleep, and how they answer.
+//! Scenario keys of transitions after a boot or on a running machine: which applications and services are notified of a
+//! shutdown or sleep, and how they respond.
 
 use serde::Deserialize;
 
 use super::Timed;
 use super::power::Answer;
-use crate::span::Span;
+use crate::units::Span;
 use crate::work::Work;
 
-/// A machine that has been running since before the recording: nothing of its boot is recorded.
+/// A machine that is already running: its boot is not recorded.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Running {
-    /// Nobody is logged on.
+    /// No user is logged on.
     pub without_user: bool,
-    /// Threads of the kernel that work all the time.
+    /// Work of a kernel thread that runs all the time.
     pub background: Vec<Work>,
 }
 
-/// A program that has been running in a session.
+/// A program that already runs in a session.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Application {
-    /// Image file name.
     pub image: String,
-    /// Command line; the image when absent.
+    /// Command line; the image if absent.
     pub command: Option<String>,
-    /// Session.
     #[serde(default = "user_session")]
     pub session: u32,
-    /// Process id, when a document gives it.
+    /// Process id, if a document gives it.
     pub id: Option<u32>,
-    /// Id of the thread that answers, when a document gives it.
+    /// Id of the responding thread, if a document gives it.
     pub thread_id: Option<u32>,
-    /// Whether it has no windows: it is told by its console control handler.
+    /// A console program: it has no windows and is notified through its console control handler.
     #[serde(default)]
     pub console: bool,
-    /// What it does all the time on a thread of its own.
+    /// Work of another thread that runs all the time.
     #[serde(default)]
     pub background: Vec<Work>,
-    /// How it ends; absent = nobody asks it, and it stays.
+    /// How it ends; `None` if it is not asked to end.
     pub shutdown: Option<ApplicationShutdown>,
-    /// How it answers whether the system may suspend; absent = it is not asked.
+    /// Response to the suspend query; `None` if it is not queried.
     pub query: Option<Answer>,
-    /// How it answers that the system suspends.
+    /// Response to the suspend notification.
     pub suspend: Option<Answer>,
-    /// What it does when the system resumed.
+    /// Response to the resume notification.
     pub resume: Option<Answer>,
 }
 
@@ -53,131 +51,127 @@ const fn user_session() -> u32 {
     1
 }
 
-/// How an application answers the question to end.
+/// How an application responds to WM_QUERYENDSESSION and WM_ENDSESSION.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ApplicationShutdown {
-    /// Shutdown level: higher levels are asked first.
-    #[serde(default = "usual_level")]
+    /// Shutdown level. Higher levels are notified first.
+    #[serde(default = "default_level")]
     pub level: u32,
-    /// Flags as recorded.
+    /// Recorded flags.
     #[serde(default)]
     pub flags: u32,
-    /// From the question to the end of the handshake.
+    /// Duration of the handshake.
     #[serde(default)]
     pub time: Span,
-    /// What it does before it answers, within `time`.
+    /// Work before the response, within `time`.
     #[serde(default)]
     pub work: Vec<Work>,
-    /// From the question to the process's end; absent = it stays.
+    /// Time from the query to the end of the process; `None` if it stays.
     pub gone: Option<Span>,
-    /// It never answers: it is terminated after the time-out.
+    /// Never responds, so it is terminated after the timeout.
     #[serde(default)]
     pub hangs: bool,
 }
 
-const fn usual_level() -> u32 {
+const fn default_level() -> u32 {
     0x280
 }
 
-/// How a service stops.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServiceStop {
-    /// It asked to be notified before all others, and is waited for.
+    /// A pre-shutdown service: it is notified first, and the shutdown waits for it.
     #[serde(default)]
     pub pre_shutdown: bool,
-    /// Among those, it is in the order that is set for them: told before the others.
+    /// In the pre-shutdown order list: notified before the other pre-shutdown services.
     #[serde(default)]
     pub ordered: bool,
-    /// From being told to reporting that it is stopping; absent = it never says so.
+    /// Time from the stop request to SERVICE_STOP_PENDING; `None` if it never reports that.
     pub pending: Option<Span>,
-    /// From being told to having stopped.
+    /// Time from the stop request to SERVICE_STOPPED.
     #[serde(default)]
     pub time: Span,
-    /// What it does meanwhile, within `time`.
+    /// Work within `time`.
     #[serde(default)]
     pub work: Vec<Work>,
-    /// It never stops, whatever it reported.
+    /// Never stops.
     #[serde(default)]
     pub hangs: bool,
 }
 
-/// A shutdown of the whole machine.
+/// A shutdown.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shutdown {
-    /// When it is asked for.
+    /// Time of the request.
     #[serde(default)]
     pub at: Span,
-    /// Only the user's session ends; the system's is written to disk by a `[[power]]` of the kind
-    /// `fast_startup`.
+    /// Only the user session ends; a `[[power]]` entry of kind `fast_startup` writes the system session to disk.
     #[serde(default)]
     pub fast_startup: bool,
-    /// Applications that do not answer are terminated without asking the user.
+    /// Terminate applications that do not respond, without asking the user.
     #[serde(default)]
     pub forced: bool,
     /// Action of the kernel: 4 shutdown, 5 restart, 6 power off.
     #[serde(default = "power_off")]
     pub action: u32,
-    /// Flags of the request.
     #[serde(default)]
     pub flags: u32,
     /// Reason as recorded.
     #[serde(default)]
     pub reason: u32,
-    /// Message of the request.
     #[serde(default)]
     pub message: String,
-    /// Winlogon asks for it, on behalf of who chose it at the screen.
+    /// Winlogon requests the shutdown, on behalf of a user at the welcome screen.
     #[serde(default)]
     pub by_winlogon: bool,
-    /// All are notified before the first application is asked: how long that takes.
+    /// Duration of the broadcast to all applications before the first is asked to end.
     pub broadcast: Option<Span>,
-    /// Applications of a level are asked side by side, as current versions do.
+    /// Notify the applications of a level in parallel, as current versions do.
     #[serde(default)]
     pub parallel: bool,
-    /// How long an application may take to answer.
+    /// Time an application may take to respond.
     #[serde(default = "application_timeout")]
     pub application_timeout: Span,
-    /// How long a person looks at the dialog about programs that do not answer.
+    /// Time until the user answers the dialog about applications that do not respond.
     #[serde(default)]
     pub dialog: Span,
-    /// When the user's applications are asked, at the earliest.
+    /// Earliest time at which the user's applications are notified.
     pub user_session_at: Option<Span>,
-    /// When all of them have been asked, at the earliest.
+    /// Earliest end of that step.
     pub user_session_end_at: Option<Span>,
-    /// Logoff scripts: how long they run.
+    /// Duration of the logoff scripts.
     pub logoff_script: Option<Span>,
-    /// Shutdown scripts: how long they run.
+    /// Duration of the shutdown scripts.
     pub shutdown_script: Option<Span>,
-    /// Number of the notification that Winlogon runs subscribers for.
+    /// Number of the Winlogon notification.
     #[serde(default = "logoff")]
     pub notification: u32,
     /// Subscribers of that notification.
     #[serde(default)]
     pub subscriber: Vec<Timed>,
-    /// When services that registered for it are notified before all others, at the earliest.
+    /// Earliest time at which pre-shutdown services are notified.
     pub pre_shutdown_at: Option<Span>,
-    /// When the system's applications and services are told, at the earliest.
+    /// Earliest time at which the applications and services of the system session are notified.
     pub system_session_at: Option<Span>,
-    /// When all of them have been told, at the earliest.
+    /// Earliest end of that step.
     pub system_session_end_at: Option<Span>,
-    /// How long the manager waits for services.
+    /// Time the service manager waits for services.
     #[serde(default = "service_timeout")]
     pub service_timeout: Span,
     /// Shutdown level of the service control manager's process.
-    #[serde(default = "usual_level")]
+    #[serde(default = "default_level")]
     pub manager_level: u32,
-    /// Flags with which it is asked.
+    /// Flags of its notification.
     #[serde(default)]
     pub manager_flags: u32,
-    /// System restore is shut down: how long that takes.
+    /// Duration of shutting down System Restore.
     pub system_restore: Option<Span>,
     /// The kernel's steps.
     #[serde(default)]
     pub kernel: KernelShutdown,
-    /// When the kernel is done, at the earliest.
+    /// Earliest end of the kernel's steps.
     pub end_at: Option<Span>,
 }
 
@@ -193,28 +187,27 @@ const fn service_timeout() -> Span {
     Span(120_000_000)
 }
 
-/// Winlogon's number for "logoff" is not published; the others count 0 "create session", 2
-/// "logon", 8 "disconnect", 12 "start shell".
+/// Microsoft does not publish Winlogon's number for "logoff". Known ones: 0 "create session", 2 "logon", 8
+/// "disconnect", 12 "start shell".
 const fn logoff() -> u32 {
     3
 }
 
-/// The kernel's steps of a shutdown: how long each takes.
+/// Durations of the kernel's shutdown steps.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct KernelShutdown {
-    /// Waiting for processes.
     pub processes: Span,
-    /// The page file is overwritten with zeros.
+    /// Overwriting the page file with zeros.
     pub page_file: Option<Span>,
-    /// Drivers are told.
+    /// Shutting down drivers.
     pub io_system: Span,
-    /// File systems are shut down.
+    /// Shutting down file systems.
     pub file_systems: Option<Span>,
-    /// The registry is closed.
+    /// Closing the registry.
     pub registry: Span,
-    /// Work while the registry is closed.
+    /// Work while the registry is closed, within `registry`.
     pub work: Vec<Work>,
-    /// The registry and the file systems follow after the kernel has said that the orderly part is over.
+    /// Close the registry and the file systems after the record that ends the graceful part.
     pub closes_late: bool,
 }

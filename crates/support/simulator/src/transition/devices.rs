@@ -1,31 +1,30 @@
-//! Devices that are asked, put to sleep and woken: one order after the other, those of an order
-//! side by side.
+//! Power requests to devices: one order after another, the devices of an order in parallel.
 
-use super::Stage;
+use super::Planner;
 use crate::plan::BOOT_PRIORITY;
 use crate::program::SYSTEM;
 use crate::program::{Edge, Note, Step};
 use crate::scenario::power::PoweredDevice;
-use crate::transition_truth::{NOT_YET, PowerRequest};
+use crate::transition_truth::{NOT_STARTED, PowerRequest};
 use onoff_testkit::events::power::{self as events, Request, minor};
 
-/// The build that first records each completion twice.
+/// First build that records each completion twice.
 const REPEATS_COMPLETIONS: u32 = 16299;
 /// Device power states.
 const D0: u8 = 1;
 const D3: u8 = 4;
-/// Request packets that are used in turn.
+/// Number of request packets, which are reused in turn.
 const PACKETS: u64 = 48;
 
-/// What is said to devices.
+/// A phase in which devices receive power requests.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Telling {
+pub(super) enum DevicePhase {
     Query,
     Suspend,
     Resume,
 }
 
-impl Telling {
+impl DevicePhase {
     const fn text(self) -> &'static str {
         match self {
             Self::Query => "query",
@@ -34,7 +33,7 @@ impl Telling {
         }
     }
 
-    const fn phase(self) -> &'static str {
+    const fn activity_name(self) -> &'static str {
         match self {
             Self::Query => "query_devices",
             Self::Suspend => "suspend_devices",
@@ -50,14 +49,18 @@ impl Telling {
     }
 }
 
-/// The phase in which all devices are told.
-pub(super) fn all(stage: &mut Stage<'_>, number: usize, telling: Telling, (target, effective): (u8, u8)) -> Vec<Step> {
-    let inner = orders(stage, number, telling, effective);
-    let row = stage.activity("power_phase", telling.phase(), "");
-    if !stage.records_power() {
-        let waking = u8::from(telling == Telling::Resume);
-        let payload =
-            onoff_testkit::assemble::Payload::wide().u32(effective.into()).bytes(&[waking, 0, telling.minor()]);
+/// Plans one phase for all devices.
+pub(super) fn plan_phase(
+    planner: &mut Planner<'_>,
+    number: usize,
+    phase: DevicePhase,
+    (target, effective): (u8, u8),
+) -> Vec<Step> {
+    let inner = request_steps(planner, number, phase, effective);
+    let row = planner.activity("power_phase", phase.activity_name(), "");
+    if !planner.records_power() {
+        let waking = u8::from(phase == DevicePhase::Resume);
+        let payload = onoff_testkit::assemble::Payload::wide().u32(effective.into()).bytes(&[waking, 0, phase.minor()]);
         let mut steps = vec![Step::Kernel { hook: 0x1224, payload, notes: vec![Note::Activity(row, Edge::Begin)] }];
         steps.extend(inner);
         steps.push(Step::Kernel {
@@ -67,198 +70,198 @@ pub(super) fn all(stage: &mut Stage<'_>, number: usize, telling: Telling, (targe
         });
         return steps;
     }
-    let (begin, end) = if telling == Telling::Resume {
+    let (begin, end) = if phase == DevicePhase::Resume {
         (events::phase(37, true), events::phase(37, false))
     } else {
-        let query = telling == Telling::Query;
+        let query = phase == DevicePhase::Query;
         (events::devices_start(query, target.into(), effective.into()), events::devices_stop())
     };
-    stage.within(row, begin, inner, end)
+    planner.within(row, begin, inner, end)
 }
 
-fn orders(stage: &mut Stage<'_>, number: usize, telling: Telling, state: u8) -> Vec<Step> {
-    let scenario = stage.scenario;
+fn request_steps(planner: &mut Planner<'_>, number: usize, phase: DevicePhase, state: u8) -> Vec<Step> {
+    let scenario = planner.scenario;
     let mut orders: Vec<u8> = scenario.devices.iter().map(|device| device.order).collect();
     orders.sort_unstable();
     orders.dedup();
-    if telling != Telling::Resume {
+    if phase != DevicePhase::Resume {
         orders.reverse();
     }
     let mut steps = Vec::new();
     for order in orders {
         let group: Vec<&PoweredDevice> = scenario.devices.iter().filter(|device| device.order == order).collect();
         if let [device] = group[..] {
-            steps.extend(one(stage, number, telling, device, state).0);
+            steps.extend(device_request(planner, number, phase, device, state).0);
             continue;
         }
         let mut waits = Vec::new();
         let mut slowest: Option<(u64, usize, u64)> = None;
         for device in group {
-            let (mut request, row, irp) = one(stage, number, telling, device, state);
-            let name = format!("power {number} {} {}", telling.text(), device.instance);
-            let over = format!("{name} over");
-            // The first step sends the request.
+            let (mut request, row, irp) = device_request(planner, number, phase, device, state);
+            let name = format!("power {number} {} {}", phase.text(), device.instance);
+            let done = format!("{name} done");
+            // The first step of a request sends it.
             let sent = format!("{name} sent");
-            request.insert(1, stage.set(&sent));
-            let mut own = vec![stage.wait(&name)];
-            own.extend(request);
-            own.push(stage.set(&over));
-            own.push(stage.wait("never"));
-            stage.plan.thread(SYSTEM, BOOT_PRIORITY, own);
-            steps.push(stage.set(&name));
-            steps.push(stage.wait(&sent));
-            waits.push(stage.wait(&over));
-            let time = duration(telling, device);
+            request.insert(1, planner.set(&sent));
+            let mut thread_steps = vec![planner.wait(&name)];
+            thread_steps.extend(request);
+            thread_steps.push(planner.set(&done));
+            thread_steps.push(planner.wait("never"));
+            planner.plan.thread(SYSTEM, BOOT_PRIORITY, thread_steps);
+            steps.push(planner.set(&name));
+            steps.push(planner.wait(&sent));
+            waits.push(planner.wait(&done));
+            let time = duration(phase, device);
             if slowest.is_none_or(|(longest, ..)| time > longest) {
                 slowest = Some((time, row, irp));
             }
         }
         if let Some((_, row, irp)) = slowest
-            && stage.records_power()
+            && planner.records_power()
         {
-            steps.push(Step::tell_note(events::request_waiting(irp), Note::PowerRequestWaiting(row)));
+            steps.push(Step::emit_noted(events::request_waiting(irp), Note::PowerRequestWaiting(row)));
         }
         steps.extend(waits);
     }
     steps
 }
 
-const fn duration(telling: Telling, device: &PoweredDevice) -> u64 {
-    match telling {
-        Telling::Query => device.query.0,
-        Telling::Suspend => device.suspend.0,
-        Telling::Resume => device.resume.0,
+const fn duration(phase: DevicePhase, device: &PoweredDevice) -> u64 {
+    match phase {
+        DevicePhase::Query => device.query.0,
+        DevicePhase::Suspend => device.suspend.0,
+        DevicePhase::Resume => device.resume.0,
     }
 }
 
-/// One device's request: its steps, its row and its packet.
-fn one(
-    stage: &mut Stage<'_>,
+/// Plans one device's request; returns its steps, its row and its packet.
+fn device_request(
+    planner: &mut Planner<'_>,
     number: usize,
-    telling: Telling,
+    phase: DevicePhase,
     device: &PoweredDevice,
     state: u8,
 ) -> (Vec<Step>, usize, u64) {
     let mut steps = Vec::new();
-    let (row, irp) = begin(stage, &mut steps, telling, device, (false, state));
+    let (row, irp) = begin(planner, &mut steps, phase, device, (false, state));
     steps.push(Step::Begin);
-    let time = duration(telling, device);
-    if telling == Telling::Suspend {
+    let time = duration(phase, device);
+    if phase == DevicePhase::Suspend {
         for filter in &device.filter {
             let hold = vec![Step::Sleep(filter.time.0)];
-            steps.extend(driver(stage, row, irp, &filter.name, hold));
+            steps.extend(driver(planner, row, irp, &filter.name, hold));
         }
     }
     let mut inside = Vec::new();
-    if telling != Telling::Query
+    if phase != DevicePhase::Query
         && let Some(own) = device.own_request
     {
-        let state = if telling == Telling::Suspend { D3 } else { D0 };
-        let (row, irp) = begin(stage, &mut inside, telling, device, (true, state));
+        let state = if phase == DevicePhase::Suspend { D3 } else { D0 };
+        let (row, irp) = begin(planner, &mut inside, phase, device, (true, state));
         inside.push(Step::Sleep(own.0));
-        end(stage, &mut inside, row, irp, own.0);
+        end(planner, &mut inside, row, irp, own.0);
     }
-    if telling == Telling::Suspend {
-        inside.extend(stage.plan.steps(&device.work));
+    if phase == DevicePhase::Suspend {
+        inside.extend(planner.plan.steps(&device.work));
     }
-    if telling == Telling::Suspend && !device.chain.is_empty() {
+    if phase == DevicePhase::Suspend && !device.chain.is_empty() {
         let name = format!("power {number} {}", device.instance);
-        chain(stage, &name, &device.chain, time);
-        inside.push(stage.set(&format!("{name} 0")));
-        inside.push(stage.wait(&format!("{name} 0 done")));
+        chain(planner, &name, &device.chain, time);
+        inside.push(planner.set(&format!("{name} 0")));
+        inside.push(planner.wait(&format!("{name} 0 done")));
     } else {
         inside.push(Step::Pad(time));
     }
     let name = device.driver.clone();
-    steps.extend(driver(stage, row, irp, &name, inside));
-    end(stage, &mut steps, row, irp, time);
+    steps.extend(driver(planner, row, irp, &name, inside));
+    end(planner, &mut steps, row, irp, time);
     (steps, row, irp)
 }
 
-/// The request is sent.
+/// Sends the request.
 fn begin(
-    stage: &mut Stage<'_>,
+    planner: &mut Planner<'_>,
     steps: &mut Vec<Step>,
-    telling: Telling,
+    phase: DevicePhase,
     device: &PoweredDevice,
     (of_device, state): (bool, u8),
 ) -> (usize, u64) {
-    let sent = stage.plan.transitions.power_requests.len() as u64;
+    let sent = planner.plan.transitions.power_requests.len() as u64;
     let irp = 0xFFFF_9A00_0000_0000 + (sent % PACKETS) * 0x140;
-    let records_power = stage.records_power();
-    let row = stage.request(PowerRequest {
-        kind: if telling == Telling::Query { "query" } else { "set" },
+    let records_power = planner.records_power();
+    let row = planner.request(PowerRequest {
+        kind: if phase == DevicePhase::Query { "query" } else { "set" },
         scope: "device",
         device: device.instance.clone(),
         driver: device.driver.clone(),
         description: device.description.clone(),
         state_kind: if of_device { "device" } else { "system" },
-        state: (!records_power || stage.version > 0).then_some(state),
+        state: (!records_power || planner.version > 0).then_some(state),
         status: Some(0),
         irp,
         ..PowerRequest::default()
     });
-    let request = Request { irp, of_device, minor: telling.minor(), instance: &device.instance, state };
+    let request = Request { irp, of_device, minor: phase.minor(), instance: &device.instance, state };
     let note = Note::PowerRequest(row, Edge::Begin);
     steps.push(if records_power {
-        Step::tell_note(request.start(stage.version), note)
+        Step::emit_noted(request.start(planner.version), note)
     } else {
         Step::Kernel { hook: 0x1226, payload: request.logger_start(device.order), notes: vec![note] }
     });
     (row, irp)
 }
 
-/// The request is completed.
-fn end(stage: &Stage<'_>, steps: &mut Vec<Step>, row: usize, irp: u64, elapsed: u64) {
+/// Completes the request.
+fn end(planner: &Planner<'_>, steps: &mut Vec<Step>, row: usize, irp: u64, elapsed: u64) {
     let note = Note::PowerRequest(row, Edge::End);
-    if !stage.records_power() {
+    if !planner.records_power() {
         steps.push(Step::Kernel { hook: 0x1227, payload: events::logger_request_stop(irp, 0), notes: vec![note] });
         return;
     }
-    steps.push(Step::tell_note(events::request_stop(irp, 0), note));
-    if stage.scenario.machine.build >= REPEATS_COMPLETIONS {
-        steps.push(Step::tell(events::request_info(irp, 0, elapsed)));
+    steps.push(Step::emit_noted(events::request_stop(irp, 0), note));
+    if planner.scenario.machine.build >= REPEATS_COMPLETIONS {
+        steps.push(Step::emit(events::request_info(irp, 0, elapsed)));
     }
 }
 
-/// A driver holds the request.
-fn driver(stage: &mut Stage<'_>, request: usize, irp: u64, name: &str, inside: Vec<Step>) -> Vec<Step> {
-    if !stage.records_power() {
+/// A driver handles the request while `inside` runs.
+fn driver(planner: &mut Planner<'_>, request: usize, irp: u64, name: &str, inside: Vec<Step>) -> Vec<Step> {
+    if !planner.records_power() {
         return inside;
     }
-    let of = stage.plan.transitions.power_requests[request].clone();
+    let of = planner.plan.transitions.power_requests[request].clone();
     let name = format!("\\Driver\\{name}");
-    let row = stage.request(PowerRequest { scope: "driver", driver: name.clone(), status: None, ..of });
+    let row = planner.request(PowerRequest { scope: "driver", driver: name.clone(), status: None, ..of });
     let object = 0xFFFF_9B00_0000_0000 + row as u64 * 0x200;
     let mut steps =
-        vec![Step::tell_note(events::driver_start(irp, object, &name), Note::PowerRequest(row, Edge::Begin))];
+        vec![Step::emit_noted(events::driver_start(irp, object, &name), Note::PowerRequest(row, Edge::Begin))];
     steps.extend(inside);
-    steps.push(Step::tell_note(events::driver_stop(irp, object), Note::PowerRequest(row, Edge::End)));
+    steps.push(Step::emit_noted(events::driver_stop(irp, object), Note::PowerRequest(row, Edge::End)));
     steps
 }
 
-/// Threads of the kernel that wait for each other; the last waits for a timer.
-fn chain(stage: &mut Stage<'_>, name: &str, ids: &[u32], time: u64) {
+/// Plans kernel threads that wait for each other; the last waits for a timer.
+fn chain(planner: &mut Planner<'_>, name: &str, ids: &[u32], time: u64) {
     for (place, &id) in ids.iter().enumerate() {
-        let mut steps = vec![stage.wait(&format!("{name} {place}")), Step::Compute(200)];
+        let mut steps = vec![planner.wait(&format!("{name} {place}")), Step::Compute(200)];
         if place + 1 == ids.len() {
             steps.push(Step::Sleep(time));
         } else {
-            steps.push(stage.set(&format!("{name} {}", place + 1)));
-            steps.push(stage.wait(&format!("{name} {} done", place + 1)));
+            steps.push(planner.set(&format!("{name} {}", place + 1)));
+            steps.push(planner.wait(&format!("{name} {} done", place + 1)));
         }
         steps.push(Step::Compute(200));
-        steps.push(stage.set(&format!("{name} {place} done")));
-        steps.push(stage.wait("never"));
-        let thread = stage.plan.thread(SYSTEM, BOOT_PRIORITY, steps);
-        stage.plan.threads[thread].id = id;
+        steps.push(planner.set(&format!("{name} {place} done")));
+        steps.push(planner.wait("never"));
+        let thread = planner.plan.thread(SYSTEM, BOOT_PRIORITY, steps);
+        planner.plan.threads[thread].id = id;
     }
 }
 
-impl Stage<'_> {
-    /// A new row of the truth: a power request.
+impl Planner<'_> {
+    /// Adds a power request to the truth.
     fn request(&mut self, row: PowerRequest) -> usize {
-        self.plan.transitions.power_requests.push(PowerRequest { start_ns: NOT_YET, ..row });
+        self.plan.transitions.power_requests.push(PowerRequest { start_ns: NOT_STARTED, ..row });
         self.plan.transitions.power_requests.len() - 1
     }
 }

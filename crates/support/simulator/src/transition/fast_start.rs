@@ -1,29 +1,29 @@
-//! The start half of a fast startup: the system's session is back from the memory image, and the
-//! user's session begins anew.
+//! The second half of a fast startup: the system session is restored from the memory image, and a new user session
+//! starts.
 
-use super::Stage;
+use super::Planner;
 use crate::boot;
 use crate::plan::BOOT_PRIORITY;
 use crate::program::Step;
-use crate::span::TICKS_PER_SECOND;
+use crate::units::TICKS_PER_SECOND;
 use onoff_testkit::events::logon;
 
-/// Plans the user's new session, which begins when `resumed` is set.
-pub(super) fn plan(stage: &mut Stage<'_>, resumed: &str) {
-    let session_manager = stage.cast.session_manager;
-    let plan = &mut *stage.plan;
+/// Plans the new user session, which starts when `resumed` is set.
+pub(super) fn plan(planner: &mut Planner<'_>, resumed: &str) {
+    let session_manager = planner.actors.session_manager;
+    let plan = &mut *planner.plan;
     let csrss = plan.process(session_manager, 1, "csrss.exe", "csrss.exe ObjectDirectory=\\Windows");
     let winlogon = plan.process(session_manager, 1, "winlogon.exe", "winlogon.exe");
     let userinit = plan.process(winlogon, 1, "userinit.exe", "C:\\Windows\\system32\\userinit.exe");
     let explorer = plan.process(userinit, 1, "\\Windows\\explorer.exe", "C:\\Windows\\Explorer.EXE");
     plan.resident(csrss);
-    let scenario = stage.scenario;
-    let mut steps = vec![stage.wait(resumed), stage.set("logon services")];
-    let plan = &mut *stage.plan;
-    steps.push(Step::tell(logon::load_subsystem_start(1, "\\SystemRoot\\System32\\win32k.sys")));
+    let scenario = planner.scenario;
+    let mut steps = vec![planner.wait(resumed), planner.set("logon services")];
+    let plan = &mut *planner.plan;
+    steps.push(Step::emit(logon::load_subsystem_start(1, "\\SystemRoot\\System32\\win32k.sys")));
     steps.extend(boot::execute(plan, csrss, Step::Start(csrss, None), None, None));
     steps.push(Step::Sleep(scenario.session.user_video.0));
-    steps.push(Step::tell(logon::load_subsystem_stop()));
+    steps.push(Step::emit(logon::load_subsystem_stop()));
     if let Some(at) = scenario.session.winlogon_at {
         steps.push(Step::Until(at.0));
     }

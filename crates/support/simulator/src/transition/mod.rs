@@ -1,13 +1,13 @@
-//! Transitions of a machine that runs: shutdown, sleep and what else turns it on and off.
+//! Transitions of a running machine: shutdown, sleep, hibernation, fast startup, standby.
 //!
-//! Each actor is a thread of the process that acts in Windows. They hand work on by events, so
-//! that the recording's context switches show who waited for whom:
+//! Each actor is a thread of the process that acts in Windows. Actors signal each other, so that the recording's
+//! context switches show which thread waited for which:
 //!
 //! ```text
-//! wininit ─► winlogon ─► csrss of the user's session ─► applications, one after the other
-//!    │                                                     (Windows 10: a level side by side)
-//!    ├────► services.exe ─► services notified before all others
-//!    ├────► csrss of the system's session ─► services.exe ─► all other services, side by side
+//! wininit ─► winlogon ─► csrss of the user session ─► applications, one at a time
+//!    │                                                   (Windows 10: each level in parallel)
+//!    ├────► services.exe ─► pre-shutdown services
+//!    ├────► csrss of the system session ─► services.exe ─► all other services, in parallel
 //!    └────► the kernel's steps
 //! ```
 
@@ -16,104 +16,104 @@ mod applications;
 mod devices;
 mod fast_start;
 mod kernel;
+mod notifications;
 mod power;
 pub(super) mod running;
 mod services;
 mod shutdown;
 mod standby;
-mod telling;
 
-use super::plan::{Cast, Plan};
+use super::plan::{Actors, Plan};
 use super::program::{Edge, Note, Step};
 use super::scenario::power::{Power, PowerKind, Standby};
 use super::scenario::{Scenario, ScenarioError};
-use super::transition_truth::{Activity, Milestone, NOT_YET, Notification};
+use super::transition_truth::{Activity, Milestone, NOT_STARTED, Notification};
 use onoff_testkit::events::Occurrence;
 use onoff_testkit::events::power as events;
 
-/// Versions before this one name nobody in the ends of their records.
-const NAMES_IN_ENDS: u32 = 10240;
+/// First build whose end events name the process, thread or service.
+const FIRST_BUILD_WITH_NAMED_ENDS: u32 = 10240;
 
-/// What transitions are planned with.
-pub(super) struct Stage<'a> {
+/// State while transitions are planned.
+pub(super) struct Planner<'a> {
     pub(super) plan: &'a mut Plan,
     pub(super) scenario: &'a Scenario,
-    pub(super) cast: Cast,
-    /// Version of the records that gained fields with Windows 10.
+    pub(super) actors: Actors,
+    /// Version of the events that gained fields in Windows 10: 0 before, 1 since.
     pub(super) version: u8,
-    /// Transitions in the kernel logger's records that have not ended.
+    /// Rows of transitions that the kernel logger has not ended yet.
     logger_transitions: Vec<Option<usize>>,
 }
 
 /// Plans every transition of a scenario.
-pub(super) fn plan(plan: &mut Plan, scenario: &Scenario, cast: Cast) -> Result<(), ScenarioError> {
-    let mut stage = Stage {
+pub(super) fn plan(plan: &mut Plan, scenario: &Scenario, actors: Actors) -> Result<(), ScenarioError> {
+    let mut planner = Planner {
         plan,
         scenario,
-        cast,
-        version: u8::from(scenario.machine.build >= NAMES_IN_ENDS),
+        actors,
+        version: u8::from(scenario.machine.build >= FIRST_BUILD_WITH_NAMED_ENDS),
         logger_transitions: Vec::new(),
     };
-    let applications = applications::plan(&mut stage);
+    let applications = applications::plan(&mut planner);
     let mut before = None;
     if let Some(shutdown) = scenario.shutdown.as_ref().filter(|shutdown| shutdown.fast_startup) {
-        before = Some(shutdown::user_session(&mut stage, shutdown, &applications));
-        stage.cast.teller = stage.cast.csrss_system;
+        before = Some(shutdown::user_session(&mut planner, shutdown, &applications));
+        planner.actors.notifier = planner.actors.csrss_system;
     }
     let whole = scenario.shutdown.as_ref().filter(|shutdown| !shutdown.fast_startup);
     let count = scenario.power.len() + scenario.standby.len();
-    for (number, one) in in_order(scenario).into_iter().enumerate() {
+    for (number, one) in sorted_transitions(scenario).into_iter().enumerate() {
         let last = number + 1 == count && whole.is_none();
         let chained = (before.as_deref(), last);
         before = Some(match one {
-            One::Power(power) => {
+            Transition::Power(power) => {
                 if power.kind == PowerKind::FastStartup && !power.ends_recording {
-                    fast_start::plan(&mut stage, &format!("power {number} resumed"));
+                    fast_start::plan(&mut planner, &format!("power {number} resumed"));
                 }
-                power::plan(&mut stage, power, &applications, number, chained)
+                power::plan(&mut planner, power, &applications, number, chained)
             }
-            One::Standby(standby) => standby::plan(&mut stage, standby, number, chained),
+            Transition::Standby(standby) => standby::plan(&mut planner, standby, number, chained),
         });
     }
     if let Some(shutdown) = whole {
-        shutdown::plan(&mut stage, shutdown, &applications, before.as_deref());
+        shutdown::plan(&mut planner, shutdown, &applications, before.as_deref());
     }
     for planned in applications {
-        let never = stage.wait("never");
-        stage.plan.threads[planned.thread].steps.push(never);
+        let never = planner.wait("never");
+        planner.plan.threads[planned.thread].steps.push(never);
     }
     Ok(())
 }
 
-enum One<'s> {
+enum Transition<'s> {
     Power(&'s Power),
     Standby(&'s Standby),
 }
 
-/// Sleeps and standbys by the time at which they are wanted.
-fn in_order(scenario: &Scenario) -> Vec<One<'_>> {
-    let powers = scenario.power.iter().map(|one| (one.at, One::Power(one)));
-    let standbys = scenario.standby.iter().map(|one| (one.at, One::Standby(one)));
+/// Sleeps and standbys, sorted by planned time.
+fn sorted_transitions(scenario: &Scenario) -> Vec<Transition<'_>> {
+    let powers = scenario.power.iter().map(|one| (one.at, Transition::Power(one)));
+    let standbys = scenario.standby.iter().map(|one| (one.at, Transition::Standby(one)));
     let mut all: Vec<_> = powers.chain(standbys).collect();
     all.sort_by_key(|(at, _)| *at);
     all.into_iter().map(|(_, one)| one).collect()
 }
 
-impl Stage<'_> {
-    /// Whether the provider records power transitions, and not the kernel's logger.
+impl Planner<'_> {
+    /// Power transitions are recorded by the Kernel-Power provider and not by the kernel logger.
     fn records_power(&self) -> bool {
         !self.scenario.recording.power_by_logger
     }
 
-    /// A milestone's note as one whose quantity is the wall clock's time.
-    fn wall(&self, note: Note) -> Note {
+    /// Turns a milestone's note into one whose value is the wall clock.
+    fn with_wall_clock(&self, note: Note) -> Note {
         match note {
             Note::Milestone(row) => Note::WallClock(row),
             other => other,
         }
     }
 
-    /// The kernel logger records that a transition is decided; returns its row.
+    /// Records the start of a transition in the kernel logger; returns its row.
     fn logger_transition(&mut self, steps: &mut Vec<Step>, state: u8) -> Option<usize> {
         if self.records_power() {
             return None;
@@ -129,7 +129,7 @@ impl Stage<'_> {
         Some(row)
     }
 
-    /// The kernel logger records that it is over.
+    /// Records the end of a transition in the kernel logger.
     fn logger_transition_end(&self, steps: &mut Vec<Step>, row: usize) {
         steps.push(Step::Kernel {
             hook: 0x1223,
@@ -138,40 +138,45 @@ impl Stage<'_> {
         });
     }
 
-    /// An event that begins or ends a row of the truth.
-    fn tell(&mut self, event: Occurrence, note: Note) -> Step {
-        Step::tell_note(event, note)
+    /// An event that starts or ends a row of the truth.
+    fn emit(&mut self, event: Occurrence, note: Note) -> Step {
+        Step::emit_noted(event, note)
     }
 
-    /// A new row of the truth: somebody is told.
+    /// Adds a notification to the truth.
     fn notification(&mut self, row: Notification) -> usize {
-        self.plan.transitions.notifications.push(Notification { start_ns: NOT_YET, ..row });
+        self.plan.transitions.notifications.push(Notification { start_ns: NOT_STARTED, ..row });
         self.plan.transitions.notifications.len() - 1
     }
 
-    /// A new row of the truth: an activity.
+    /// Adds an activity to the truth.
     fn activity(&mut self, kind: &'static str, name: &str, detail: &str) -> usize {
         self.plan.transitions.activities.push(Activity {
             kind,
             name: name.to_owned(),
             detail: detail.to_owned(),
-            start_ns: NOT_YET,
+            start_ns: NOT_STARTED,
             end_ns: None,
         });
         self.plan.transitions.activities.len() - 1
     }
 
-    /// A new row of the truth: a milestone.
+    /// Adds a milestone to the truth.
     fn milestone(&mut self, name: &'static str, value: Option<i64>, detail: &str) -> Note {
-        self.plan.transitions.milestones.push(Milestone { name, time_ns: NOT_YET, value, detail: detail.to_owned() });
+        self.plan.transitions.milestones.push(Milestone {
+            name,
+            time_ns: NOT_STARTED,
+            value,
+            detail: detail.to_owned(),
+        });
         Note::Milestone(self.plan.transitions.milestones.len() - 1)
     }
 
-    /// An activity around steps.
+    /// Wraps steps in an activity.
     fn within(&mut self, row: usize, begin: Occurrence, steps: Vec<Step>, end: Occurrence) -> Vec<Step> {
-        let mut all = vec![self.tell(begin, Note::Activity(row, Edge::Begin))];
+        let mut all = vec![self.emit(begin, Note::Activity(row, Edge::Begin))];
         all.extend(steps);
-        all.push(self.tell(end, Note::Activity(row, Edge::End)));
+        all.push(self.emit(end, Note::Activity(row, Edge::End)));
         all
     }
 

@@ -1,16 +1,16 @@
-//! A machine that has been running: the processes a boot would have started.
+//! A machine that is already running: the processes a boot would have started.
 
 use hashbrown::HashMap;
 
-use crate::plan::Cast;
+use crate::plan::Actors;
 use crate::plan::Plan;
 use crate::program::SYSTEM;
 use crate::scenario::Scenario;
 use crate::services::SVCHOST;
 use crate::truth::Service;
 
-/// Plans the processes that exist; returns those that transitions need.
-pub(crate) fn plan(plan: &mut Plan, scenario: &Scenario) -> Cast {
+/// Plans the existing processes; returns the ones transitions need.
+pub(crate) fn plan(plan: &mut Plan, scenario: &Scenario) -> Actors {
     let session_manager = plan.process(SYSTEM, 0, "smss.exe", "\\SystemRoot\\System32\\smss.exe");
     let csrss = "csrss.exe ObjectDirectory=\\Windows";
     let csrss_system = plan.process(session_manager, 0, "csrss.exe", csrss);
@@ -36,7 +36,7 @@ pub(crate) fn plan(plan: &mut Plan, scenario: &Scenario) -> Cast {
         let steps = plan.steps(&running.background);
         plan.thread(SYSTEM, 8, steps);
     }
-    Cast {
+    Actors {
         session_manager,
         csrss_system,
         csrss_user,
@@ -44,12 +44,12 @@ pub(crate) fn plan(plan: &mut Plan, scenario: &Scenario) -> Cast {
         winlogon,
         manager,
         explorer,
-        // Without a user nobody else tells applications.
-        teller: if without_user { csrss_system } else { csrss_user },
+        // Without a user session, the system's csrss notifies applications.
+        notifier: if without_user { csrss_system } else { csrss_user },
     }
 }
 
-/// Services that have been running, in their hosts.
+/// Adds the running services and their hosts.
 fn hosts(plan: &mut Plan, scenario: &Scenario, manager: usize) {
     let mut hosts: HashMap<String, usize> = HashMap::new();
     for (index, service) in scenario.services.service.iter().enumerate() {

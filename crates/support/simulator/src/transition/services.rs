@@ -1,54 +1,53 @@
-//! Services that are told to stop: some before all others, one after the other; the rest side by
-//! side.
+//! Services that are asked to stop: pre-shutdown services one at a time, then the rest in parallel.
 
-use super::Stage;
+use super::Planner;
 use crate::plan::BOOT_PRIORITY;
 use crate::program::{Note, Step};
 use crate::scenario::transition::{ServiceStop, Shutdown};
-use crate::transition_truth::{self as truth, NOT_YET};
+use crate::transition_truth::{self as truth, NOT_STARTED};
 use onoff_testkit::events::service::{self as events, state};
 
-/// Phase of the manager as its records number it: the system shuts down.
+/// Phase number in the manager's records: shutdown.
 const PHASE: u32 = 3;
 
-/// The manager's steps to tell those that asked to be told first; ordered ones before the others.
-pub(super) fn before_all_others(stage: &mut Stage<'_>, shutdown: &Shutdown) -> Vec<Step> {
+/// The manager's steps to stop pre-shutdown services, the ordered ones first.
+pub(super) fn stop_pre_shutdown(planner: &mut Planner<'_>, shutdown: &Shutdown) -> Vec<Step> {
     let mut steps = Vec::new();
     for ordered in [true, false] {
-        for (index, how) in stopping(stage, true) {
+        for (index, how) in stopping(planner, true) {
             if how.ordered == ordered {
                 steps.push(Step::Begin);
-                let stopped = tell(stage, index, &how, gives_up(&how, shutdown), &mut steps);
-                steps.push(wait(stage, &how, shutdown, &stopped));
+                let stopped = request_stop(planner, index, &how, times_out(&how, shutdown), &mut steps);
+                steps.push(wait(planner, &how, shutdown, &stopped));
             }
         }
     }
     steps
 }
 
-/// The manager's steps to tell all others at once and wait for them.
-pub(super) fn side_by_side(stage: &mut Stage<'_>, shutdown: &Shutdown) -> Vec<Step> {
+/// The manager's steps to stop all other services at once and wait for them.
+pub(super) fn stop_all_others(planner: &mut Planner<'_>, shutdown: &Shutdown) -> Vec<Step> {
     let mut steps = vec![Step::Begin];
     let mut waits = Vec::new();
-    let mut gives_up_waiting = false;
-    for (index, how) in stopping(stage, false) {
-        let unresponsive = gives_up(&how, shutdown);
-        let stopped = tell(stage, index, &how, unresponsive, &mut steps);
+    let mut has_unresponsive = false;
+    for (index, how) in stopping(planner, false) {
+        let unresponsive = times_out(&how, shutdown);
+        let stopped = request_stop(planner, index, &how, unresponsive, &mut steps);
         if unresponsive {
-            gives_up_waiting = true;
+            has_unresponsive = true;
         } else {
-            waits.push(stage.wait(&stopped));
+            waits.push(planner.wait(&stopped));
         }
     }
     steps.extend(waits);
-    if gives_up_waiting {
+    if has_unresponsive {
         steps.push(Step::Pad(shutdown.service_timeout.0));
     }
     steps
 }
 
-fn stopping(stage: &Stage<'_>, pre_shutdown: bool) -> Vec<(usize, ServiceStop)> {
-    let services = &stage.scenario.services.service;
+fn stopping(planner: &Planner<'_>, pre_shutdown: bool) -> Vec<(usize, ServiceStop)> {
+    let services = &planner.scenario.services.service;
     services
         .iter()
         .enumerate()
@@ -57,77 +56,83 @@ fn stopping(stage: &Stage<'_>, pre_shutdown: bool) -> Vec<(usize, ServiceStop)> 
         .collect()
 }
 
-fn gives_up(how: &ServiceStop, shutdown: &Shutdown) -> bool {
+fn times_out(how: &ServiceStop, shutdown: &Shutdown) -> bool {
     how.hangs || how.time > shutdown.service_timeout
 }
 
-fn wait(stage: &mut Stage<'_>, how: &ServiceStop, shutdown: &Shutdown, stopped: &str) -> Step {
-    if gives_up(how, shutdown) {
-        let stopped = stage.plan.signal(stopped);
+fn wait(planner: &mut Planner<'_>, how: &ServiceStop, shutdown: &Shutdown, stopped: &str) -> Step {
+    if times_out(how, shutdown) {
+        let stopped = planner.plan.signal(stopped);
         Step::WaitAtMost(stopped, shutdown.service_timeout.0)
     } else {
-        stage.wait(stopped)
+        planner.wait(stopped)
     }
 }
 
-/// The manager tells a service; returns the name of the event "it has stopped".
-fn tell(stage: &mut Stage<'_>, index: usize, how: &ServiceStop, unresponsive: bool, steps: &mut Vec<Step>) -> String {
-    let service = &stage.scenario.services.service[index];
+/// Asks a service to stop; returns the name of the signal set when it has stopped.
+fn request_stop(
+    planner: &mut Planner<'_>,
+    index: usize,
+    how: &ServiceStop,
+    unresponsive: bool,
+    steps: &mut Vec<Step>,
+) -> String {
+    let service = &planner.scenario.services.service[index];
     let name = &service.name;
-    let host = stage.plan.service_hosts[index];
-    let pid = stage.plan.processes[host].id;
-    let image = stage.plan.processes[host].command.clone();
-    let row = stage.plan.transitions.service_stops.len();
-    stage.plan.transitions.service_stops.push(truth::ServiceStop {
+    let host = planner.plan.service_hosts[index];
+    let pid = planner.plan.processes[host].id;
+    let image = planner.plan.processes[host].command.clone();
+    let row = planner.plan.transitions.service_stops.len();
+    planner.plan.transitions.service_stops.push(truth::ServiceStop {
         name: name.clone(),
         pre_shutdown: how.pre_shutdown,
         ordered: how.ordered,
-        start_ns: NOT_YET,
+        start_ns: NOT_STARTED,
         pending_ns: None,
         end_ns: None,
         unresponsive,
         container_pid: pid,
     });
-    let told = format!("service {name} told to stop");
-    let pending = format!("service {name} says it stops");
-    let done = format!("service {name} says it has stopped");
+    let notified = format!("service {name} notified to stop");
+    let pending = format!("service {name} reports stop pending");
+    let done = format!("service {name} reports stopped");
     let stopped = format!("service {name} has stopped");
-    // A service that was told reports its state once more.
-    steps.push(stage.tell(events::status_change(PHASE, state::RUNNING, pid, name, &image), Note::ServiceStop(row)));
-    steps.push(stage.set(&told));
+    // A service that is asked to stop reports its state once more.
+    steps.push(planner.emit(events::status_change(PHASE, state::RUNNING, pid, name, &image), Note::ServiceStop(row)));
+    steps.push(planner.set(&notified));
 
-    let mut own = vec![stage.wait(&told), Step::Begin];
+    let mut thread_steps = vec![planner.wait(&notified), Step::Begin];
     if let Some(time) = how.pending {
-        own.push(Step::Pad(time.0));
-        own.push(stage.set(&pending));
+        thread_steps.push(Step::Pad(time.0));
+        thread_steps.push(planner.set(&pending));
     }
-    own.extend(stage.plan.steps(&how.work));
+    thread_steps.extend(planner.plan.steps(&how.work));
     if !how.hangs {
-        own.push(Step::Pad(how.time.0));
-        own.push(stage.set(&done));
+        thread_steps.push(Step::Pad(how.time.0));
+        thread_steps.push(planner.set(&done));
     }
-    own.push(stage.wait("never"));
+    thread_steps.push(planner.wait("never"));
     let (priority, io_priority) = (service.priority, service.io_priority);
-    let thread = stage.plan.thread(host, priority, own);
-    stage.plan.threads[thread].io_priority = io_priority;
-    stage.plan.threads[thread].service_tag = index as u32 + 1;
+    let thread = planner.plan.thread(host, priority, thread_steps);
+    planner.plan.threads[thread].io_priority = io_priority;
+    planner.plan.threads[thread].service_tag = index as u32 + 1;
 
-    // The manager records what the service reports on a thread of its own.
+    // The manager records the service's reports on another thread.
     let mut records = Vec::new();
     if how.pending.is_some() {
-        records.push(stage.wait(&pending));
+        records.push(planner.wait(&pending));
         records.push(
-            stage
-                .tell(events::status_change(PHASE, state::STOP_PENDING, pid, name, &image), Note::ServiceStopping(row)),
+            planner
+                .emit(events::status_change(PHASE, state::STOP_PENDING, pid, name, &image), Note::ServiceStopping(row)),
         );
     }
     records.extend([
-        stage.wait(&done),
-        stage.tell(events::status_change(PHASE, state::STOPPED, 0, name, &image), Note::ServiceStopped(row)),
-        stage.set(&stopped),
-        stage.wait("never"),
+        planner.wait(&done),
+        planner.emit(events::status_change(PHASE, state::STOPPED, 0, name, &image), Note::ServiceStopped(row)),
+        planner.set(&stopped),
+        planner.wait("never"),
     ]);
-    let manager = stage.cast.manager;
-    stage.plan.thread(manager, BOOT_PRIORITY, records);
+    let manager = planner.actors.manager;
+    planner.plan.thread(manager, BOOT_PRIORITY, records);
     stopped
 }

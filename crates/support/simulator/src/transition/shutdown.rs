@@ -1,202 +1,206 @@
 //! A shutdown, from the request to the kernel's last step.
 
-use super::applications::{self, Planned};
-use super::{Stage, kernel, services};
+use super::applications::{self, PlannedApplication};
+use super::{Planner, kernel, services};
 use crate::plan::BOOT_PRIORITY;
 use crate::program::SYSTEM;
 use crate::program::{Edge, Note, Step};
 use crate::scenario::transition::{Application, Shutdown};
-use crate::span::{Span, TICKS_PER_SECOND};
 use crate::transition_truth::Notification;
+use crate::units::{Span, TICKS_PER_SECOND};
 use onoff_testkit::events::service as policy;
 use onoff_testkit::events::shutdown as events;
 use onoff_testkit::events::{Occurrence, logon};
 
-/// Policy's types of scripts.
+/// Group Policy script types.
 const LOGOFF_SCRIPT: u32 = 2;
 const SHUTDOWN_SCRIPT: u32 = 4;
 
-/// Plans the part of a fast startup's shutdown that ends the user's session; returns the event
-/// that says it is over.
-pub(super) fn user_session(stage: &mut Stage<'_>, shutdown: &Shutdown, planned: &[Planned]) -> String {
-    let mut steps = request(stage, shutdown, None);
-    let over = "only the system's session is left";
-    let user = [stage.cast.explorer, stage.cast.winlogon, stage.cast.csrss_user];
+/// Plans the part of a fast startup's shutdown that ends the user session; returns the signal set at its end.
+pub(super) fn user_session(planner: &mut Planner<'_>, shutdown: &Shutdown, planned: &[PlannedApplication]) -> String {
+    let mut steps = request(planner, shutdown, None);
+    let done = "only the system's session is left";
+    let user = [planner.actors.explorer, planner.actors.winlogon, planner.actors.csrss_user];
     steps.extend(user.map(Step::End));
-    steps.push(stage.set(over));
-    steps.push(stage.wait("never"));
-    let process = stage.cast.wininit;
-    stage.plan.thread(process, BOOT_PRIORITY, steps);
-    winlogon(stage, shutdown);
-    ask_users(stage, shutdown, planned);
-    over.to_owned()
+    steps.push(planner.set(done));
+    steps.push(planner.wait("never"));
+    let process = planner.actors.wininit;
+    planner.plan.thread(process, BOOT_PRIORITY, steps);
+    winlogon(planner, shutdown);
+    ask_user_applications(planner, shutdown, planned);
+    done.to_owned()
 }
 
-fn ask_users(stage: &mut Stage<'_>, shutdown: &Shutdown, planned: &[Planned]) {
-    let user = stage.cast.csrss_user;
+fn ask_user_applications(planner: &mut Planner<'_>, shutdown: &Shutdown, planned: &[PlannedApplication]) {
+    let user = planner.actors.csrss_user;
     let (at, end_at) = (shutdown.user_session_at, shutdown.user_session_end_at);
-    let mut asked = broadcast(stage, shutdown);
-    asked.extend(ask_all(stage, shutdown, planned, 1));
-    session(stage, user, "user session", at, asked, end_at);
+    let mut asked = broadcast(planner, shutdown);
+    asked.extend(ask_all(planner, shutdown, planned, 1));
+    session(planner, user, "user session", at, asked, end_at);
 }
 
-/// Number of the notification to all.
-const EVERYBODY: u32 = 1;
+/// Number of the broadcast notification.
+const BROADCAST: u32 = 1;
 
-/// All are notified, where the version records that.
-fn broadcast(stage: &mut Stage<'_>, shutdown: &Shutdown) -> Vec<Step> {
-    let Some(time) = shutdown.broadcast.filter(|_| stage.version > 0) else {
+/// Broadcasts the notification, if the version records that.
+fn broadcast(planner: &mut Planner<'_>, shutdown: &Shutdown) -> Vec<Step> {
+    let Some(time) = shutdown.broadcast.filter(|_| planner.version > 0) else {
         return Vec::new();
     };
-    let row = stage.notification(Notification {
+    let row = planner.notification(Notification {
         kind: "broadcast",
         session: Some(1),
-        flags: Some(EVERYBODY),
+        flags: Some(BROADCAST),
         ..Notification::default()
     });
     vec![
-        stage.tell(events::broadcast(true, EVERYBODY), Note::Notification(row, Edge::Begin)),
+        planner.emit(events::broadcast(true, BROADCAST), Note::Notification(row, Edge::Begin)),
         Step::Sleep(time.0),
-        stage.tell(events::broadcast(false, EVERYBODY), Note::Notification(row, Edge::End)),
+        planner.emit(events::broadcast(false, BROADCAST), Note::Notification(row, Edge::End)),
     ]
 }
 
-/// Plans the threads of a shutdown, which waits for what came before.
-pub(super) fn plan(stage: &mut Stage<'_>, shutdown: &Shutdown, planned: &[Planned], before: Option<&str>) {
-    wininit(stage, shutdown, before);
-    winlogon(stage, shutdown);
-    ask_users(stage, shutdown, planned);
-    let system = stage.cast.csrss_system;
+/// Plans the threads of a shutdown, which waits for the signal `before`.
+pub(super) fn plan(
+    planner: &mut Planner<'_>,
+    shutdown: &Shutdown,
+    planned: &[PlannedApplication],
+    before: Option<&str>,
+) {
+    wininit(planner, shutdown, before);
+    winlogon(planner, shutdown);
+    ask_user_applications(planner, shutdown, planned);
+    let system = planner.actors.csrss_system;
     let (at, end_at) = (shutdown.system_session_at, shutdown.system_session_end_at);
-    let mut asked = ask_all(stage, shutdown, planned, 0);
-    asked.extend(ask_manager(stage, shutdown));
-    session(stage, system, "system session", at, asked, end_at);
+    let mut asked = ask_all(planner, shutdown, planned, 0);
+    asked.extend(ask_manager(planner, shutdown));
+    session(planner, system, "system session", at, asked, end_at);
 
-    let mut steps = vec![stage.wait("kernel shutdown")];
-    steps.extend(kernel::steps(stage, shutdown));
+    let mut steps = vec![planner.wait("kernel shutdown")];
+    steps.extend(kernel::steps(planner, shutdown));
     steps.push(Step::Finish);
-    steps.push(stage.wait("never"));
-    stage.plan.thread(SYSTEM, BOOT_PRIORITY, steps);
+    steps.push(planner.wait("never"));
+    planner.plan.thread(SYSTEM, BOOT_PRIORITY, steps);
 }
 
-/// Wininit takes the request and waits for the user's session.
-fn request(stage: &mut Stage<'_>, shutdown: &Shutdown, before: Option<&str>) -> Vec<Step> {
+/// Steps in which Wininit receives the request and waits for the user session.
+fn request(planner: &mut Planner<'_>, shutdown: &Shutdown, before: Option<&str>) -> Vec<Step> {
     let flags = shutdown.flags;
-    let request = stage.milestone("shutdown.request", Some(flags.into()), "1");
-    let logoff = stage.milestone("shutdown.logoff_request", Some(flags.into()), "1");
+    let request = planner.milestone("shutdown.request", Some(flags.into()), "1");
+    let logoff = planner.milestone("shutdown.logoff_request", Some(flags.into()), "1");
     let mut steps = Vec::new();
-    let mut begin: Vec<Step> = before.map(|before| stage.wait(before)).into_iter().collect();
+    let mut begin: Vec<Step> = before.map(|before| planner.wait(before)).into_iter().collect();
     begin.push(Step::Until(shutdown.at.0));
     if shutdown.by_winlogon {
-        let row = stage.activity("shutdown_step", "initiate_shutdown", "");
-        let wait = vec![stage.set("shutdown asked for"), stage.wait("shutdown begins")];
-        begin.extend(stage.within(
+        let row = planner.activity("shutdown_step", "initiate_shutdown", "");
+        let wait = vec![planner.set("shutdown requested"), planner.wait("shutdown begins")];
+        begin.extend(planner.within(
             row,
             events::initiate_shutdown(true, flags),
             wait,
             events::initiate_shutdown(false, 0),
         ));
-        begin.push(stage.wait("never"));
-        let process = stage.cast.winlogon;
-        stage.plan.thread(process, BOOT_PRIORITY, begin);
-        steps.push(stage.wait("shutdown asked for"));
+        begin.push(planner.wait("never"));
+        let process = planner.actors.winlogon;
+        planner.plan.thread(process, BOOT_PRIORITY, begin);
+        steps.push(planner.wait("shutdown requested"));
     } else {
         steps.extend(begin);
     }
     steps.extend([
-        Step::tell_note(events::received_shutdown_request(1, flags, shutdown.reason, &shutdown.message), request),
-        Step::tell_note(events::sent_logoff_request(1, flags), logoff),
+        Step::emit_noted(events::received_shutdown_request(1, flags, shutdown.reason, &shutdown.message), request),
+        Step::emit_noted(events::sent_logoff_request(1, flags), logoff),
     ]);
-    let wait = vec![stage.set("log off"), stage.wait("logged off")];
-    steps.push(stage.set("shutdown begins"));
-    steps.extend(wininit_step(stage, 1, "wait_for_session", wait));
+    let wait = vec![planner.set("log off"), planner.wait("logged off")];
+    steps.push(planner.set("shutdown begins"));
+    steps.extend(wininit_step(planner, 1, "wait_for_session", wait));
     steps
 }
 
-/// Wininit leads through everything outside the user's session.
-fn wininit(stage: &mut Stage<'_>, shutdown: &Shutdown, before: Option<&str>) {
+/// Plans Wininit, which performs everything outside the user session.
+fn wininit(planner: &mut Planner<'_>, shutdown: &Shutdown, before: Option<&str>) {
     let flags = shutdown.flags;
-    let kernel = stage.milestone("shutdown.kernel.begin", None, "");
-    let mut steps = request(stage, shutdown, before);
-    steps.extend(script(stage, SHUTDOWN_SCRIPT, "shutdown", shutdown.shutdown_script));
+    let kernel = planner.milestone("shutdown.kernel.begin", None, "");
+    let mut steps = request(planner, shutdown, before);
+    steps.extend(script(planner, SHUTDOWN_SCRIPT, "shutdown", shutdown.shutdown_script));
     if let Some(at) = shutdown.pre_shutdown_at {
         steps.push(Step::Until(at.0));
     }
-    let told = services::before_all_others(stage, shutdown);
-    let wait = by_manager(stage, "pre-shutdown", told).to_vec();
-    steps.extend(wininit_step(stage, 3, "pre_shutdown_notification", wait));
-    let row = stage.activity("shutdown_step", "shutdown_windows", "");
-    let wait = vec![stage.set("system session"), stage.wait("system session over")];
-    steps.extend(stage.within(row, events::system_session(true, flags), wait, events::system_session(false, 0)));
+    let stop = services::stop_pre_shutdown(planner, shutdown);
+    let wait = by_manager(planner, "pre-shutdown", stop).to_vec();
+    steps.extend(wininit_step(planner, 3, "pre_shutdown_notification", wait));
+    let row = planner.activity("shutdown_step", "shutdown_windows", "");
+    let wait = vec![planner.set("system session"), planner.wait("system session done")];
+    steps.extend(planner.within(row, events::system_session(true, flags), wait, events::system_session(false, 0)));
     let wait = vec![Step::Compute(2_000)];
-    steps.extend(wininit_step(stage, 5, "wait_for_system_processes", wait));
+    steps.extend(wininit_step(planner, 5, "wait_for_system_processes", wait));
     if let Some(time) = shutdown.system_restore {
         let wait = vec![Step::Sleep(time.0)];
-        steps.extend(wininit_step(stage, 7, "system_restore", wait));
+        steps.extend(wininit_step(planner, 7, "system_restore", wait));
     }
-    steps.push(Step::tell_note(events::kernel_asked(), kernel));
-    steps.push(stage.set("kernel shutdown"));
-    steps.push(stage.wait("never"));
-    let process = stage.cast.wininit;
-    stage.plan.thread(process, BOOT_PRIORITY, steps);
+    steps.push(Step::emit_noted(events::kernel_asked(), kernel));
+    steps.push(planner.set("kernel shutdown"));
+    steps.push(planner.wait("never"));
+    let process = planner.actors.wininit;
+    planner.plan.thread(process, BOOT_PRIORITY, steps);
 }
 
-fn wininit_step(stage: &mut Stage<'_>, first: u16, name: &str, inner: Vec<Step>) -> Vec<Step> {
-    let row = stage.activity("shutdown_step", name, "");
+fn wininit_step(planner: &mut Planner<'_>, first: u16, name: &str, inner: Vec<Step>) -> Vec<Step> {
+    let row = planner.activity("shutdown_step", name, "");
     let event = |begin| -> Occurrence { events::wininit_step(first, begin) };
-    stage.within(row, event(true), inner, event(false))
+    planner.within(row, event(true), inner, event(false))
 }
 
-/// Steps that the service control manager takes when it is asked, and waiting for them.
-fn by_manager(stage: &mut Stage<'_>, name: &str, told: Vec<Step>) -> [Step; 2] {
-    let over = format!("{name} over");
-    let mut steps = vec![stage.wait(name)];
-    steps.extend(told);
-    steps.push(stage.set(&over));
-    steps.push(stage.wait("never"));
-    let manager = stage.cast.manager;
-    stage.plan.thread(manager, BOOT_PRIORITY, steps);
-    [stage.set(name), stage.wait(&over)]
+/// Plans steps of the service control manager; returns the steps that start them and wait for them.
+fn by_manager(planner: &mut Planner<'_>, name: &str, work: Vec<Step>) -> [Step; 2] {
+    let done = format!("{name} done");
+    let mut steps = vec![planner.wait(name)];
+    steps.extend(work);
+    steps.push(planner.set(&done));
+    steps.push(planner.wait("never"));
+    let manager = planner.actors.manager;
+    planner.plan.thread(manager, BOOT_PRIORITY, steps);
+    [planner.set(name), planner.wait(&done)]
 }
 
-/// Winlogon ends the user's session.
-fn winlogon(stage: &mut Stage<'_>, shutdown: &Shutdown) {
+/// Plans Winlogon, which ends the user session.
+fn winlogon(planner: &mut Planner<'_>, shutdown: &Shutdown) {
     let flags = shutdown.flags;
-    let request = stage.milestone("shutdown.logoff_request", Some(flags.into()), "");
-    let row = stage.activity("shutdown_step", "shutdown_windows", "");
-    let mut steps = vec![stage.wait("log off"), Step::tell_note(events::received_logoff_request(flags), request)];
-    let wait = vec![stage.set("user session"), stage.wait("user session over")];
-    steps.extend(stage.within(row, events::shutdown_windows(true, flags), wait, events::shutdown_windows(false, 0)));
+    let request = planner.milestone("shutdown.logoff_request", Some(flags.into()), "");
+    let row = planner.activity("shutdown_step", "shutdown_windows", "");
+    let mut steps = vec![planner.wait("log off"), Step::emit_noted(events::received_logoff_request(flags), request)];
+    let wait = vec![planner.set("user session"), planner.wait("user session done")];
+    steps.extend(planner.within(row, events::shutdown_windows(true, flags), wait, events::shutdown_windows(false, 0)));
     if !shutdown.subscriber.is_empty() {
         let number = shutdown.notification;
         let mut inner = Vec::new();
         for subscriber in &shutdown.subscriber {
-            let row = stage.activity("notification_subscriber", &subscriber.name, &number.to_string());
+            let row = planner.activity("notification_subscriber", &subscriber.name, &number.to_string());
             let event = |begin| logon::notify_subscriber(begin, number, &subscriber.name);
             let wait = vec![Step::Sleep(subscriber.time.0)];
-            inner.extend(stage.within(row, event(true), wait, event(false)));
+            inner.extend(planner.within(row, event(true), wait, event(false)));
         }
-        let row = stage.activity("logon_notification", &number.to_string(), "");
+        let row = planner.activity("logon_notification", &number.to_string(), "");
         let event = |begin| events::notification(begin, number);
-        steps.extend(stage.within(row, event(true), inner, event(false)));
+        steps.extend(planner.within(row, event(true), inner, event(false)));
     }
-    steps.extend(script(stage, LOGOFF_SCRIPT, "logoff", shutdown.logoff_script));
-    steps.push(stage.set("logged off"));
-    steps.push(stage.wait("never"));
-    let process = stage.cast.winlogon;
-    stage.plan.thread(process, BOOT_PRIORITY, steps);
+    steps.extend(script(planner, LOGOFF_SCRIPT, "logoff", shutdown.logoff_script));
+    steps.push(planner.set("logged off"));
+    steps.push(planner.wait("never"));
+    let process = planner.actors.winlogon;
+    planner.plan.thread(process, BOOT_PRIORITY, steps);
 }
 
-/// A policy script, when there is one.
-fn script(stage: &mut Stage<'_>, kind: u32, name: &str, time: Option<Span>) -> Vec<Step> {
+/// Steps of a policy script, if there is one.
+fn script(planner: &mut Planner<'_>, kind: u32, name: &str, time: Option<Span>) -> Vec<Step> {
     let Some(time) = time else {
         return Vec::new();
     };
-    let computer = &stage.scenario.machine.computer;
+    let computer = &planner.scenario.machine.computer;
     let principal = if kind == LOGOFF_SCRIPT { format!("{computer}\\user") } else { format!("{computer}$") };
-    let row = stage.activity("group_policy_script", name, &principal);
+    let row = planner.activity("group_policy_script", name, &principal);
     let session = u32::from(kind == LOGOFF_SCRIPT);
-    stage.within(
+    planner.within(
         row,
         policy::policy_script_start(&principal, kind, session),
         vec![Step::Sleep(time.0)],
@@ -204,23 +208,30 @@ fn script(stage: &mut Stage<'_>, kind: u32, name: &str, time: Option<Span>) -> V
     )
 }
 
-/// A session's csrss asks its applications when it is told to.
-fn session(stage: &mut Stage<'_>, csrss: usize, name: &str, at: Option<Span>, asked: Vec<Step>, end_at: Option<Span>) {
-    let mut steps = vec![stage.wait(name)];
+/// Plans a session's csrss, which asks its applications to end.
+fn session(
+    planner: &mut Planner<'_>,
+    csrss: usize,
+    name: &str,
+    at: Option<Span>,
+    asked: Vec<Step>,
+    end_at: Option<Span>,
+) {
+    let mut steps = vec![planner.wait(name)];
     steps.extend(at.map(|at| Step::Until(at.0)));
     let mut inner = asked;
     inner.extend(end_at.map(|at| Step::Until(at.0)));
-    let row = stage.activity("session_shutdown", "", "");
-    steps.extend(stage.within(row, events::session_processes(true), inner, events::session_processes(false)));
-    steps.push(stage.set(&format!("{name} over")));
-    steps.push(stage.wait("never"));
-    stage.plan.thread(csrss, BOOT_PRIORITY, steps);
+    let row = planner.activity("session_shutdown", "", "");
+    steps.extend(planner.within(row, events::session_processes(true), inner, events::session_processes(false)));
+    steps.push(planner.set(&format!("{name} done")));
+    steps.push(planner.wait("never"));
+    planner.plan.thread(csrss, BOOT_PRIORITY, steps);
 }
 
-/// All applications of a session, by level; side by side where the version does so.
-fn ask_all(stage: &mut Stage<'_>, shutdown: &Shutdown, planned: &[Planned], session: u32) -> Vec<Step> {
-    let scenario = stage.scenario;
-    let mut asked: Vec<(&Application, Planned)> = scenario
+/// Asks all applications of a session to end, by level; in parallel if the version does so.
+fn ask_all(planner: &mut Planner<'_>, shutdown: &Shutdown, planned: &[PlannedApplication], session: u32) -> Vec<Step> {
+    let scenario = planner.scenario;
+    let mut asked: Vec<(&Application, PlannedApplication)> = scenario
         .applications
         .iter()
         .zip(planned.iter().copied())
@@ -233,18 +244,18 @@ fn ask_all(stage: &mut Stage<'_>, shutdown: &Shutdown, planned: &[Planned], sess
         let Some(how) = &application.shutdown else {
             continue;
         };
-        let one = applications::ask(stage, shutdown, application, how, planned);
+        let one = applications::ask(planner, shutdown, application, how, planned);
         if shutdown.parallel {
-            let csrss = if session == 0 { stage.cast.csrss_system } else { stage.cast.csrss_user };
-            let pid = stage.plan.processes[planned.process].id;
-            let (go, over) = (format!("{pid} asked"), format!("{pid} asked over"));
-            let mut own = vec![stage.wait(&go)];
-            own.extend(one);
-            own.push(stage.set(&over));
-            own.push(stage.wait("never"));
-            stage.plan.thread(csrss, BOOT_PRIORITY, own);
-            steps.push(stage.set(&go));
-            waits.push(stage.wait(&over));
+            let csrss = if session == 0 { planner.actors.csrss_system } else { planner.actors.csrss_user };
+            let pid = planner.plan.processes[planned.process].id;
+            let (go, done) = (format!("{pid} shutdown"), format!("{pid} done"));
+            let mut thread_steps = vec![planner.wait(&go)];
+            thread_steps.extend(one);
+            thread_steps.push(planner.set(&done));
+            thread_steps.push(planner.wait("never"));
+            planner.plan.thread(csrss, BOOT_PRIORITY, thread_steps);
+            steps.push(planner.set(&go));
+            waits.push(planner.wait(&done));
         } else {
             steps.extend(one);
         }
@@ -253,12 +264,12 @@ fn ask_all(stage: &mut Stage<'_>, shutdown: &Shutdown, planned: &[Planned], sess
     steps
 }
 
-/// The service control manager is asked as a console program: its answer is that all services
-/// have stopped.
-fn ask_manager(stage: &mut Stage<'_>, shutdown: &Shutdown) -> Vec<Step> {
-    let pid = stage.plan.processes[stage.cast.manager].id;
+/// Asks the service control manager, which is notified as a console program and responds when all services have
+/// stopped.
+fn ask_manager(planner: &mut Planner<'_>, shutdown: &Shutdown) -> Vec<Step> {
+    let pid = planner.plan.processes[planner.actors.manager].id;
     let (level, flags) = (shutdown.manager_level, shutdown.manager_flags);
-    let row = stage.notification(Notification {
+    let row = planner.notification(Notification {
         kind: "application_shutdown",
         pid: Some(pid),
         session: Some(0),
@@ -267,10 +278,10 @@ fn ask_manager(stage: &mut Stage<'_>, shutdown: &Shutdown) -> Vec<Step> {
         status: Some(0),
         ..Notification::default()
     });
-    let told = services::side_by_side(stage, shutdown);
-    let wait = by_manager(stage, "services", told);
-    let mut steps = vec![stage.tell(events::process_start(pid, level, flags), Note::Notification(row, Edge::Begin))];
+    let stop = services::stop_all_others(planner, shutdown);
+    let wait = by_manager(planner, "services", stop);
+    let mut steps = vec![planner.emit(events::process_start(pid, level, flags), Note::Notification(row, Edge::Begin))];
     steps.extend(wait);
-    steps.push(stage.tell(events::process_stop(stage.version, pid, 0), Note::Notification(row, Edge::End)));
+    steps.push(planner.emit(events::process_stop(planner.version, pid, 0), Note::Notification(row, Edge::End)));
     steps
 }

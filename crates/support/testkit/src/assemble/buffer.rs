@@ -1,5 +1,4 @@
-//! A buffer: `WMI_BUFFER_HEADER` (0x48 bytes), records, fill. Layout: reference "ETL format",
-//! sections 1.1 to 1.6.
+//! A buffer: `WMI_BUFFER_HEADER` (0x48 bytes), records, padding. Layout: reference "ETL format", sections 1.1 to 1.6.
 
 use crate::compress::Compression;
 
@@ -9,7 +8,7 @@ use super::session::{ProcessorField, Session};
 /// Bytes of a buffer header.
 pub const BUFFER_HEADER_SIZE: usize = 0x48;
 
-/// Buffer flags the assembler sets or tests ask for.
+/// Buffer flags.
 pub mod flag {
     /// Written by a flush.
     pub const FLUSH_MARKER: u16 = 0x0001;
@@ -25,23 +24,20 @@ pub mod flag {
 
 /// Buffer types.
 pub mod kind {
-    /// Events.
     pub const GENERIC: u16 = 0;
-    /// The first buffer, which begins with the logfile header record.
+    /// The first buffer, which starts with the logfile header record.
     pub const HEADER: u16 = 4;
 }
 
-/// A filled buffer before it becomes file bytes. Public fields so that a test can falsify any
-/// of them.
+/// A filled buffer before it is encoded. Its fields are public so that tests can corrupt any of them.
 #[derive(Clone, Debug)]
 pub struct Buffer {
-    /// Processor the events come from.
     pub processor: u16,
-    /// Sequence number over the session.
+    /// Sequence number within the session.
     pub sequence: u64,
-    /// Flush time, session clock.
+    /// Flush time in the session's clock.
     pub timestamp: u64,
-    /// Flags, see [`flag`]; compression and processor-index flags are added on encoding.
+    /// Flags, see [`flag`]; encoding adds the compression and processor-index flags.
     pub flags: u16,
     /// Type, see [`kind`].
     pub kind: u16,
@@ -49,16 +45,15 @@ pub struct Buffer {
     pub records: Vec<u8>,
     /// Start of every record in `records`.
     pub starts: Vec<u32>,
-    /// Fill level to announce instead of the true one.
+    /// Fill level to write instead of the true one.
     pub announced_offset: Option<u32>,
-    /// Size to announce instead of the true one.
+    /// Size to write instead of the true one.
     pub announced_size: Option<u32>,
     /// Keeps this buffer uncompressed in a compressed file.
     pub store_uncompressed: bool,
 }
 
 impl Buffer {
-    /// An empty buffer of a processor.
     #[must_use]
     pub fn new(processor: u16) -> Self {
         Self {
@@ -75,13 +70,13 @@ impl Buffer {
         }
     }
 
-    /// Where the next record would start, after alignment to 8 bytes.
+    /// Offset of the next record, aligned to 8 bytes.
     #[must_use]
     pub fn aligned_len(&self) -> usize {
         self.records.len().next_multiple_of(8)
     }
 
-    /// Appends a record behind alignment padding.
+    /// Appends a record after alignment padding.
     pub fn push(&mut self, record: &Record<'_>) {
         let start = self.aligned_len();
         self.records.resize(start, 0);
@@ -89,7 +84,7 @@ impl Buffer {
         record.encode(&mut self.records);
     }
 
-    /// Appends the file bytes of the buffer.
+    /// Encodes the buffer into `out`.
     pub fn encode(&self, session: &Session, out: &mut Vec<u8>) {
         let header_buffer = self.kind == kind::HEADER;
         let logger_size = if header_buffer { session.header_buffer_size } else { session.buffer_size } as usize;
@@ -164,7 +159,7 @@ pub(super) fn header_buffer(session: &Session, buffers_written: u32) -> Buffer {
 }
 
 impl Compression {
-    /// `COMPRESSION_FORMAT_*` number of the header buffer's state word.
+    /// `COMPRESSION_FORMAT_*` number, as in the header buffer's state word.
     #[must_use]
     pub const fn format(self) -> u32 {
         match self {

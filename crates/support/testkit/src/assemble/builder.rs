@@ -1,4 +1,4 @@
-//! A whole file in memory: the entry point of tests.
+//! Builds a whole file in memory.
 
 use super::buffer::{Buffer, flag, header_buffer};
 use super::defect::Defect;
@@ -31,26 +31,24 @@ impl EtlBuilder {
         Self { packer: Packer::new(&session), session, buffers: Vec::new(), defects: Vec::new() }
     }
 
-    /// The session, for changing counters before the file is finished.
+    /// The session, whose counters may be changed before the file is finished.
     pub fn session_mut(&mut self) -> &mut Session {
         &mut self.session
     }
 
-    /// Number of records an exact reader finds: the logfile header, the records of the header
-    /// buffer, and everything pushed.
+    /// Number of records in the file: the logfile header, the records of the header buffer, and everything pushed.
     #[must_use]
     pub fn record_count(&self) -> u64 {
         1 + self.session.header_records.len() as u64 + self.packer.records()
     }
 
-    /// Adds a record to a processor's stream.
     pub fn push(&mut self, processor: u16, record: &Record<'_>) -> &mut Self {
         let closed = self.packer.push(processor, record);
         self.buffers.extend(closed);
         self
     }
 
-    /// Closes one processor's buffer although it is not full.
+    /// Closes a processor's buffer even if it is not full.
     pub fn flush(&mut self, processor: u16) -> &mut Self {
         let closed = self.packer.close(usize::from(processor));
         self.buffers.extend(closed);
@@ -64,7 +62,7 @@ impl EtlBuilder {
         self
     }
 
-    /// Adds flags to the buffer closed last, see [`flag`].
+    /// Adds flags to the last closed buffer, see [`flag`].
     pub fn flag_last_buffer(&mut self, flags: u16) -> &mut Self {
         if let Some(last) = self.buffers.last_mut() {
             last.flags |= flags;
@@ -72,13 +70,13 @@ impl EtlBuilder {
         self
     }
 
-    /// Applies a defect to the finished file. Defects apply in the order they were asked for.
+    /// Adds a defect. Defects are applied to the finished file in this order.
     pub fn defect(&mut self, defect: Defect) -> &mut Self {
         self.defects.push(defect);
         self
     }
 
-    /// The file as a sequential session that was stopped leaves it.
+    /// The file of a sequential session that was stopped normally.
     #[must_use]
     pub fn finish(mut self) -> Vec<u8> {
         self.close();
@@ -86,8 +84,7 @@ impl EtlBuilder {
         self.assemble(written)
     }
 
-    /// The file a power loss leaves: end time and counters never patched, although all buffers
-    /// follow.
+    /// The file after a power loss: end time and counters were never updated, although all buffers were written.
     #[must_use]
     pub fn finish_interrupted(mut self) -> Vec<u8> {
         self.close();
@@ -100,8 +97,8 @@ impl EtlBuilder {
         self.assemble(1)
     }
 
-    /// A circular file of at most `capacity` event buffers: the newest survive, each in the slot
-    /// its place in the ring gives it, so the oldest stands anywhere. `BuffersWritten` counts all.
+    /// A circular file of at most `capacity` event buffers. The newest buffers survive, each in its slot of the ring,
+    /// so the oldest can be anywhere. `BuffersWritten` counts all.
     #[must_use]
     pub fn finish_circular(mut self, capacity: usize) -> Vec<u8> {
         self.session.mode = (self.session.mode & !mode::SEQUENTIAL) | mode::CIRCULAR;
@@ -117,7 +114,7 @@ impl EtlBuilder {
         self.assemble(written)
     }
 
-    /// A preallocated file: `spare` zero bytes behind the last buffer.
+    /// A preallocated file: `spare` zero bytes after the last buffer.
     #[must_use]
     pub fn finish_preallocated(mut self, spare: usize) -> Vec<u8> {
         self.session.mode |= mode::PREALLOCATE;
@@ -126,8 +123,8 @@ impl EtlBuilder {
         file
     }
 
-    /// A file with a second session appended: its buffers follow without a header buffer and
-    /// their sequence numbers start again at 1.
+    /// A file with a second session appended: its buffers follow without a header buffer, and their sequence numbers
+    /// restart at 1.
     #[must_use]
     pub fn finish_appended(mut self, mut second: Self) -> Vec<u8> {
         self.session.mode |= mode::APPEND;

@@ -1,63 +1,34 @@
-//! Damage on purpose: what readers must survive and count.
+//! Deliberate damage that readers must survive and count.
 
 use super::buffer::{BUFFER_HEADER_SIZE, Buffer};
 
-/// One kind of damage. Buffers are numbered from 0 without the header buffer; records from 0
-/// inside their buffer. A defect whose target does not exist does nothing.
+/// A kind of damage. Buffers are numbered from 0 without the header buffer, records from 0 within their buffer. A
+/// defect whose target does not exist does nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Defect {
-    /// The record's size field holds this value (0, less than a header, beyond the buffer...).
-    RecordSize {
-        /// Buffer number.
-        buffer: usize,
-        /// Record number in the buffer.
-        record: usize,
-        /// Value of the size field.
-        size: u16,
-    },
-    /// The record's marker byte (offset 3) holds this value; without bit 7 it is no header.
-    RecordMarker {
-        /// Buffer number.
-        buffer: usize,
-        /// Record number in the buffer.
-        record: usize,
-        /// Value of the marker byte.
-        marker: u8,
-    },
-    /// The buffer is missing although its sequence number was used.
-    MissingBuffer {
-        /// Buffer number.
-        buffer: usize,
-    },
-    /// The buffer stands in the file twice.
-    RepeatedBuffer {
-        /// Buffer number.
-        buffer: usize,
-    },
-    /// The buffer announces another fill level; in a compressed buffer, another output length.
+    /// The record has this size field (0, less than a header, beyond the buffer, …).
+    RecordSize { buffer: usize, record: usize, size: u16 },
+    /// The record has this marker byte (offset 3); without bit 7 it is no header.
+    RecordMarker { buffer: usize, record: usize, marker: u8 },
+    /// The buffer is missing, but its sequence number was used.
+    MissingBuffer { buffer: usize },
+    /// The buffer is in the file twice.
+    RepeatedBuffer { buffer: usize },
+    /// The buffer has this fill level; in a compressed buffer, this output length.
     FillLevel {
-        /// Buffer number.
         buffer: usize,
-        /// Announced fill level, bytes from the buffer's start.
+        /// Fill level, bytes from the start of the buffer.
         offset: u32,
     },
-    /// The buffer announces another size, so the next header is sought elsewhere.
-    BufferSize {
-        /// Buffer number.
-        buffer: usize,
-        /// Announced size, bytes.
-        size: u32,
-    },
-    /// The file ends here.
+    /// The buffer has this size, so readers look for the next header elsewhere.
+    BufferSize { buffer: usize, size: u32 },
+    /// The file is truncated.
     Truncated {
-        /// Bytes kept.
+        /// Remaining bytes.
         length: usize,
     },
     /// One byte of the file is inverted.
-    FlippedByte {
-        /// Offset in the file.
-        offset: usize,
-    },
+    FlippedByte { offset: usize },
 }
 
 impl Defect {
@@ -65,7 +36,7 @@ impl Defect {
         match self {
             Self::RecordSize { buffer, record, size } => {
                 if let Some(bytes) = record_bytes(buffers, buffer, record) {
-                    // Headers with a typed version word keep their size at +4, others at +0.
+                    // Headers with a typed version word have their size at +4, others at +0.
                     let at = match bytes.get(2..4) {
                         Some([0x01..=0x04 | 0x10 | 0x11, 0xC0]) => 4,
                         _ => 0,
@@ -123,8 +94,8 @@ fn record_bytes(buffers: &mut [Buffer], buffer: usize, record: usize) -> Option<
     buffer.records.get_mut(start..)
 }
 
-/// Offset in the file of a record of an uncompressed, undamaged file: buffers are numbered as in
-/// [`Defect`], `start` is the record's offset in its buffer's records.
+/// File offset of a record in an uncompressed, undamaged file. Buffers are numbered as in [`Defect`]; `start` is the
+/// record's offset in its buffer's records.
 #[must_use]
 pub fn file_offset(header_buffer_size: u32, buffer_size: u32, buffer: usize, start: usize) -> usize {
     header_buffer_size as usize + buffer * buffer_size as usize + BUFFER_HEADER_SIZE + start

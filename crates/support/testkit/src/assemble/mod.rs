@@ -1,4 +1,4 @@
-//! The assembler: records into Event Trace Log files, every header kind, sound or damaged.
+//! Assembles records of every header kind into Event Trace Log files, intact or damaged.
 //!
 //! ```text
 //! Payload ──► Record (any header kind) ──► Packer (one open buffer per processor)

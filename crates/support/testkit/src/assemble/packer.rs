@@ -1,10 +1,10 @@
-//! Records into buffers: one open buffer per processor, closed when the next record does not fit.
+//! Packs records into buffers: one open buffer per processor, closed when the next record does not fit.
 
 use super::buffer::{BUFFER_HEADER_SIZE, Buffer, flag};
 use super::record::Record;
 use super::session::{Session, mode};
 
-/// Packs records the way the recorder does and hands out buffers as they fill.
+/// Packs records as the recorder does and returns buffers as they fill.
 #[derive(Debug)]
 pub struct Packer {
     capacity: usize,
@@ -15,7 +15,6 @@ pub struct Packer {
 }
 
 impl Packer {
-    /// A packer with empty buffers for the session's processors.
     #[must_use]
     pub fn new(session: &Session) -> Self {
         Self {
@@ -29,19 +28,18 @@ impl Packer {
         }
     }
 
-    /// Records packed so far.
     #[must_use]
     pub fn records(&self) -> u64 {
         self.records
     }
 
-    /// Sequence number the next closed buffer gets.
+    /// Sequence number of the next closed buffer.
     pub fn next_sequence_mut(&mut self) -> &mut u64 {
         &mut self.next_sequence
     }
 
-    /// Adds a record of a processor; returns the buffer that had to be closed to make room.
-    /// Processors beyond the session's are added on first use.
+    /// Adds a record; returns the buffer that was closed to make room. Processors beyond the session's are added on
+    /// first use.
     pub fn push(&mut self, processor: u16, record: &Record<'_>) -> Option<Buffer> {
         let slot = if self.single_stream { 0 } else { usize::from(processor) };
         while self.open.len() <= slot {
@@ -60,7 +58,7 @@ impl Packer {
         closed
     }
 
-    /// Closes one processor's buffer if it holds anything.
+    /// Closes a processor's buffer if it contains records.
     pub fn close(&mut self, slot: usize) -> Option<Buffer> {
         let buffer = self.open.get_mut(slot).filter(|buffer| !buffer.records.is_empty())?;
         let mut closed = std::mem::replace(buffer, Buffer::new(buffer.processor));
@@ -69,7 +67,7 @@ impl Packer {
         Some(closed)
     }
 
-    /// Closes every buffer, as stopping a session does; the last carries the flush marker.
+    /// Closes every buffer, as stopping a session does; the last one gets the flush marker.
     pub fn close_all(&mut self) -> Vec<Buffer> {
         let mut closed: Vec<Buffer> = (0..self.open.len()).filter_map(|slot| self.close(slot)).collect();
         if let Some(last) = closed.last_mut() {

@@ -2,19 +2,18 @@
 
 use uuid::Uuid;
 
-/// Size of the pointers inside an event's payload: a property of each event, announced by its
-/// header type, not of the file (`EVENT_HEADER32` beside `EVENT_HEADER64`).
+/// Pointer size of a payload. Each event has its own, declared by its header type (`EVENT_HEADER32` or
+/// `EVENT_HEADER64`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum PointerSize {
-    /// 4 bytes: a 32-bit writer.
+    /// 4 bytes.
     Four,
-    /// 8 bytes: a 64-bit writer.
+    /// 8 bytes.
     #[default]
     Eight,
 }
 
 impl PointerSize {
-    /// Bytes of one pointer.
     #[must_use]
     pub const fn bytes(self) -> usize {
         match self {
@@ -24,8 +23,7 @@ impl PointerSize {
     }
 }
 
-/// A payload under construction: fields are packed in call order without alignment, as event
-/// payloads are.
+/// Builds a payload: fields are packed in call order without alignment, as event payloads are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Payload {
     bytes: Vec<u8>,
@@ -33,25 +31,23 @@ pub struct Payload {
 }
 
 impl Payload {
-    /// An empty payload whose pointers have the given size.
     #[must_use]
     pub fn new(pointer_size: PointerSize) -> Self {
         Self { bytes: Vec::new(), pointer_size }
     }
 
-    /// An empty payload of a 64-bit writer.
+    /// An empty payload with 64-bit pointers.
     #[must_use]
     pub fn wide() -> Self {
         Self::new(PointerSize::Eight)
     }
 
-    /// Pointer size the payload was begun with.
     #[must_use]
     pub fn pointer_size(&self) -> PointerSize {
         self.pointer_size
     }
 
-    /// Replaces bytes that are already there.
+    /// Replaces bytes that were already appended.
     #[must_use]
     pub(crate) fn overwrite(mut self, offset: usize, bytes: &[u8]) -> Self {
         if let Some(place) = self.bytes.get_mut(offset..offset + bytes.len()) {
@@ -97,7 +93,7 @@ impl Payload {
         self.bytes(&value.to_le_bytes())
     }
 
-    /// Appends a 64-bit integer, little-endian. `FILETIME` and raw clock values are this too.
+    /// Appends a 64-bit integer, little-endian; also for `FILETIME` and raw clock values.
     #[must_use]
     pub fn u64(self, value: u64) -> Self {
         self.bytes(&value.to_le_bytes())
@@ -121,7 +117,7 @@ impl Payload {
         self.u32(u32::from(value))
     }
 
-    /// Appends a pointer or `size` field, cut to the payload's pointer size.
+    /// Appends a pointer or `size` field, truncated to the payload's pointer size.
     #[must_use]
     pub fn pointer(self, value: u64) -> Self {
         match self.pointer_size {
@@ -142,8 +138,8 @@ impl Payload {
         self.units(text).u16(0)
     }
 
-    /// Appends UTF-16 text preceded by its length in UTF-16 units, without a NUL: the shape of
-    /// `…Length:u16, …:wstr[len …Length]` fields.
+    /// Appends UTF-16 text preceded by its length in UTF-16 units, without a NUL: the form of `…Length:u16, …:wstr[len
+    /// …Length]` fields.
     #[must_use]
     pub fn counted_text(self, text: &str) -> Self {
         let count = u16::try_from(text.encode_utf16().count()).unwrap_or(u16::MAX);
@@ -159,7 +155,7 @@ impl Payload {
         self
     }
 
-    /// Appends a `wchar[units]` field: UTF-16 text cut to leave one NUL, zero-filled.
+    /// Appends a `wchar[units]` field: UTF-16 text truncated to leave a NUL, zero-filled.
     #[must_use]
     pub fn fixed_text(mut self, text: &str, units: usize) -> Self {
         let end = self.bytes.len() + units * 2;
@@ -187,25 +183,22 @@ impl Payload {
         self
     }
 
-    /// Appends the `TOKEN_USER` image kernel process events carry: two pointers, then the SID.
+    /// Appends a `TOKEN_USER` as kernel process events contain it: two pointers, then the SID.
     #[must_use]
     pub fn token_user(self, sub_authorities: &[u32]) -> Self {
         self.pointer(0xFFFF_C000_1234_5678).pointer(0).sid(sub_authorities)
     }
 
-    /// Length so far, bytes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Whether nothing was appended.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// The finished bytes.
     #[must_use]
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes

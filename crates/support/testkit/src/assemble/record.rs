@@ -1,7 +1,7 @@
-//! One event record: a header of any of the eight kinds, then its payload.
+//! Event records: a header of any of the eight kinds, then a payload.
 //!
-//! Layouts: reference "ETL format", sections 2.1 to 2.7. A record's size field holds the
-//! unpadded length; the packer aligns the next record to 8 bytes.
+//! Layouts: reference "ETL format", sections 2.1 to 2.7. A record's size field is the unpadded length; the packer
+//! aligns the next record to 8 bytes.
 
 use std::borrow::Cow;
 
@@ -9,14 +9,12 @@ use uuid::Uuid;
 
 use super::payload::{Payload, PointerSize};
 
-/// A record to be written: header kind, time, payload.
 #[derive(Clone, Debug)]
 pub struct Record<'a> {
-    /// Timestamp in the log's own clock (QPC ticks, `FILETIME` or CPU cycles).
+    /// Timestamp in the log's clock (QPC ticks, `FILETIME` or CPU cycles).
     pub ticks: u64,
-    /// Pointer size, expressed by the header type.
+    /// Pointer size, which selects the header type.
     pub pointer_size: PointerSize,
-    /// Header kind and its fields.
     pub header: Header<'a>,
     /// Bytes after the header (and after extension counters or extended items).
     pub payload: Cow<'a, [u8]>,
@@ -27,13 +25,12 @@ pub struct Record<'a> {
 pub enum Header<'a> {
     /// `SYSTEM_TRACE_HEADER`, 0x20 bytes.
     System(Classic),
-    /// The same without CPU times, 0x18 bytes.
+    /// Compact `SYSTEM_TRACE_HEADER` without CPU times, 0x18 bytes.
     Compact(Classic),
     /// `PERFINFO_TRACE_HEADER`, 0x10 bytes plus extension values.
     Perfinfo {
         /// Group in the high byte, type in the low byte.
         hook: u16,
-        /// Payload version.
         version: u8,
         /// PEBS index inserted before the counters (marker bit 0x8000).
         pebs_index: Option<u64>,
@@ -46,18 +43,15 @@ pub enum Header<'a> {
     Instance {
         /// Fields shared with [`Header::Full`].
         event: ClassEvent,
-        /// Id of this instance.
         instance: u32,
-        /// Id of the parent instance.
         parent: u32,
-        /// Class of the parent instance.
         parent_class: Uuid,
     },
     /// `EVENT_HEADER` of manifest and `TraceLogging` providers, 0x50 bytes plus extended items.
     Event(Box<ManifestEvent>),
     /// `MESSAGE_TRACE_HEADER` of WPP tracing.
     Message(Message),
-    /// Bytes written as they are; `ticks`, `pointer_size` and `payload` are ignored. For defects.
+    /// Raw bytes, for defects: the payload is written without a header.
     Raw,
 }
 
@@ -66,11 +60,10 @@ pub enum Header<'a> {
 pub struct Classic {
     /// Group in the high byte, type in the low byte.
     pub hook: u16,
-    /// Payload version.
     pub version: u8,
-    /// Logging thread; `u32::MAX` = none.
+    /// Logging thread; `u32::MAX` for none.
     pub thread: u32,
-    /// Logging process; `u32::MAX` = none.
+    /// Logging process; `u32::MAX` for none.
     pub process: u32,
     /// Kernel-mode CPU time, timer ticks (absent in compact headers).
     pub kernel_time: u32,
@@ -81,50 +74,35 @@ pub struct Classic {
 /// Fields of full and instance headers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ClassEvent {
-    /// Event class.
     pub class: Uuid,
-    /// Opcode.
     pub opcode: u8,
-    /// Level.
     pub level: u8,
-    /// Version.
     pub version: u16,
-    /// Logging thread.
     pub thread: u32,
-    /// Logging process.
     pub process: u32,
 }
 
 /// Fields of an `EVENT_HEADER`.
 #[derive(Clone, Debug, Default)]
 pub struct ManifestEvent {
-    /// Provider.
     pub provider: Uuid,
-    /// Event id.
     pub id: u16,
-    /// Event version.
     pub version: u8,
     /// Channel; 11 marks `TraceLogging`.
     pub channel: u8,
-    /// Level.
     pub level: u8,
-    /// Opcode.
     pub opcode: u8,
-    /// Task.
     pub task: u16,
-    /// Keyword mask.
     pub keyword: u64,
-    /// Logging thread.
     pub thread: u32,
-    /// Logging process.
     pub process: u32,
-    /// Activity the event belongs to; nil = none.
+    /// Activity id; nil for none.
     pub activity: Uuid,
     /// Extended items, written in this order.
     pub extended: Vec<ExtendedItem>,
 }
 
-/// One extended data item of an `EVENT_HEADER` record.
+/// An extended data item of an `EVENT_HEADER` record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExtendedItem {
     /// Item type: 1 related activity, 5/6 stack, 11 `TraceLogging` metadata, 12 provider traits...
@@ -133,18 +111,18 @@ pub struct ExtendedItem {
     pub data: Vec<u8>,
 }
 
-/// Fields of a WPP message header. The option flags follow from what is present.
+/// Fields of a WPP message header. The option flags are derived from the fields present.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Message {
     /// Message number within its GUID.
     pub number: u16,
     /// Sequence number (flag 0x01).
     pub sequence: Option<u32>,
-    /// Component id (flag 0x04); takes the place of the GUID.
+    /// Component id (flag 0x04); replaces the GUID.
     pub component: Option<u32>,
     /// Message GUID (flag 0x02).
     pub guid: Option<Uuid>,
-    /// Whether the record carries its timestamp (flag 0x08).
+    /// The record has a timestamp (flag 0x08).
     pub timestamp: bool,
     /// Thread and process (flag 0x20).
     pub thread_and_process: Option<(u32, u32)>,
@@ -159,43 +137,39 @@ impl<'a> Record<'a> {
         Self::new(ticks, Header::System(Classic { hook, version, thread, process, ..Classic::default() }), payload)
     }
 
-    /// A kernel event with a compact header.
     #[must_use]
     pub fn compact(hook: u16, version: u8, ticks: u64, thread: u32, process: u32, payload: Payload) -> Self {
         Self::new(ticks, Header::Compact(Classic { hook, version, thread, process, ..Classic::default() }), payload)
     }
 
-    /// A kernel event with a performance-information header.
+    /// A kernel event with a `PERFINFO` header.
     #[must_use]
     pub fn perfinfo(hook: u16, version: u8, ticks: u64, payload: Payload) -> Self {
         Self::new(ticks, Header::Perfinfo { hook, version, pebs_index: None, counters: NO_EXTENSION }, payload)
     }
 
-    /// A classic event of a class GUID.
     #[must_use]
     pub fn full(event: ClassEvent, ticks: u64, payload: Payload) -> Self {
         Self::new(ticks, Header::Full(event), payload)
     }
 
-    /// A manifest event.
     #[must_use]
     pub fn manifest(event: ManifestEvent, ticks: u64, payload: Payload) -> Self {
         Self::new(ticks, Header::Event(Box::new(event)), payload)
     }
 
-    /// A WPP message; `arguments` follow its header.
+    /// A WPP message, followed by its arguments.
     #[must_use]
     pub fn message(message: Message, ticks: u64, arguments: Payload) -> Self {
         Self::new(ticks, Header::Message(message), arguments)
     }
 
-    /// Bytes put where a record is expected: for defects.
+    /// Arbitrary bytes in place of a record, for defects.
     #[must_use]
     pub fn raw(bytes: &'a [u8]) -> Self {
         Self { ticks: 0, pointer_size: PointerSize::Eight, header: Header::Raw, payload: Cow::Borrowed(bytes) }
     }
 
-    /// Any header with a payload.
     #[must_use]
     pub fn new(ticks: u64, header: Header<'a>, payload: Payload) -> Self {
         Self { ticks, pointer_size: payload.pointer_size(), header, payload: Cow::Owned(payload.into_bytes()) }
@@ -219,8 +193,7 @@ impl<'a> Record<'a> {
         header + self.payload.len()
     }
 
-    /// Appends the encoded record, unpadded. A record longer than 65,535 bytes cannot be
-    /// expressed; its size field saturates.
+    /// Encodes the record into `out`, unpadded. The size field of a record longer than 65,535 bytes saturates.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let size = u16::try_from(self.encoded_len()).unwrap_or(u16::MAX);
         let wide = self.pointer_size == PointerSize::Eight;

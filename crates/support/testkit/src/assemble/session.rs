@@ -1,4 +1,4 @@
-//! What the recorder was told and found: the settings a logfile header repeats.
+//! Settings and counters of a session, as stored in the logfile header.
 //!
 //! Layout of the header: reference "ETL format", section 3.1.
 
@@ -6,7 +6,7 @@ use super::payload::{Payload, PointerSize};
 use super::record::Record;
 use crate::compress::Compression;
 
-/// Clock of the timestamps, as the logfile header's `ReservedFlags` names it.
+/// Clock of the timestamps (the logfile header's `ReservedFlags`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClockKind {
     /// Performance counter ticks at `perf_freq` per second.
@@ -17,51 +17,47 @@ pub enum ClockKind {
     CpuCycles,
 }
 
-/// How a buffer names its processor.
+/// Encoding of the processor number in a buffer header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProcessorField {
-    /// One byte beside the alignment byte (Windows Vista, 7, private loggers).
+    /// A byte next to the alignment byte (Windows Vista, 7, private loggers).
     Byte,
-    /// 16-bit index announced by buffer flag 0x0020 (Windows 8 and later).
+    /// 16-bit index, marked by buffer flag 0x0020 (Windows 8 and later).
     Index,
 }
 
-/// `LogFileMode` bits the assembler knows by name.
+/// `LogFileMode` bits.
 pub mod mode {
     /// Sequential file.
     pub const SEQUENTIAL: u32 = 0x1;
-    /// Ring of buffers behind the header buffer.
+    /// Ring of buffers after the header buffer.
     pub const CIRCULAR: u32 = 0x2;
-    /// A further session behind an older one.
+    /// A session appended to an older one.
     pub const APPEND: u32 = 0x4;
-    /// File grown to its full size at start.
+    /// File preallocated at its full size.
     pub const PREALLOCATE: u32 = 0x20;
     /// Compressed buffers.
     pub const COMPRESSED: u32 = 0x0400_0000;
-    /// One stream for all processors.
+    /// A single stream for all processors.
     pub const NO_PER_PROCESSOR_BUFFERING: u32 = 0x1000_0000;
 }
 
 /// Settings and counters of one recording session.
 #[derive(Clone, Debug)]
 pub struct Session {
-    /// Bytes of one uncompressed buffer, its header included.
+    /// Size of an uncompressed buffer including its header, bytes.
     pub buffer_size: u32,
-    /// Bytes of the header buffer; merge tools write smaller ones (0x200, 0x400).
+    /// Size of the header buffer, bytes; merge tools write smaller ones (0x200, 0x400).
     pub header_buffer_size: u32,
-    /// Windows major and minor version.
     pub os: (u8, u8),
-    /// Log layout: 1.4 Vista, 1.5 Windows 7 and later, 2.0 when compressed or above 256 CPUs.
+    /// Log layout: 1.4 for Vista, 1.5 for Windows 7 and later, 2.0 if compressed or above 256 CPUs.
     pub layout: (u8, u8),
-    /// Windows build number.
     pub build: u32,
-    /// Number of processors.
     pub processors: u32,
-    /// Pointer size of the logfile header and its slots (that of the controller).
+    /// Pointer size of the controller, used in the logfile header.
     pub pointer_size: PointerSize,
-    /// `LogFileMode` beside the compression bit, see [`mode`].
+    /// `LogFileMode` without the compression bit, see [`mode`].
     pub mode: u32,
-    /// Clock of all timestamps.
     pub clock: ClockKind,
     /// Performance counter ticks per second.
     pub perf_freq: u64,
@@ -71,31 +67,28 @@ pub struct Session {
     pub timer_resolution: u32,
     /// Timestamp of the logfile header record, in the session's clock.
     pub start_ticks: u64,
-    /// When the machine booted, `FILETIME`.
+    /// Boot time, `FILETIME`.
     pub boot_time: u64,
-    /// When the session started, `FILETIME`.
+    /// Start of the session, `FILETIME`.
     pub start_time: u64,
-    /// When the session stopped, `FILETIME`; 0 = never (power loss).
+    /// End of the session, `FILETIME`; 0 after a power loss.
     pub end_time: u64,
     /// Events the recorder could not store.
     pub events_lost: u32,
     /// Buffers the recorder could not write.
     pub buffers_lost: u32,
-    /// Minutes to add to local time to get UTC.
+    /// Minutes added to local time to get UTC.
     pub bias_minutes: i32,
-    /// Session name.
     pub logger_name: String,
-    /// File name the recorder was given.
+    /// Name of the log file.
     pub file_name: String,
-    /// How buffers name their processor.
     pub processor_field: ProcessorField,
-    /// Compression of the buffers.
     pub compression: Option<Compression>,
     /// Thread that wrote the logfile header.
     pub header_thread: u32,
     /// Process that wrote the logfile header.
     pub header_process: u32,
-    /// Records placed in the header buffer behind the logfile header, already encoded.
+    /// Encoded records that follow the logfile header in the header buffer.
     pub header_records: Vec<Vec<u8>>,
 }
 
@@ -136,7 +129,7 @@ impl Session {
         }
     }
 
-    /// A 32-bit Windows 7 logger: processor bytes, a QPC of odd frequency.
+    /// A 32-bit Windows 7 logger: processor bytes, and a QPC frequency that is not a power of 10.
     #[must_use]
     pub fn windows_7_x86(processors: u32) -> Self {
         Self {
@@ -149,7 +142,7 @@ impl Session {
         }
     }
 
-    /// Compresses the buffers: sets the layout version the format asks for.
+    /// Compresses the buffers and sets the layout version that requires.
     #[must_use]
     pub fn compressed(mut self, compression: Compression) -> Self {
         self.compression = Some(compression);
@@ -157,13 +150,13 @@ impl Session {
         self
     }
 
-    /// `LogFileMode` as the header shows it.
+    /// `LogFileMode` as stored in the header.
     #[must_use]
     pub fn log_file_mode(&self) -> u32 {
         if self.compression.is_some() { self.mode | mode::COMPRESSED } else { self.mode }
     }
 
-    /// The logfile header record (hook 0x0000), with the given number of buffers written.
+    /// The logfile header record (hook 0x0000).
     #[must_use]
     pub fn header_record(&self, buffers_written: u32) -> Record<'static> {
         let clock = match self.clock {

@@ -1,4 +1,4 @@
-//! A whole file to disk: for recordings too large to hold.
+//! Streams a file to disk, for recordings too large for memory.
 
 use std::io::{self, Seek, SeekFrom, Write};
 
@@ -7,16 +7,16 @@ use super::packer::Packer;
 use super::record::Record;
 use super::session::Session;
 
-/// Something that takes a recording's records in the order they are made.
+/// Receives the records of a recording in order.
 pub trait RecordSink {
-    /// Takes a record of a processor.
+    /// Stores a record of a processor.
     ///
     /// # Errors
-    /// When the record cannot be stored.
+    /// The record cannot be stored.
     fn record(&mut self, processor: u16, record: &Record<'_>) -> io::Result<()>;
 }
 
-/// Writes one `.etl` file as its buffers fill; memory stays at one buffer per processor.
+/// Writes an `.etl` file as its buffers fill; memory use is one buffer per processor.
 #[derive(Debug)]
 pub struct EtlWriter<W> {
     out: W,
@@ -31,7 +31,7 @@ impl<W: Write + Seek> EtlWriter<W> {
     /// Starts a file: reserves the header buffer.
     ///
     /// # Errors
-    /// When `out` cannot be written.
+    /// `out` cannot be written.
     pub fn new(session: Session, mut out: W) -> io::Result<Self> {
         let mut scratch = Vec::new();
         header_buffer(&session, 1).encode(&session, &mut scratch);
@@ -46,18 +46,18 @@ impl<W: Write + Seek> EtlWriter<W> {
         })
     }
 
-    /// The session, for changing what the header says before [`finish`](Self::finish).
+    /// The session, whose values may be changed before [`finish`](Self::finish).
     pub fn session_mut(&mut self) -> &mut Session {
         &mut self.session
     }
 
-    /// Bytes of the file so far, open buffers not counted.
+    /// Size of the file so far, without open buffers.
     #[must_use]
     pub fn bytes_written(&self) -> u64 {
         self.bytes_written
     }
 
-    /// Records so far, the logfile header and the header buffer's included.
+    /// Records so far, including the logfile header and the records of the header buffer.
     #[must_use]
     pub fn record_count(&self) -> u64 {
         1 + self.session.header_records.len() as u64 + self.packer.records()
@@ -66,7 +66,7 @@ impl<W: Write + Seek> EtlWriter<W> {
     /// Closes all buffers and patches the header with the final session values.
     ///
     /// # Errors
-    /// When `out` cannot be written or sought.
+    /// `out` cannot be written or sought.
     pub fn finish(mut self) -> io::Result<W> {
         for buffer in self.packer.close_all() {
             self.write(&buffer)?;

@@ -1,52 +1,50 @@
-//! pcap and pcapng files, in memory.
+//! Writes pcap and pcapng files in memory.
 
-/// A container to write.
+/// Capture file format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Container {
-    /// pcap with microseconds, little-endian.
+    /// pcap, microseconds, little-endian.
     Pcap,
-    /// pcap with nanoseconds, big-endian.
+    /// pcap, nanoseconds, big-endian.
     PcapNanosecondsBigEndian,
-    /// pcapng, one section, nanoseconds.
+    /// pcapng, one section, nanoseconds, little-endian.
     Pcapng,
-    /// pcapng, big-endian, 2^-20 s to a tick.
+    /// pcapng, ticks of 2^-20 s, big-endian.
     PcapngBigEndian,
 }
 
-/// A capture in the making.
+/// Writes a capture file.
 #[derive(Clone, Debug)]
 pub struct Wrote {
     container: Container,
     snap_length: usize,
-    /// The file so far.
     pub bytes: Vec<u8>,
 }
 
 impl Container {
-    /// Every kind.
     pub const ALL: [Container; 4] = [Self::Pcap, Self::PcapNanosecondsBigEndian, Self::Pcapng, Self::PcapngBigEndian];
 
-    /// Begins a file of frames of a link type, cut to `snap_length` bytes.
+    /// Starts a file of frames of a link type, truncated to `snap_length` bytes.
     #[must_use]
     pub fn begin(self, link: u16, snap_length: usize) -> Wrote {
-        let mut wrote = Wrote { container: self, snap_length, bytes: Vec::new() };
-        wrote.header(link);
-        wrote
+        let mut writer = Wrote { container: self, snap_length, bytes: Vec::new() };
+        writer.header(link);
+        writer
     }
 
-    fn big_endian(self) -> bool {
+    fn is_big_endian(self) -> bool {
         matches!(self, Self::PcapNanosecondsBigEndian | Self::PcapngBigEndian)
     }
 }
 
 impl Wrote {
     fn u16(&mut self, value: u16) {
-        let bytes = if self.container.big_endian() { value.to_be_bytes() } else { value.to_le_bytes() };
+        let bytes = if self.container.is_big_endian() { value.to_be_bytes() } else { value.to_le_bytes() };
         self.bytes.extend(bytes);
     }
 
     fn u32(&mut self, value: u32) {
-        let bytes = if self.container.big_endian() { value.to_be_bytes() } else { value.to_le_bytes() };
+        let bytes = if self.container.is_big_endian() { value.to_be_bytes() } else { value.to_le_bytes() };
         self.bytes.extend(bytes);
     }
 
@@ -72,7 +70,7 @@ impl Wrote {
                 self.u32(u32::MAX);
                 self.u32(u32::MAX);
                 self.u32(28);
-                // An interface with its clock's resolution.
+                // Interface description block with the clock's resolution.
                 self.u32(1);
                 self.u32(32);
                 self.u16(link);
@@ -90,16 +88,16 @@ impl Wrote {
 
     /// Appends a frame captured at `unix_ns`.
     pub fn frame(&mut self, unix_ns: u64, frame: &[u8]) -> &mut Self {
-        let kept = &frame[..frame.len().min(self.snap_length)];
+        let captured = &frame[..frame.len().min(self.snap_length)];
         let (seconds, ns) = (unix_ns / 1_000_000_000, unix_ns % 1_000_000_000);
         match self.container {
             Container::Pcap | Container::PcapNanosecondsBigEndian => {
                 let fraction = if self.container == Container::Pcap { ns / 1000 } else { ns };
                 self.u32(seconds as u32);
                 self.u32(fraction as u32);
-                self.u32(kept.len() as u32);
+                self.u32(captured.len() as u32);
                 self.u32(frame.len() as u32);
-                self.bytes.extend(kept);
+                self.bytes.extend(captured);
             }
             Container::Pcapng | Container::PcapngBigEndian => {
                 let ticks = if self.container == Container::Pcapng {
@@ -107,16 +105,16 @@ impl Wrote {
                 } else {
                     (seconds << 20) + ((ns << 20) + 500_000_000) / 1_000_000_000
                 };
-                let padding = kept.len().next_multiple_of(4) - kept.len();
-                let length = (32 + kept.len() + padding) as u32;
+                let padding = captured.len().next_multiple_of(4) - captured.len();
+                let length = (32 + captured.len() + padding) as u32;
                 self.u32(6);
                 self.u32(length);
                 self.u32(0);
                 self.u32((ticks >> 32) as u32);
                 self.u32(ticks as u32);
-                self.u32(kept.len() as u32);
+                self.u32(captured.len() as u32);
                 self.u32(frame.len() as u32);
-                self.bytes.extend(kept);
+                self.bytes.extend(captured);
                 self.bytes.extend(&[0; 3][..padding]);
                 self.u32(length);
             }
@@ -124,7 +122,7 @@ impl Wrote {
         self
     }
 
-    /// Appends an interface statistics block (pcapng) that says how many frames were dropped.
+    /// Appends a pcapng interface statistics block with the number of dropped frames.
     pub fn dropped(&mut self, frames: u64) -> &mut Self {
         self.u32(5);
         self.u32(40);
@@ -133,7 +131,7 @@ impl Wrote {
         self.u32(0);
         self.u16(5);
         self.u16(8);
-        let bytes = if self.container.big_endian() { frames.to_be_bytes() } else { frames.to_le_bytes() };
+        let bytes = if self.container.is_big_endian() { frames.to_be_bytes() } else { frames.to_le_bytes() };
         self.bytes.extend(bytes);
         self.u32(0);
         self.u32(40);

@@ -1,4 +1,4 @@
-//! The frames of a capture as Windows logs them in an event trace.
+//! Writes the frames of a capture as an event trace, as Windows logs them.
 
 use uuid::{Uuid, uuid};
 
@@ -8,25 +8,23 @@ const CAPTURE_FILTER: Uuid = uuid!("2ed6006e-4729-4609-b423-3ee7bcd678ef");
 const PACKET_MONITOR: Uuid = uuid!("4d4f80d9-c8bd-4d73-bb5b-19c90402c5ac");
 const PACKET_START: u64 = 0x4000_0000;
 const PACKET_END: u64 = 0x8000_0000;
-/// From FILETIME's year 1601 to 1970, s.
+/// Seconds from 1601 (`FILETIME`) to 1970.
 const FILETIME_TO_UNIX_S: u64 = 11_644_473_600;
-/// Ticks of the session's clock to a nanosecond: 100 ns each.
 const NS_PER_TICK: u64 = 100;
 
-/// How Windows logs a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketLog {
-    /// The capture filter, each packet in one event.
+    /// The capture filter, one event per packet.
     Whole,
-    /// The capture filter, each packet in fragments of so many bytes, two threads at once.
+    /// The capture filter, packets in fragments of this many bytes, from two threads at once.
     Fragments(usize),
     /// The capture filter at a virtual switch with one destination.
     Switch,
-    /// `pktmon`, which cuts packets to so many bytes.
+    /// `pktmon`, which truncates packets to this many bytes.
     Monitor(usize),
 }
 
-/// An event trace of `frames` (each with its time, ns since 1970, a multiple of 100), which are Ethernet's.
+/// Writes an event trace of Ethernet frames. Each has its time in ns since 1970, a multiple of 100.
 #[must_use]
 pub fn event_trace(frames: &[(u64, Vec<u8>)], log: PacketLog) -> Vec<u8> {
     let mut session = Session::windows_10(1);
@@ -48,12 +46,12 @@ pub fn event_trace(frames: &[(u64, Vec<u8>)], log: PacketLog) -> Vec<u8> {
                 event(CAPTURE_FILTER, 1001, 1 | PACKET_START | PACKET_END, fragment(frame));
             }
             PacketLog::Fragments(bytes) => {
-                let pieces = frame.chunks(bytes.max(1));
-                let last = pieces.len() - 1;
-                for (at, piece) in pieces.enumerate() {
+                let chunks = frame.chunks(bytes.max(1));
+                let last = chunks.len() - 1;
+                for (at, chunk) in chunks.enumerate() {
                     let start = if at == 0 { PACKET_START } else { 0 };
                     let end = if at == last { PACKET_END } else { 0 };
-                    event(CAPTURE_FILTER, 1001, 1 | start | end, fragment(piece));
+                    event(CAPTURE_FILTER, 1001, 1 | start | end, fragment(chunk));
                 }
             }
             PacketLog::Switch => {
@@ -62,10 +60,10 @@ pub fn event_trace(frames: &[(u64, Vec<u8>)], log: PacketLog) -> Vec<u8> {
                 let payload = payload.u32(frame.len() as u32).bytes(frame).u32(3).bytes(b"oob");
                 event(CAPTURE_FILTER, 1003, 0x100_0000 | PACKET_START | PACKET_END, payload);
             }
-            PacketLog::Monitor(most) => {
-                let kept = &frame[..frame.len().min(most)];
+            PacketLog::Monitor(max_len) => {
+                let captured = &frame[..frame.len().min(max_len)];
                 let payload = Payload::wide().u64(number as u64).u16(1).u16(1).u16(3).u16(1).u16(9).u16(1).u16(0);
-                let payload = payload.u32(0).u32(0).u16(frame.len() as u16).u16(kept.len() as u16).bytes(kept);
+                let payload = payload.u32(0).u32(0).u16(frame.len() as u16).u16(captured.len() as u16).bytes(captured);
                 event(PACKET_MONITOR, 160, 0x10, payload);
             }
         }
@@ -77,7 +75,8 @@ fn fragment(bytes: &[u8]) -> Payload {
     Payload::wide().u32(5).u32(6).u32(bytes.len() as u32).bytes(bytes)
 }
 
-/// The frames of a pcapng that this kit wrote, little-endian with nanoseconds, or of a pcap with microseconds, little-endian.
+/// Reads the frames of a capture written by this crate: little-endian pcapng with nanoseconds, or little-endian pcap
+/// with microseconds.
 #[must_use]
 pub fn frames_of(capture: &[u8]) -> Vec<(u64, Vec<u8>)> {
     let number = |at: usize| u32::from_le_bytes(capture[at..at + 4].try_into().unwrap_or_default());

@@ -1,29 +1,25 @@
-//! Frames, from the inside out.
+//! Builds frames and packets.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// How frames are wrapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Link {
-    /// Ethernet.
     Ethernet,
     /// Ethernet with a VLAN tag inside another one.
     Vlan,
-    /// Linux cooked, version 1.
+    /// Linux cooked capture (SLL).
     Cooked,
-    /// Linux cooked, version 2.
+    /// Linux cooked capture, version 2 (SLL2).
     Cooked2,
     /// BSD loopback.
     Null,
-    /// No link header.
     Raw,
 }
 
 impl Link {
-    /// Every kind.
     pub const ALL: [Link; 6] = [Self::Ethernet, Self::Vlan, Self::Cooked, Self::Cooked2, Self::Null, Self::Raw];
 
-    /// Its number in the registry of link types.
+    /// LINKTYPE number.
     #[must_use]
     pub fn number(self) -> u16 {
         match self {
@@ -35,7 +31,7 @@ impl Link {
         }
     }
 
-    /// A frame around an IP packet.
+    /// Wraps an IP packet in a frame.
     #[must_use]
     pub fn wrap(self, source: [u8; 6], destination: [u8; 6], packet: &[u8]) -> Vec<u8> {
         let ipv6 = packet[0] >> 4 == 6;
@@ -71,7 +67,7 @@ impl Link {
     }
 }
 
-/// An Ethernet frame without checksum.
+/// An Ethernet frame without a checksum.
 #[must_use]
 pub fn ethernet(source: [u8; 6], destination: [u8; 6], kind: u16, payload: &[u8]) -> Vec<u8> {
     let mut frame = Vec::with_capacity(payload.len() + 14);
@@ -82,7 +78,7 @@ pub fn ethernet(source: [u8; 6], destination: [u8; 6], kind: u16, payload: &[u8]
     frame
 }
 
-/// An IPv4 packet without checksum; `fragment` is identification, offset in bytes, and whether more follow.
+/// An IPv4 packet without a checksum; `fragment` is identification, offset in bytes, and whether more fragments follow.
 #[must_use]
 pub fn ipv4(
     source: Ipv4Addr,
@@ -129,7 +125,6 @@ pub fn ipv6(
     packet
 }
 
-/// A UDP datagram in an IP packet.
 #[must_use]
 pub fn udp(source: SocketAddr, destination: SocketAddr, payload: &[u8]) -> Vec<u8> {
     ip(source.ip(), destination.ip(), 17, &datagram(source, destination, payload))
@@ -149,7 +144,7 @@ fn ip(source: IpAddr, destination: IpAddr, protocol: u8, payload: &[u8]) -> Vec<
     match (source, destination) {
         (IpAddr::V4(source), IpAddr::V4(destination)) => ipv4(source, destination, protocol, payload, None),
         (IpAddr::V6(source), IpAddr::V6(destination)) => ipv6(source, destination, protocol, payload, None),
-        _ => panic!("both ends of a packet are of one family"),
+        _ => panic!("source and destination are of different address families"),
     }
 }
 
@@ -179,7 +174,7 @@ pub fn fragments(
                     let fragment = Some((identification.into(), offset, at < last));
                     ipv6(source, destination, 17, part, fragment)
                 }
-                _ => panic!("both ends of a packet are of one family"),
+                _ => panic!("source and destination are of different address families"),
             }
         })
         .collect()
@@ -188,15 +183,11 @@ pub fn fragments(
 /// Flags of a TCP segment.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TcpFlags {
-    /// Opens.
     pub syn: bool,
-    /// Acknowledges.
     pub ack: bool,
-    /// Ends.
     pub fin: bool,
 }
 
-/// A TCP segment in an IP packet.
 #[must_use]
 pub fn tcp(
     (source, destination): (SocketAddr, SocketAddr),
@@ -218,16 +209,16 @@ pub fn tcp(
     ip(source.ip(), destination.ip(), 6, &segment)
 }
 
-/// An Ethernet frame that asks who has an address.
+/// An Ethernet frame with an ARP request.
 #[must_use]
 pub fn arp_request(source: [u8; 6], sender: Ipv4Addr, target: Ipv4Addr) -> Vec<u8> {
     arp(1, (source, sender), ([0; 6], target), [0xFF; 6])
 }
 
-/// An Ethernet frame in which `source` answers that it has the address `sender`.
+/// An Ethernet frame with an ARP reply: `source` has the address `sender`.
 #[must_use]
-pub fn arp_reply(source: [u8; 6], sender: Ipv4Addr, asker: ([u8; 6], Ipv4Addr)) -> Vec<u8> {
-    arp(2, (source, sender), asker, asker.0)
+pub fn arp_reply(source: [u8; 6], sender: Ipv4Addr, requester: ([u8; 6], Ipv4Addr)) -> Vec<u8> {
+    arp(2, (source, sender), requester, requester.0)
 }
 
 fn arp(operation: u8, sender: ([u8; 6], Ipv4Addr), target: ([u8; 6], Ipv4Addr), destination: [u8; 6]) -> Vec<u8> {

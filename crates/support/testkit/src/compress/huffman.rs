@@ -1,10 +1,10 @@
 //! Length-limited canonical Huffman codes.
 
-/// Longest code the table of 4-bit lengths can express.
+/// Longest code that 4-bit lengths can express.
 const MAX_LEN: u8 = 15;
 
-/// Code lengths for the symbols' frequencies, 0 for unused symbols. At least two symbols get a
-/// code, so that the code is complete.
+/// Code lengths for the symbols' frequencies, 0 for unused symbols. At least two symbols get a code, so that the code
+/// is complete.
 pub(super) fn code_lengths(frequencies: &[u32]) -> Vec<u8> {
     let mut weights: Vec<u64> = frequencies.iter().map(|&count| u64::from(count)).collect();
     for symbol in 0..weights.len() {
@@ -18,7 +18,7 @@ pub(super) fn code_lengths(frequencies: &[u32]) -> Vec<u8> {
         if lengths.iter().all(|&length| length <= MAX_LEN) {
             return lengths;
         }
-        // Flatter weights give shorter longest codes; a few rounds always suffice.
+        // Flatter weights shorten the longest codes; a few rounds always suffice.
         for weight in &mut weights {
             if *weight > 0 {
                 *weight = (*weight >> 2) + 1;

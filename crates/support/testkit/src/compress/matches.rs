@@ -1,23 +1,22 @@
 //! A greedy LZ77 matcher over hash chains, shared by both XPRESS encoders.
 
-/// A piece of the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Token {
-    /// One byte as it is.
+    /// A byte.
     Literal(u8),
-    /// `length` bytes that repeat what stands `distance` bytes earlier; they may overlap.
+    /// A repetition of `length` bytes that start `distance` bytes earlier; source and target may overlap.
     Copy {
-        /// Bytes back, at least 1.
+        /// At least 1.
         distance: usize,
-        /// Bytes to copy, at least 3.
+        /// At least 3.
         length: usize,
     },
 }
 
-const MINIMUM: usize = 3;
+const MIN_MATCH_LEN: usize = 3;
 const HASH_BITS: u32 = 15;
-/// Candidates tried per position: enough for real matches, few enough to stay linear.
-const CHAIN: usize = 16;
+/// Candidates tried per position: enough for good matches, few enough to stay linear.
+const MAX_CANDIDATES: usize = 16;
 const NONE: u32 = u32::MAX;
 
 /// Finds matches with distances up to `window`.
@@ -34,7 +33,7 @@ impl<'a> Matcher<'a> {
         Self { input, window, head: vec![NONE; 1 << HASH_BITS], previous: vec![NONE; input.len()], position: 0 }
     }
 
-    /// The next token, none of which reaches beyond `end` (a block boundary). `None` at `end`.
+    /// The next token, which does not reach beyond `end` (a block boundary); `None` at `end`.
     pub(super) fn next(&mut self, end: usize) -> Option<Token> {
         let end = end.min(self.input.len());
         if self.position >= end {
@@ -56,7 +55,7 @@ impl<'a> Matcher<'a> {
         let here = self.position;
         let mut candidate = self.head[self.hash(here)?];
         let mut best: Option<(usize, usize)> = None;
-        for _ in 0..CHAIN {
+        for _ in 0..MAX_CANDIDATES {
             if candidate == NONE {
                 break;
             }
@@ -67,7 +66,7 @@ impl<'a> Matcher<'a> {
             }
             let length =
                 self.input[start..].iter().zip(&self.input[here..end]).take_while(|(old, new)| old == new).count();
-            if length >= MINIMUM && best.is_none_or(|(_, longest)| length > longest) {
+            if length >= MIN_MATCH_LEN && best.is_none_or(|(_, longest)| length > longest) {
                 best = Some((distance, length));
             }
             candidate = self.previous[start];
@@ -83,7 +82,7 @@ impl<'a> Matcher<'a> {
     }
 
     fn hash(&self, position: usize) -> Option<usize> {
-        let bytes = self.input.get(position..position + MINIMUM)?;
+        let bytes = self.input.get(position..position + MIN_MATCH_LEN)?;
         let key = u32::from(bytes[0]) | u32::from(bytes[1]) << 8 | u32::from(bytes[2]) << 16;
         Some((key.wrapping_mul(0x9E37_79B1) >> (32 - HASH_BITS)) as usize)
     }

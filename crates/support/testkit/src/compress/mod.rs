@@ -1,5 +1,5 @@
-//! Encoders for the three formats of compressed buffers. They are written from the format
-//! descriptions, independently of the decoders they test.
+//! Encoders for the three formats of compressed buffers, written from the specifications and independent of the
+//! decoders they test.
 
 mod huffman;
 mod matches;
@@ -11,7 +11,7 @@ mod xpress_huffman;
 pub enum Compression {
     /// LZNT1, format 2.
     Lznt1,
-    /// Plain XPRESS (LZ77), format 3: what Windows' own tools write.
+    /// Plain XPRESS (LZ77), format 3, which Windows' tools write.
     Xpress,
     /// XPRESS with Huffman codes, format 4.
     XpressHuffman,

@@ -2,7 +2,7 @@
 
 use super::matches::{Matcher, Token};
 
-/// Farthest distance a 13-bit field expresses.
+/// Maximum distance of a 13-bit field.
 const WINDOW: usize = 0x2000;
 
 struct Encoder {
@@ -11,7 +11,7 @@ struct Encoder {
     flags_at: usize,
     flags: u32,
     used: u32,
-    /// Byte whose high nibble is still free.
+    /// Byte with a free high nibble.
     half_used: Option<usize>,
 }
 
@@ -29,7 +29,7 @@ impl Encoder {
     }
 
     fn store_flags(&mut self) {
-        // Unused flags at the end are ones, as the format's own encoder writes them.
+        // Unused flags at the end are ones, as Windows' encoder writes them.
         let unused = 32 - self.used;
         let ones = ((1u64 << unused) - 1) as u32;
         let word = if unused == 32 { ones } else { self.flags << unused | ones };

@@ -1,11 +1,11 @@
-//! XPRESS Huffman (MS-XCA 2.1): blocks of 64 KiB, each with a table of 512 code lengths, then
-//! 16-bit words of code bits interleaved with length bytes.
+//! XPRESS Huffman (MS-XCA 2.1): blocks of 64 KiB, each with a table of 512 code lengths, then 16-bit words of code bits
+//! interleaved with length bytes.
 
 use super::huffman::{canonical_codes, code_lengths};
 use super::matches::{Matcher, Token};
 
-const BLOCK: usize = 0x1_0000;
-/// Farthest distance: 15 extra bits below the implied one.
+const BLOCK_SIZE: usize = 0x1_0000;
+/// Maximum distance: 15 extra bits below the implied one.
 const WINDOW: usize = 0xFFFF;
 const END_OF_STREAM: usize = 256;
 
@@ -16,8 +16,8 @@ fn symbol(token: Token) -> usize {
     }
 }
 
-/// Code bits go into 16-bit words whose places are taken before the bytes that follow them,
-/// because a decoder reads two words ahead.
+/// Writes code bits into 16-bit words. Their places are reserved before the bytes that follow, because a decoder reads
+/// two words ahead.
 struct BitWriter<'a> {
     out: &'a mut Vec<u8>,
     current: usize,
@@ -64,7 +64,7 @@ pub(super) fn compress(input: &[u8]) -> Vec<u8> {
     let mut matcher = Matcher::new(input, WINDOW);
     let mut start = 0;
     loop {
-        let end = (start + BLOCK).min(input.len());
+        let end = (start + BLOCK_SIZE).min(input.len());
         let last = end == input.len();
         let mut tokens = Vec::new();
         while let Some(token) = matcher.next(end) {

@@ -1,11 +1,11 @@
-//! System configuration (group 0x0B), header extensions, records of merge tools.
+//! System configuration (group 0x0B), header extensions, and records of merge tools.
 
 use uuid::Uuid;
 
 use crate::assemble::{ClassEvent, Payload, Record};
 
-/// The logging context of configuration records: none.
-const NOBODY: u32 = u32::MAX;
+/// Thread and process of configuration records: none.
+const NO_CONTEXT: u32 = u32::MAX;
 
 /// Processors and memory (hook 0x0B0A, version 3).
 #[must_use]
@@ -26,13 +26,13 @@ pub fn cpu(ticks: u64, mhz: u32, processors: u32, memory_mib: u32, computer: &st
         .u8(1)
         .u8(1)
         .u32(0);
-    Record::system(0x0B0A, 3, ticks, NOBODY, NOBODY, payload)
+    Record::system(0x0B0A, 3, ticks, NO_CONTEXT, NO_CONTEXT, payload)
 }
 
 /// A physical disk (hook 0x0B0B, version 2).
 #[must_use]
 pub fn physical_disk(ticks: u64, number: u32, size_bytes: u64, model: &str, boot_drive: &str) -> Record<'static> {
-    // Capacity follows from the geometry: 512 * 63 * 255 bytes a cylinder.
+    // Readers compute the capacity from the geometry: 512 * 63 * 255 bytes per cylinder.
     let payload = Payload::wide()
         .u32(number)
         .u32(512)
@@ -49,7 +49,7 @@ pub fn physical_disk(ticks: u64, number: u32, size_bytes: u64, model: &str, boot
         .u8(0)
         .fixed_text(boot_drive, 3)
         .fixed_text("", 2);
-    Record::system(0x0B0B, 2, ticks, NOBODY, NOBODY, payload)
+    Record::system(0x0B0B, 2, ticks, NO_CONTEXT, NO_CONTEXT, payload)
 }
 
 /// A volume (hook 0x0B0C, version 2).
@@ -73,30 +73,24 @@ pub fn logical_disk(ticks: u64, disk: u32, offset: u64, size_bytes: u64, drive: 
         .fixed_text("NTFS", 16)
         .u32(0)
         .u32(0);
-    Record::system(0x0B0C, 2, ticks, NOBODY, NOBODY, payload)
+    Record::system(0x0B0C, 2, ticks, NO_CONTEXT, NO_CONTEXT, payload)
 }
 
-/// A service that runs when the session stops (hook 0x0B0F, version 3).
+/// A service running when the session stops (hook 0x0B0F, version 3).
 #[derive(Clone, Debug)]
 pub struct RunningService<'a> {
-    /// Host process.
     pub process: u32,
-    /// Tag of its threads.
+    /// Service tag of its threads.
     pub tag: u32,
-    /// Name.
     pub name: &'a str,
-    /// Name for people.
     pub display_name: &'a str,
-    /// Host image.
     pub image: &'a str,
-    /// Load-order group.
     pub load_order_group: &'a str,
     /// `svchost -k` group.
     pub svchost_group: &'a str,
 }
 
 impl RunningService<'_> {
-    /// The record.
     #[must_use]
     pub fn record(&self, ticks: u64) -> Record<'static> {
         let payload = Payload::wide()
@@ -108,7 +102,7 @@ impl RunningService<'_> {
             .text(self.image)
             .text(self.load_order_group)
             .text(self.svchost_group);
-        Record::system(0x0B0F, 3, ticks, NOBODY, NOBODY, payload)
+        Record::system(0x0B0F, 3, ticks, NO_CONTEXT, NO_CONTEXT, payload)
     }
 }
 
@@ -126,25 +120,24 @@ pub fn device(ticks: u64, instance: &str, description: &str, friendly_name: &str
         .text(friendly_name)
         .text("\\Device\\00000001")
         .text(driver);
-    Record::system(0x0B16, 5, ticks, NOBODY, NOBODY, payload)
+    Record::system(0x0B16, 5, ticks, NO_CONTEXT, NO_CONTEXT, payload)
 }
 
 /// Manufacturer, model and firmware (hook 0x0B19, version 2).
 #[must_use]
 pub fn platform(ticks: u64, manufacturer: &str, product: &str, firmware_date: &str, firmware: &str) -> Record<'static> {
     let payload = Payload::wide().text(manufacturer).text(product).text(firmware_date).text(firmware);
-    Record::system(0x0B19, 2, ticks, NOBODY, NOBODY, payload)
+    Record::system(0x0B19, 2, ticks, NO_CONTEXT, NO_CONTEXT, payload)
 }
 
 /// Sleep states (hook 0x0B10, version 2): S3, S4, S5.
 #[must_use]
 pub fn power(ticks: u64) -> Record<'static> {
     let payload = Payload::wide().bytes(&[0, 0, 1, 1, 1, 0, 0, 0]);
-    Record::system(0x0B10, 2, ticks, NOBODY, NOBODY, payload)
+    Record::system(0x0B10, 2, ticks, NO_CONTEXT, NO_CONTEXT, payload)
 }
 
-/// Header extension (hook 0x0005) or end extension (0x0020), version 2: group masks and the
-/// kernel's event version.
+/// Header extension (hook 0x0005) or end extension (0x0020), version 2: group masks and the kernel's event version.
 #[must_use]
 pub fn extension(end: bool, ticks: u64, masks: [u32; 8]) -> Record<'static> {
     let payload = masks.iter().fold(Payload::wide(), |payload, &mask| payload.u32(mask));
@@ -164,14 +157,14 @@ pub fn rundown_complete(ticks: u64) -> Record<'static> {
     Record::system(0x0008, 2, ticks, 4, 4, Payload::wide())
 }
 
-/// A volume's two names, as merge tools add them (SystemConfigEx, opcode 35).
+/// NT and DOS path of a volume, as merge tools add them (SystemConfigEx, opcode 35).
 #[must_use]
 pub fn volume_mapping(ticks: u64, nt_path: &str, dos_path: &str) -> Record<'static> {
     let event = ClassEvent {
         class: Uuid::from_u128(0x9b79ee91_b5fd_41c0_a243_4248e266e9d0),
         opcode: 35,
-        thread: NOBODY,
-        process: NOBODY,
+        thread: NO_CONTEXT,
+        process: NO_CONTEXT,
         ..ClassEvent::default()
     };
     Record::full(event, ticks, Payload::wide().text(nt_path).text(dos_path))

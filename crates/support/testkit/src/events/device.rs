@@ -1,5 +1,4 @@
-//! Kernel start, loader, devices and drivers: Kernel-PnP, Kernel-Boot, Kernel-General,
-//! Kernel-BootDiagnostics.
+//! Kernel start, loader, devices and drivers: Kernel-PnP, Kernel-Boot, Kernel-General, Kernel-BootDiagnostics.
 
 use super::{Occurrence, Provider, START, STOP, SUSPEND};
 use crate::assemble::Payload;
@@ -9,13 +8,13 @@ const BOOT: Provider = Provider::new(0x15ca44ff_4d7a_4baa_bba5_0998955e531e);
 const GENERAL: Provider = Provider::new(0xa68ca8b7_004f_d7b6_a698_07e2de0f1f5d);
 const BOOT_DIAGNOSTICS: Provider = Provider::new(0x96ac7637_5950_4a30_b8f7_e07e8e5734c1);
 
-/// Begin (200) or end (201) of boot-start driver initialization.
+/// Start (200) or end (201) of boot-start driver initialization.
 #[must_use]
 pub fn boot_start(begin: bool) -> Occurrence {
     PNP.event(if begin { 200 } else { 201 }, 200, if begin { START } else { STOP }, 0x20, Payload::wide())
 }
 
-/// Begin (202) or end (203) of system-start driver initialization.
+/// Start (202) or end (203) of system-start driver initialization.
 #[must_use]
 pub fn system_start(begin: bool) -> Occurrence {
     PNP.event(if begin { 202 } else { 203 }, 202, if begin { START } else { STOP }, 0x20, Payload::wide())
@@ -27,63 +26,63 @@ pub fn os_loader(start: u64, end: u64) -> Occurrence {
     PNP.event(204, 204, 0, 0x20, Payload::wide().u64(start).u64(end))
 }
 
-/// A boot driver's initialization begins (210).
+/// Start of a boot driver's initialization (210).
 #[must_use]
 pub fn boot_init_start(driver: &str) -> Occurrence {
     PNP.event(210, 210, START, 0x1020, Payload::wide().counted_text(driver))
 }
 
-/// A boot driver's initialization ends (211).
+/// End of a boot driver's initialization (211).
 #[must_use]
 pub fn boot_init_stop(driver: &str, status: u32) -> Occurrence {
     PNP.event(211, 210, STOP, 0x1020, Payload::wide().counted_text(driver).u32(status))
 }
 
-/// Loading of a driver begins (212).
+/// Start of a driver load (212).
 #[must_use]
 pub fn driver_load_start(driver: &str) -> Occurrence {
     PNP.event(212, 212, START, 0x2020, Payload::wide().counted_text(driver))
 }
 
-/// Loading of a driver ends (213).
+/// End of a driver load (213).
 #[must_use]
 pub fn driver_load_stop(service: &str, status: u32, driver: &str) -> Occurrence {
     let payload = Payload::wide().counted_text(service).u32(status).counted_text(driver).u32(0);
     PNP.event(213, 212, STOP, 0x2020, payload)
 }
 
-/// A device gets its start request (216).
+/// Start request to a device (216).
 #[must_use]
 pub fn device_start(instance: &str) -> Occurrence {
     PNP.event(216, 216, START, 0x8020, Payload::wide().counted_text(instance))
 }
 
-/// A device's driver returned "pending" to the start request (217).
+/// The start request was pended (217).
 #[must_use]
 pub fn device_start_pended(instance: &str) -> Occurrence {
     PNP.event(217, 216, SUSPEND, 0x8020, Payload::wide().counted_text(instance))
 }
 
-/// A device completed its start request (218).
+/// The start request completed (218).
 #[must_use]
 pub fn device_start_stop(instance: &str, status: u32) -> Occurrence {
     let payload = Payload::wide().counted_text(instance).u32(status).counted_text("").u32(0);
     PNP.event(218, 216, STOP, 0x8020, payload)
 }
 
-/// A device is asked for its children (220).
+/// Enumeration request to a device (220).
 #[must_use]
 pub fn device_enum(instance: &str) -> Occurrence {
     PNP.event(220, 220, START, 0x1_0020, Payload::wide().counted_text(instance))
 }
 
-/// A device's driver returned "pending" to the question for children (221).
+/// The enumeration request was pended (221).
 #[must_use]
 pub fn device_enum_pended(instance: &str) -> Occurrence {
     PNP.event(221, 220, SUSPEND, 0x1_0020, Payload::wide().counted_text(instance))
 }
 
-/// A device named its children (222).
+/// The enumeration request completed (222).
 #[must_use]
 pub fn device_enum_stop(instance: &str) -> Occurrence {
     PNP.event(222, 220, STOP, 0x1_0020, Payload::wide().counted_text(instance))
@@ -101,14 +100,14 @@ pub fn pre_boot(milliseconds: u64) -> Occurrence {
     BOOT.event(11, 20, 0, 0, Payload::wide().u64(milliseconds))
 }
 
-/// Kind of boot (Kernel-Boot 27 v1): 0 cold, 1 fast startup, 2 resume from hibernation.
+/// Boot type (Kernel-Boot 27 v1): 0 cold, 1 fast startup, 2 resume from hibernation.
 #[must_use]
 pub fn boot_type(kind: u32) -> Occurrence {
     BOOT.event(27, 33, 0, 0, Payload::wide()).version(1, Payload::wide().u32(kind).ansi(" NOEXECUTE=OPTIN"))
 }
 
-/// The firmware's own performance record (Kernel-Boot 30), ms since processor reset: reset ended, loader loaded, loader started,
-/// boot services being left, boot services left.
+/// The firmware's performance data (Kernel-Boot 30), ms since processor reset: reset end, loader load, loader start,
+/// ExitBootServices entry, ExitBootServices exit.
 #[must_use]
 pub fn firmware_boot_data(times: [u64; 5]) -> Occurrence {
     let payload = times.iter().fold(Payload::wide(), |payload, &time| payload.u64(time));
@@ -122,7 +121,7 @@ pub fn system_started(build: u32, boot_mode: u32, start_time: u64) -> Occurrence
     GENERAL.event(12, 1, 0, 0x80, payload)
 }
 
-/// The "system boot" interval opens (Kernel-BootDiagnostics 501); Winlogon 5007 closes it.
+/// Start of the "system boot" interval (Kernel-BootDiagnostics 501); Winlogon 5007 ends it.
 #[must_use]
 pub fn system_boot_start() -> Occurrence {
     BOOT_DIAGNOSTICS.event(501, 501, START, 0, Payload::wide())

@@ -1,37 +1,30 @@
-//! Kernel processes, threads, images, scheduling, sampling.
+//! Kernel events of processes, threads, images, scheduling and sampling.
 
 use crate::assemble::{ClassEvent, Payload, PointerSize, Record};
 use uuid::Uuid;
 
-/// A process's life as kernel process events (version 4) tell it.
+/// A process in kernel process events (version 4).
 #[derive(Clone, Debug)]
 pub struct Process<'a> {
-    /// Process id.
     pub id: u32,
-    /// Creator.
     pub parent: u32,
-    /// Session; `u32::MAX` before sessions exist.
+    /// `u32::MAX` before sessions exist.
     pub session: u32,
-    /// Exit status.
     pub exit_status: i32,
-    /// Image file name.
     pub image: &'a str,
-    /// Command line.
     pub command_line: &'a str,
     /// Sub-authorities of the user's SID below `S-1-5`.
     pub user: &'a [u32],
 }
 
-/// Which moment of a process, thread or image a record tells; the value is the event type.
+/// Event type of process, thread and image records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
-    /// It began.
     Start = 1,
-    /// It ended.
     End = 2,
-    /// It existed when the recording began.
+    /// It exists at the start of the recording.
     RundownStart = 3,
-    /// It existed when the recording ended.
+    /// It exists at the end of the recording.
     RundownEnd = 4,
 }
 
@@ -56,18 +49,16 @@ impl Process<'_> {
     }
 }
 
-/// A thread as kernel thread events (version 3) tell it.
+/// A thread in kernel thread events (version 3).
 #[derive(Clone, Copy, Debug)]
 pub struct Thread {
-    /// Thread id.
     pub id: u32,
-    /// Owner.
+    /// Owning process.
     pub process: u32,
-    /// Base priority.
     pub base_priority: u8,
     /// I/O priority: 0 very low to 4 critical.
     pub io_priority: u8,
-    /// Tag of the service it works for, 0 = none.
+    /// Service tag; 0 for none.
     pub service_tag: u32,
 }
 
@@ -92,18 +83,13 @@ impl Thread {
     }
 }
 
-/// A module in a process.
 #[derive(Clone, Debug)]
 pub struct Image<'a> {
-    /// Owner; 0 = kernel.
+    /// Owning process; 0 for the kernel.
     pub process: u32,
-    /// First address.
     pub base: u64,
-    /// Bytes.
     pub size: u64,
-    /// NT path.
     pub path: &'a str,
-    /// Link time stamp.
     pub time_stamp: u32,
 }
 
@@ -128,7 +114,7 @@ impl Image<'_> {
         Record::system(hook, 3, ticks, thread, process, payload)
     }
 
-    /// The symbol identity merge tools add (ImageID DbgID_RSDS, opcode 36).
+    /// The PDB identity that merge tools add (ImageID DbgID_RSDS, opcode 36).
     #[must_use]
     pub fn symbols(&self, pdb: &str, id: Uuid, age: u32, ticks: u64, thread: u32, process: u32) -> Record<'static> {
         let payload = Payload::wide().pointer(self.base).u32(self.process).guid(&id).u32(age).ansi(pdb);
@@ -144,51 +130,42 @@ impl Image<'_> {
     }
 }
 
-/// Why a thread stopped running: `KTHREAD_STATE` and `KWAIT_REASON` of the old thread.
+/// Why a thread was switched out: its `KTHREAD_STATE` and `KWAIT_REASON`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Left {
-    /// State: 1 ready, 2 running (the idle thread), 4 terminated, 5 waiting.
+pub struct SwitchReason {
+    /// 1 ready, 2 running (the idle thread), 4 terminated, 5 waiting.
     pub state: u8,
-    /// Wait reason.
     pub wait_reason: u8,
 }
 
-impl Left {
-    /// Preempted by another thread: ready again.
+impl SwitchReason {
+    /// Preempted by another thread; ready again.
     pub const PREEMPTED: Self = Self { state: 1, wait_reason: 32 };
-    /// Its quantum ended: ready again.
+    /// End of its quantum; ready again.
     pub const QUANTUM_END: Self = Self { state: 1, wait_reason: 30 };
-    /// Waits for a timer.
     pub const DELAY: Self = Self { state: 5, wait_reason: 4 };
-    /// Waits for an object.
     pub const WAITING: Self = Self { state: 5, wait_reason: 6 };
-    /// Waits for a page or file.
     pub const DISK: Self = Self { state: 5, wait_reason: 0 };
-    /// Ended.
     pub const TERMINATED: Self = Self { state: 4, wait_reason: 22 };
-    /// The idle thread: never leaves the running state.
+    /// The idle thread, which never leaves the running state.
     pub const IDLE: Self = Self { state: 2, wait_reason: 0 };
 }
 
 /// A context switch (hook 0x0524, version 4).
 #[derive(Clone, Copy, Debug)]
 pub struct ContextSwitch {
-    /// Thread switched in; 0 = idle.
+    /// Thread switched in; 0 for idle.
     pub new_thread: u32,
-    /// Thread switched out; 0 = idle.
+    /// Thread switched out; 0 for idle.
     pub old_thread: u32,
-    /// Priority of the thread switched in.
     pub new_priority: i8,
-    /// Priority of the thread switched out.
     pub old_priority: i8,
-    /// How the old thread left.
-    pub left: Left,
-    /// Timer ticks the new thread had waited.
+    pub reason: SwitchReason,
+    /// Timer ticks the new thread waited.
     pub waited: u32,
 }
 
 impl ContextSwitch {
-    /// The payload.
     #[must_use]
     pub fn payload(&self) -> [u8; 24] {
         let mut out = [0; 24];
@@ -196,22 +173,21 @@ impl ContextSwitch {
         out[4..8].copy_from_slice(&self.old_thread.to_le_bytes());
         out[8] = self.new_priority.to_le_bytes()[0];
         out[9] = self.old_priority.to_le_bytes()[0];
-        out[12] = self.left.wait_reason;
-        out[14] = self.left.state;
+        out[12] = self.reason.wait_reason;
+        out[14] = self.reason.state;
         out[16..20].copy_from_slice(&self.waited.to_le_bytes());
         out
     }
 }
 
-/// The payload of a thread made ready (hook 0x0532, version 2); flag 1: by a deferred procedure
-/// call.
+/// Payload of a ready thread (hook 0x0532, version 2). Flag 1: readied by a DPC.
 #[must_use]
 pub fn ready_thread(thread: u32, adjust_reason: u8, adjust_increment: i8, flags: u8) -> [u8; 8] {
     let id = thread.to_le_bytes();
     [id[0], id[1], id[2], id[3], adjust_reason, adjust_increment.to_le_bytes()[0], flags, 0]
 }
 
-/// The payload of a profile sample (hook 0x0F2E, version 2).
+/// Payload of a profile sample (hook 0x0F2E, version 2).
 #[must_use]
 pub fn sampled_profile(address: u64, thread: u32) -> [u8; 16] {
     let mut out = [0; 16];
@@ -221,7 +197,7 @@ pub fn sampled_profile(address: u64, thread: u32) -> [u8; 16] {
     out
 }
 
-/// A stack of the event at `of` on the same thread (hook 0x1820, version 2).
+/// Call stack of the event at time `of` on the same thread (hook 0x1820, version 2).
 #[must_use]
 pub fn stack(ticks: u64, of: u64, process: u32, thread: u32, frames: &[u64]) -> Record<'static> {
     let payload = Payload::wide().u64(of).u32(process).u32(thread);
@@ -229,26 +205,26 @@ pub fn stack(ticks: u64, of: u64, process: u32, thread: u32, frames: &[u64]) -> 
     Record::perfinfo(0x1820, 2, ticks, payload)
 }
 
-/// The same by its key: the kernel's half (hook 0x1825, version 2).
+/// Kernel part of a call stack, by key (hook 0x1825, version 2).
 #[must_use]
 pub fn stack_reference(ticks: u64, of: u64, process: u32, thread: u32, key: u64) -> Record<'static> {
     Record::perfinfo(0x1825, 2, ticks, Payload::wide().u64(of).u32(process).u32(thread).pointer(key))
 }
 
-/// What a key of stacks stands for, as it is given up (hook 0x1823, version 2) or as recording ends (0x1824).
+/// Call stack of a key, written when the key is evicted (hook 0x1823, version 2) or when the recording ends (0x1824).
 #[must_use]
-pub fn stack_definition(given_up: bool, ticks: u64, key: u64, frames: &[u64]) -> Record<'static> {
+pub fn stack_definition(evicted: bool, ticks: u64, key: u64, frames: &[u64]) -> Record<'static> {
     let payload = frames.iter().fold(Payload::wide().pointer(key), |payload, &frame| payload.pointer(frame));
-    Record::perfinfo(if given_up { 0x1823 } else { 0x1824 }, 2, ticks, payload)
+    Record::perfinfo(if evicted { 0x1823 } else { 0x1824 }, 2, ticks, payload)
 }
 
-/// A deferred procedure call that began at `began` and ends now (hook 0x0F44, version 2).
+/// A DPC from `began` until now (hook 0x0F44, version 2).
 #[must_use]
 pub fn dpc(ticks: u64, began: u64, routine: u64) -> Record<'static> {
     Record::perfinfo(0x0F44, 2, ticks, Payload::wide().u64(began).pointer(routine))
 }
 
-/// An interrupt service routine that began at `began` and ends now (hook 0x0F43, version 2).
+/// An ISR from `began` until now (hook 0x0F43, version 2).
 #[must_use]
 pub fn isr(ticks: u64, began: u64, routine: u64, vector: u16) -> Record<'static> {
     let payload = Payload::wide().u64(began).pointer(routine).u8(1).u16(vector).u8(0);

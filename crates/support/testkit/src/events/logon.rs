@@ -1,5 +1,4 @@
-//! Sessions, logon and shell: Subsys-SMSS, Winlogon, Shell-Core, Diagnostics-PerfTrack,
-//! ReadyBoost.
+//! Sessions, logon and shell: Subsys-SMSS, Winlogon, Shell-Core, Diagnostics-PerfTrack, ReadyBoost.
 
 use super::{Occurrence, Provider, START, STOP};
 use crate::assemble::Payload;
@@ -10,7 +9,7 @@ const SHELL: Provider = Provider::new(0x30336ed4_e327_447c_9de0_51b652c86108);
 const PERFTRACK: Provider = Provider::new(0x030f2f57_abd0_4427_bcf1_3a3587d7dc7d);
 const READYBOOST: Provider = Provider::new(0xe6307a09_292c_497e_aad6_498f68e2b619);
 
-/// The session manager creates a process (1).
+/// The session manager starts creating a process (1).
 #[must_use]
 pub fn execute_image_start(image: &str) -> Occurrence {
     SMSS.event(1, 1, START, 0x1_0000, Payload::wide().u32(0).counted_text(image))
@@ -22,19 +21,19 @@ pub fn execute_image_stop(process: u32) -> Occurrence {
     SMSS.event(2, 1, STOP, 0x1_0000, Payload::wide().u32(process))
 }
 
-/// The session manager initializes the registry: begin (3) or end (4).
+/// Registry initialization by the session manager: start (3) or end (4).
 #[must_use]
 pub fn initialize_registry(begin: bool) -> Occurrence {
     SMSS.event(if begin { 3 } else { 4 }, 3, if begin { START } else { STOP }, 0x1_0000, Payload::wide())
 }
 
-/// The session manager runs the boot-execute list: begin (7) or end (8).
+/// Boot-execute list of the session manager: start (7) or end (8).
 #[must_use]
 pub fn boot_execute_list(begin: bool) -> Occurrence {
     SMSS.event(if begin { 7 } else { 8 }, 7, if begin { START } else { STOP }, 0x1_0000, Payload::wide())
 }
 
-/// A subsystem is loaded into a session (23).
+/// A subsystem starts loading into a session (23).
 #[must_use]
 pub fn load_subsystem_start(session: u32, image: &str) -> Occurrence {
     SMSS.event(23, 21, START, 0x1_0000, Payload::wide().u32(session).counted_text(image))
@@ -46,9 +45,8 @@ pub fn load_subsystem_stop() -> Occurrence {
     SMSS.event(24, 21, STOP, 0x1_0000, Payload::wide().u32(0))
 }
 
-/// Winlogon start/stop pairs without payload, by start id: 101 create primary terminal, 103
-/// start logon user interface, 107 wait for session manager, 201 welcome screen, 203 request
-/// credentials.
+/// A Winlogon start/stop pair without payload, by start id: 101 create primary terminal, 103 start logon user
+/// interface, 107 wait for session manager, 201 welcome screen, 203 request credentials.
 #[must_use]
 pub fn winlogon_step(start_id: u16, begin: bool) -> Occurrence {
     WINLOGON.event(
@@ -60,20 +58,20 @@ pub fn winlogon_step(start_id: u16, begin: bool) -> Occurrence {
     )
 }
 
-/// The user's credentials are checked: begin (1).
+/// Start of checking the user's credentials (1).
 #[must_use]
 pub fn authenticate_start() -> Occurrence {
     WINLOGON.event(1, 1, START, 0x2000_0001_0000, Payload::wide())
 }
 
-/// The user's credentials were checked (2).
+/// End of checking the user's credentials (2).
 #[must_use]
 pub fn authenticate_stop() -> Occurrence {
     WINLOGON.event(2, 1, STOP, 0x2000_0001_0000, Payload::wide().u32(0))
 }
 
-/// A subscriber of a logon notification is called: begin (805) or end (806). Notification 0 is
-/// "create session", 2 "logon", 12 "start shell".
+/// A subscriber of a logon notification: start (805) or end (806). Notification 0 is "create session", 2 "logon", 12
+/// "start shell".
 #[must_use]
 pub fn notify_subscriber(begin: bool, notification: u32, subscriber: &str) -> Occurrence {
     WINLOGON.event(
@@ -85,13 +83,13 @@ pub fn notify_subscriber(begin: bool, notification: u32, subscriber: &str) -> Oc
     )
 }
 
-/// The user's part of the boot begins (5001).
+/// Start of the user's part of the boot (5001).
 #[must_use]
 pub fn user_boot_start(session: u32) -> Occurrence {
     WINLOGON.event(5001, 5001, START, 0x2_0000, Payload::wide().u32(session))
 }
 
-/// The user's part of the boot ends (5002).
+/// End of the user's part of the boot (5002).
 #[must_use]
 pub fn user_boot_stop() -> Occurrence {
     WINLOGON.event(5002, 5001, STOP, 0x2_0000, Payload::wide())
@@ -103,7 +101,7 @@ pub fn user_shell_launch() -> Occurrence {
     WINLOGON.event(5005, 5005, 0, 0x2_0000, Payload::wide())
 }
 
-/// The system's boot is over (5007 v2), with the read-ahead training count.
+/// End of the system's boot (5007 v2), with the ReadyBoot training count.
 #[must_use]
 pub fn system_boot_stop(session: u32, training_count: u32) -> Occurrence {
     WINLOGON
@@ -111,13 +109,13 @@ pub fn system_boot_stop(session: u32, training_count: u32) -> Occurrence {
         .version(2, Payload::wide().u32(session).u32(training_count).u32(0).u32(0))
 }
 
-/// Explorer initializes: begin (9601) or end (9602).
+/// Explorer initialization: start (9601) or end (9602).
 #[must_use]
 pub fn initializing_explorer(begin: bool) -> Occurrence {
     SHELL.event(if begin { 9601 } else { 9602 }, 9601, if begin { START } else { STOP }, 0x401_0000, Payload::wide())
 }
 
-/// From Explorer's start to a ready desktop: begin (27230) or end (27231).
+/// Interval until the desktop is ready: start (27230) or end (27231).
 #[must_use]
 pub fn desktop_ready(begin: bool) -> Occurrence {
     SHELL.event(
@@ -129,7 +127,7 @@ pub fn desktop_ready(begin: bool) -> Occurrence {
     )
 }
 
-/// Explorer walks a Run key: begin (9705) or end (9706).
+/// Enumeration of a Run key: start (9705) or end (9706).
 #[must_use]
 pub fn enumerating_run_key(begin: bool, key: &str) -> Occurrence {
     SHELL.event(
@@ -141,37 +139,37 @@ pub fn enumerating_run_key(begin: bool, key: &str) -> Occurrence {
     )
 }
 
-/// Explorer starts a program of a Run key (9707).
+/// Explorer starts creating a process from a Run key (9707).
 #[must_use]
 pub fn run_key_command_start(command: &str) -> Occurrence {
     SHELL.event(9707, 9707, START, 0x401_0000, Payload::wide().text(command))
 }
 
-/// Explorer started the program (9708).
+/// Explorer created the process (9708).
 #[must_use]
 pub fn run_key_command_stop(process: u32, command: &str) -> Occurrence {
     SHELL.event(9708, 9707, STOP, 0x401_0000, Payload::wide().u32(process).text(command))
 }
 
-/// The system's own idle detection begins after a boot (PerfTrack 1100).
+/// Start of Windows' idle detection after a boot (PerfTrack 1100).
 #[must_use]
 pub fn idle_detection_start() -> Occurrence {
     PERFTRACK.event(1100, 1100, START, 0, Payload::wide().text("").u64(0))
 }
 
-/// The idle time found so far (PerfTrack 1110), 100 ns units.
+/// Accumulated idle time (PerfTrack 1110), 100 ns units.
 #[must_use]
 pub fn idle_detection_status(accumulated: i64) -> Occurrence {
     PERFTRACK.event(1110, 1110, 0, 0x1_0000, Payload::wide().i64(accumulated))
 }
 
-/// The system's own idle detection ends (PerfTrack 1103).
+/// End of Windows' idle detection (PerfTrack 1103).
 #[must_use]
 pub fn idle_detection_stop() -> Occurrence {
     PERFTRACK.event(1103, 1103, STOP, 0, Payload::wide())
 }
 
-/// Read-ahead history (ReadyBoost 1024 v2): boots recorded and age of the boot plan.
+/// ReadyBoot history (ReadyBoost 1024 v2): recorded boots and age of the boot plan.
 #[must_use]
 pub fn ready_boot_history(history: u32, plan_age: u32) -> Occurrence {
     READYBOOST

@@ -1,6 +1,5 @@
-//! Events by name: the vocabulary of Windows turning on and off, with the layouts of the reference
-//! ("ETL format", sections 4 and 6). Fields stand in layout order, so that a reader's own
-//! catalog is tested against a second transcription.
+//! The events of Windows turning on and off, with the layouts of the reference ("ETL format", sections 4 and 6). Fields
+//! are written in layout order, as a second transcription against which a reader's catalog is tested.
 
 pub mod configuration;
 pub mod device;
@@ -16,38 +15,38 @@ use uuid::Uuid;
 
 use crate::assemble::{ManifestEvent, Payload, Record};
 
-/// A manifest event without time, thread and process: what happened, not when.
+/// A manifest event without time, thread and process.
 #[derive(Clone, Debug)]
 pub struct Occurrence {
     event: ManifestEvent,
     payload: Payload,
-    /// Where in the payload the wall clock's time stands.
+    /// Payload offset of the wall clock.
     wall_clock: Option<usize>,
 }
 
 impl Occurrence {
-    /// The record of this event at a time, logged by a thread of a process.
+    /// The record of this event at a time, logged by `thread` of `process`.
     #[must_use]
     pub fn at(&self, ticks: u64, thread: u32, process: u32) -> Record<'static> {
         let event = ManifestEvent { thread, process, ..self.event.clone() };
         Record::manifest(event, ticks, self.payload.clone())
     }
 
-    /// Ties the event to an activity.
+    /// Sets the activity id.
     #[must_use]
     pub fn in_activity(mut self, activity: Uuid) -> Self {
         self.event.activity = activity;
         self
     }
 
-    /// Has the wall clock's time, 8 bytes at `offset` of the payload, filled in when it happens.
+    /// Marks the 8 bytes at `offset` of the payload as the wall clock, for [`stamped`](Self::stamped).
     #[must_use]
     pub(crate) fn with_wall_clock(mut self, offset: usize) -> Self {
         self.wall_clock = Some(offset);
         self
     }
 
-    /// The event with the wall clock's time filled in where it has one.
+    /// Fills in the wall clock, if the event has it.
     #[must_use]
     pub fn stamped(mut self, filetime: u64) -> Self {
         if let Some(offset) = self.wall_clock {
@@ -56,7 +55,7 @@ impl Occurrence {
         self
     }
 
-    /// Sets the version and payload of another version of the event.
+    /// Replaces version and payload.
     #[must_use]
     pub fn version(mut self, version: u8, payload: Payload) -> Self {
         self.event.version = version;
@@ -65,14 +64,12 @@ impl Occurrence {
     }
 }
 
-/// Opcode "start" of manifests.
 const START: u8 = 1;
-/// Opcode "stop" of manifests.
 const STOP: u8 = 2;
-/// Opcode "suspend" of manifests: the work goes on elsewhere.
+/// Manifest opcode "suspend": the work continues elsewhere.
 const SUSPEND: u8 = 8;
 
-/// A provider and the channel bit its events carry in the top keyword bits.
+/// A provider, and the channel bit in the top keyword bits of its events.
 struct Provider {
     guid: Uuid,
     channel_bit: u64,

@@ -1,4 +1,4 @@
-//! TCP as the provider Microsoft-Windows-Kernel-Network records it, with the payloads of the kernel's own events of group 0x06.
+//! TCP events of Microsoft-Windows-Kernel-Network, with the payloads of the kernel's events of group 0x06.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -11,14 +11,14 @@ const TASK_TCP: u16 = 10;
 const OPCODE_SEND: u8 = 10;
 const OPCODE_RECEIVE: u8 = 11;
 
-/// A process sent (10, for IPv6 26) `size` bytes.
+/// A process sent `size` bytes (10; 26 for IPv6).
 #[must_use]
 pub fn tcp_sent(process: u32, size: u32, from: SocketAddr, to: SocketAddr) -> Occurrence {
     let times = |payload: Payload| payload.u32(1).u32(2);
     transfer(OPCODE_SEND, process, size, from, to, times)
 }
 
-/// A process received (11, for IPv6 27) `size` bytes.
+/// A process received `size` bytes (11; 27 for IPv6).
 #[must_use]
 pub fn tcp_received(process: u32, size: u32, from: SocketAddr, to: SocketAddr) -> Occurrence {
     transfer(OPCODE_RECEIVE, process, size, from, to, |payload| payload)
@@ -36,7 +36,7 @@ fn transfer(
     const IPV6: u64 = 0x20;
     const CONNECTION: u64 = 0xffff_a10f_0000_1230;
     let payload = address(address(Payload::wide().u32(process).u32(size), to.ip()), from.ip());
-    // Addresses and ports are as on the wire.
+    // Addresses and ports are in network byte order.
     let payload = payload.bytes(&to.port().to_be_bytes()).bytes(&from.port().to_be_bytes());
     let payload = times(payload).u32(0).pointer(CONNECTION);
     let (id, keyword) = if to.is_ipv4() { (opcode, IPV4) } else { (opcode + 16, IPV6) };

@@ -1,5 +1,4 @@
-//! Sleep and hibernation: Kernel-Power, the kernel logger's own group of power events, and what
-//! goes with them.
+//! Sleep and hibernation: Kernel-Power, the kernel logger's power events, and related events.
 
 use super::{Occurrence, Provider, START, STOP};
 use crate::assemble::Payload;
@@ -8,11 +7,10 @@ const POWER: Provider = Provider::new(0x331c3b3a_2005_44c2_ac5e_77220c37d6b4);
 const GENERAL: Provider = Provider::new(0xa68ca8b7_004f_d7b6_a698_07e2de0f1f5d);
 const PERFTRACK: Provider = Provider::new(0x030f2f57_abd0_4427_bcf1_3a3587d7dc7d);
 
-/// Opcodes of phases.
 const PHASE_START: u8 = 33;
 const PHASE_STOP: u8 = 34;
 
-/// Minor functions of power requests.
+/// Minor functions of power IRPs.
 pub mod minor {
     /// `IRP_MN_SET_POWER`.
     pub const SET_POWER: u8 = 2;
@@ -20,14 +18,14 @@ pub mod minor {
     pub const QUERY_POWER: u8 = 3;
 }
 
-/// A transition is decided (1), with the wall clock's time.
+/// Start of a transition (1), with the wall clock.
 #[must_use]
 pub fn transition_start(reason: u32, flags: u32) -> Occurrence {
     let payload = Payload::wide().u32(reason).u32(flags).u64(0);
     POWER.event(1, 33, START, 0x3009, payload).with_wall_clock(8)
 }
 
-/// The transition is over (2), with the wall clock's time; version 1 names what woke the system.
+/// End of the transition (2), with the wall clock. Version 1 contains the wake source.
 #[must_use]
 pub fn transition_stop(status: u32, wake_source: Option<&str>) -> Occurrence {
     let payload = Payload::wide().u32(status).u64(0);
@@ -49,10 +47,9 @@ pub fn transition_stop(status: u32, wake_source: Option<&str>) -> Occurrence {
     event.with_wall_clock(4)
 }
 
-/// A phase of a transition: begin or end, by the id that begins it (3 and 5 query applications and
-/// services, 22 and 24 suspend them, 26 and 27 resume them, 37 wake devices, 45 flush volumes, 57
-/// show and 70 hide the screen, 64 prefetcher, 66 logon, 68 callbacks, 100 flush pages, 102 build
-/// the list of devices).
+/// Start or end of a phase of a transition, by start id: 3 and 5 query applications and services, 22 and 24 suspend
+/// them, 26 and 27 resume them, 37 wake devices, 45 flush volumes, 57 show and 70 hide the screen, 64 prefetcher, 66
+/// logon, 68 callbacks, 100 flush pages, 102 build the device list.
 #[must_use]
 pub fn phase(first: u16, begin: bool) -> Occurrence {
     let (task, last) = match first {
@@ -83,7 +80,7 @@ pub fn phase(first: u16, begin: bool) -> Occurrence {
         (37, false) => 0xc0c,
         _ => 0x808,
     };
-    // The ends of the questions carry a status.
+    // The ends of the query phases contain a status.
     let payload = match (first, begin) {
         (3 | 5, false) => Payload::wide().u32(0),
         _ => Payload::wide(),
@@ -91,40 +88,40 @@ pub fn phase(first: u16, begin: bool) -> Occurrence {
     POWER.event(if begin { first } else { last }, task, opcode, keyword, payload)
 }
 
-/// Devices are asked or told (35).
+/// Start of a query or suspend phase of devices (35).
 #[must_use]
 pub fn devices_start(query: bool, target: u32, effective: u32) -> Occurrence {
     let payload = Payload::wide().boolean(query).u32(target).u32(effective);
     POWER.event(35, 41, PHASE_START, 0x3c0c, payload)
 }
 
-/// They have answered (36).
+/// End of a query or suspend phase of devices (36).
 #[must_use]
 pub fn devices_stop() -> Occurrence {
     POWER.event(36, 41, PHASE_STOP, 0x808, Payload::wide())
 }
 
-/// Something is said to an application: begin, by id (12 query, 16 suspend, 28 resume).
+/// Notification to an application, by id (12 query, 16 suspend, 28 resume).
 #[must_use]
 pub fn application_start(id: u16, process: u32, name: &str) -> Occurrence {
     let payload = Payload::wide().u32(process).counted_text(name);
     POWER.event(id, task_of(id), START, 0x808, payload)
 }
 
-/// It has answered (13 or 17).
+/// Response of an application (13 or 17).
 #[must_use]
 pub fn application_stop(id: u16, process: u32) -> Occurrence {
     POWER.event(id, task_of(id - 1), STOP, 0x808, Payload::wide().u32(process))
 }
 
-/// Something is said to a service: begin, by id (14 query, 18 suspend, 29 resume).
+/// Notification to a service, by id (14 query, 18 suspend, 29 resume).
 #[must_use]
 pub fn service_start(id: u16, name: &str) -> Occurrence {
     let payload = Payload::wide().counted_text(name);
     POWER.event(id, task_of(id), START, 0x808, payload)
 }
 
-/// It has answered (15 or 19).
+/// Response of a service (15 or 19).
 #[must_use]
 pub fn service_stop(id: u16, name: &str) -> Occurrence {
     let payload = Payload::wide().counted_text(name);
@@ -145,20 +142,17 @@ const fn task_of(begin: u16) -> u16 {
 /// A power request to a device.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
-    /// Request packet.
     pub irp: u64,
-    /// Whether `state` is a device's, not the system's.
+    /// `state` is a device power state, not a system power state.
     pub of_device: bool,
-    /// See [`minor`].
+    /// Minor function, see [`minor`].
     pub minor: u8,
-    /// Device instance.
     pub instance: &'a str,
-    /// Requested state.
     pub state: u8,
 }
 
 impl Request<'_> {
-    /// It is sent (7); version 1 says which state is asked for.
+    /// Start of the request (7). Version 1 contains the requested state.
     #[must_use]
     pub fn start(&self, version: u8) -> Occurrence {
         let payload = Payload::wide()
@@ -171,7 +165,7 @@ impl Request<'_> {
         if version == 0 { event } else { event.version(1, payload.u8(self.state)) }
     }
 
-    /// Payload of the kernel logger's own record (hook 0x1226, version 2).
+    /// Payload of the kernel logger's record (hook 0x1226, version 2).
     #[must_use]
     pub fn logger_start(&self, order: u8) -> Payload {
         Payload::wide()
@@ -185,52 +179,52 @@ impl Request<'_> {
     }
 }
 
-/// Payload of a completion in the kernel logger's own group (hook 0x1227, version 2).
+/// Payload of a completion in the kernel logger's group (hook 0x1227, version 2).
 #[must_use]
 pub fn logger_request_stop(irp: u64, status: u32) -> Payload {
     Payload::wide().pointer(irp).u32(status)
 }
 
-/// Payload of a decided transition in the kernel logger's own group (hook 0x1222, version 2).
+/// Payload of the start of a transition in the kernel logger's group (hook 0x1222, version 2).
 #[must_use]
 pub fn logger_action_start(action: u32, state: u32) -> Payload {
     Payload::wide().pointer(0xFFFF_9C00_0000_1000).u32(action).u32(state)
 }
 
-/// Payload of its end (hook 0x1223, version 2).
+/// Payload of the end of a transition in the kernel logger's group (hook 0x1223, version 2).
 #[must_use]
 pub fn logger_action_stop(status: u32) -> Payload {
     Payload::wide().pointer(0xFFFF_9C00_0000_1000).u32(status)
 }
 
-/// The request is completed (8).
+/// Completion of a request (8).
 #[must_use]
 pub fn request_stop(irp: u64, status: u32) -> Occurrence {
     let payload = Payload::wide().pointer(irp).u32(status).text("");
     POWER.event(8, 39, STOP, 0x8, payload)
 }
 
-/// The same as newer versions repeat it (523).
+/// Completion of a request as newer versions repeat it (523).
 #[must_use]
 pub fn request_info(irp: u64, status: u32, elapsed: u64) -> Occurrence {
     let payload = Payload::wide().pointer(irp).u32(status).text("").u64(elapsed);
     POWER.event(523, 39, 0, 0x2000_0000_0008, payload)
 }
 
-/// Nothing is left to do but wait for the request (11).
+/// The transition only waits for this request (11).
 #[must_use]
 pub fn request_waiting(irp: u64) -> Occurrence {
     POWER.event(11, 58, 0, 0, Payload::wide().pointer(irp))
 }
 
-/// A driver gets the request (20).
+/// A driver receives the request (20).
 #[must_use]
 pub fn driver_start(irp: u64, device: u64, driver: &str) -> Occurrence {
     let payload = Payload::wide().pointer(irp).pointer(device).text(driver);
     POWER.event(20, 40, START, 0x8, payload)
 }
 
-/// The driver is done with it (21).
+/// A driver is done with the request (21).
 #[must_use]
 pub fn driver_stop(irp: u64, device: u64) -> Occurrence {
     POWER.event(21, 40, STOP, 0x8, Payload::wide().pointer(irp).pointer(device))
@@ -250,21 +244,21 @@ pub fn pre_sleep(target: u32, effective: u32, reason: u32, flags: u32) -> Occurr
         .version(2, Payload::wide().u32(target).u32(effective).u32(reason).u32(flags))
 }
 
-/// The first record after it (107 v0).
+/// The first record after the sleep (107 v0).
 #[must_use]
 pub fn post_sleep(target: u32, effective: u32, from: u32) -> Occurrence {
     let payload = Payload::wide().u32(target).u32(effective).u32(from);
     POWER.event(107, 102, 0, 0x444, payload)
 }
 
-/// The kernel's own account (39 v0), ms: suspend, resume, devices woken, image written, image
-/// read; pages of the image; firmware, ms.
+/// The kernel's totals (39 v0), ms: suspend, resume, resuming devices, writing the image, reading it; pages of the
+/// image; firmware, ms.
 #[must_use]
 pub fn account(values: [u32; 7]) -> Occurrence {
     POWER.event(39, 33, 0, 0x1c0c, all(&values))
 }
 
-/// How the memory image was written (108): bytes copied, then ms and counts.
+/// Statistics of writing the memory image (108): bytes copied, then ms and counts.
 #[must_use]
 pub fn image_written(elapsed: u32, init: u32, pages: u32) -> Occurrence {
     let payload = Payload::wide()
@@ -283,32 +277,27 @@ pub fn image_written(elapsed: u32, init: u32, pages: u32) -> Occurrence {
     POWER.event(108, 33, 0, 0xc0c, payload)
 }
 
-/// What a start from a memory image took by the system's own account, ms.
+/// Windows' totals of a resume from a memory image, ms.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ImageResume {
-    /// All of it.
     pub total: u32,
-    /// Firmware.
     pub firmware: u32,
-    /// Boot manager.
     pub boot_manager: u32,
-    /// Resume loader, with its reading.
+    /// Resume loader, including reading the image.
     pub loader: u32,
-    /// Reading by the resume loader.
+    /// Reading the image in the resume loader.
     pub loader_read: u32,
-    /// A person at the resume loader.
+    /// User input in the resume loader.
     pub user: u32,
-    /// Writing of the image.
     pub image_write: u32,
-    /// All of the hibernation.
+    /// The whole hibernation.
     pub hibernate: u32,
-    /// Reading by the kernel.
+    /// Reading the image in the kernel.
     pub kernel_read: u32,
-    /// Devices.
     pub devices: u32,
 }
 
-/// The account of a start from a memory image (117 v0).
+/// Totals of a resume from a memory image (117 v0).
 #[must_use]
 pub fn image_resume(times: &ImageResume) -> Occurrence {
     let mut fields = [0_u32; 30];
@@ -326,43 +315,43 @@ pub fn image_resume(times: &ImageResume) -> Occurrence {
     POWER.event(117, 33, 0, 0xc0c, payload)
 }
 
-/// Hibernation by the kernel's account (120): size of the file, KiB; all of it and its file, ms.
+/// The kernel's totals of a hibernation (120): size of the file, KiB; whole hibernation and writing the file, ms.
 #[must_use]
 pub fn hibernate_totals(size_kib: u32, total: u32, file: u32) -> Occurrence {
     POWER.event(120, 33, 0, 0x809, all(&[size_kib, total, file]))
 }
 
-/// Resume by the kernel's account (121 v1), ms: devices, all, firmware, applications, services.
+/// The kernel's totals of a resume (121 v1), ms: devices, all, firmware, applications, services.
 #[must_use]
 pub fn resume_totals(values: [u32; 5]) -> Occurrence {
     POWER.event(121, 33, 0, 0x809, Payload::wide()).version(1, all(&values))
 }
 
-/// A fast startup's shutdown by the kernel's account (123 v1): size of the file, then ms.
+/// The kernel's totals of a fast startup's shutdown (123 v1): size of the file, then ms.
 #[must_use]
 pub fn hybrid_shutdown_totals(size: u32, total: u32, file: u32, system: u32) -> Occurrence {
     POWER.event(123, 33, 0, 0x809, Payload::wide()).version(1, all(&[size, total, file, system]))
 }
 
-/// Firmware's record of a suspend (130), ms since reset.
+/// The firmware's record of a suspend (130), ms since reset.
 #[must_use]
 pub fn firmware_suspend(start: u64, end: u64) -> Occurrence {
     POWER.event(130, 33, 0, 0x404, Payload::wide().u64(start).u64(end))
 }
 
-/// Firmware's record of resumes (131): how many, then ms: the last, the average.
+/// The firmware's record of resumes (131): count, then last and average, ms.
 #[must_use]
 pub fn firmware_resume(count: u32, last: u32, average: u32) -> Occurrence {
     POWER.event(131, 33, 0, 0x404, all(&[count, last, average]))
 }
 
-/// Modern standby is entered (506 v0).
+/// Start of modern standby (506 v0).
 #[must_use]
 pub fn standby_enter(reason: u32) -> Occurrence {
     POWER.event(506, 157, 0, 0x404, Payload::wide().u32(reason))
 }
 
-/// Modern standby is left (507 v2), times in microseconds.
+/// End of modern standby (507 v2), times in µs.
 #[must_use]
 pub fn standby_exit(reason: u32, total: u64, deepest: u64, hardware: u64, latency: u64) -> Occurrence {
     let payload = Payload::wide()
@@ -384,15 +373,14 @@ pub fn standby_exit(reason: u32, total: u64, deepest: u64, hardware: u64, latenc
     POWER.event(507, 158, 0, 0x604, Payload::wide()).version(2, payload)
 }
 
-/// Why the clock was set (Kernel-General 1).
+/// Reasons for setting the clock (Kernel-General 1).
 pub mod clock_set_reason {
     /// A program or the time service set it.
     pub const PROGRAM: u32 = 1;
-    /// The system had slept.
     pub const SLEEP: u32 = 2;
 }
 
-/// The clock was set after a sleep (Kernel-General 1 v4) by so many milliseconds, at the wall clock's time.
+/// The clock was advanced after a sleep (Kernel-General 1 v4) by `delta_ms`; contains the wall clock.
 #[must_use]
 pub fn clock_set(delta_ms: i64) -> Occurrence {
     let payload = Payload::wide()
@@ -409,15 +397,15 @@ pub fn clock_set(delta_ms: i64) -> Occurrence {
     GENERAL.event(1, 5, 0, 0x10, Payload::wide()).version(4, payload).with_wall_clock(0)
 }
 
-/// The clock was set from one time to another (`FILETIME`), as Windows before 11 22H2 records it (Kernel-General 1 v2).
+/// The clock was set (`FILETIME`), as recorded by Windows before 11 22H2 (Kernel-General 1 v2).
 #[must_use]
 pub fn clock_set_before_22h2(new: u64, old: u64, reason: u32) -> Occurrence {
     let payload = Payload::wide().u64(new).u64(old).u32(reason).text("").u32(4);
     GENERAL.event(1, 5, 0, 0x10, Payload::wide()).version(2, payload)
 }
 
-/// The system's own idle detection begins after a transition (PerfTrack, by id: 1001 and 1101
-/// sleep, 1002 and 1102 hibernation, 1111 fast startup, 1112 modern standby).
+/// Start of Windows' idle detection after a transition (PerfTrack, by id: 1001 and 1101 sleep, 1002 and 1102
+/// hibernation, 1111 fast startup, 1112 modern standby).
 #[must_use]
 pub fn idle_detection(id: u16) -> Occurrence {
     let payload = if id < 1100 { Payload::wide() } else { Payload::wide().text("").u64(0) };
@@ -425,8 +413,7 @@ pub fn idle_detection(id: u16) -> Occurrence {
     PERFTRACK.event(id, task, START, 0, payload)
 }
 
-/// A fast startup by the system's own account (PerfTrack 1500 v0), ms: main path, firmware,
-/// resume.
+/// Windows' totals of a fast startup (PerfTrack 1500 v0), ms: main path, firmware, resume.
 #[must_use]
 pub fn hybrid_boot(main_path: u32, firmware: u32, resume: u32) -> Occurrence {
     PERFTRACK.event(1500, 1500, 0, 0, all(&[main_path, firmware, resume, 0]))
@@ -436,7 +423,7 @@ fn all(values: &[u32]) -> Payload {
     values.iter().fold(Payload::wide(), |payload, &value| payload.u32(value))
 }
 
-/// The system's own idle detection ends (PerfTrack 1103; 1003 before Windows 8).
+/// End of Windows' idle detection (PerfTrack 1103; 1003 before Windows 8).
 #[must_use]
 pub fn idle_detection_stop(id: u16) -> Occurrence {
     PERFTRACK.event(id, 1103, STOP, 0, Payload::wide())

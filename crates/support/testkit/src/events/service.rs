@@ -1,4 +1,4 @@
-//! Services: the Service Control Manager's and svchost's own events, group policy.
+//! Events of the Service Control Manager, svchost and Group Policy.
 
 use uuid::Uuid;
 
@@ -9,25 +9,21 @@ const SERVICES: Provider = Provider::new(0x0063715b_eeda_4007_9429_ad526f62696e)
 const SVCHOST: Provider = Provider::new(0x06184c97_5201_480e_92af_3a3626c5b140);
 const GROUP_POLICY: Provider = Provider::new(0xaea1b4fa_97d1_45f2_a64c_4d69fffd92c9);
 
-/// `SERVICE_*` states as ServiceStatusChange records them.
+/// `SERVICE_*` states in ServiceStatusChange.
 pub mod state {
-    /// Stopped.
     pub const STOPPED: u32 = 1;
-    /// Start pending.
     pub const START_PENDING: u32 = 2;
-    /// Stop pending.
     pub const STOP_PENDING: u32 = 3;
-    /// Running.
     pub const RUNNING: u32 = 4;
 }
 
-/// The automatic start phase begins (101) or ends (102).
+/// Automatic start phase: start (101) or end (102).
 #[must_use]
 pub fn auto_start(begin: bool) -> Occurrence {
     SERVICES.event(if begin { 101 } else { 102 }, 101, if begin { START } else { STOP }, 0x1_0000, Payload::wide())
 }
 
-/// The services of a load-order group are started: begin (103) or end (104).
+/// Starting the services of a load-order group: start (103) or end (104).
 #[must_use]
 pub fn starting_group(begin: bool, group: &str) -> Occurrence {
     SERVICES.event(
@@ -39,37 +35,37 @@ pub fn starting_group(begin: bool, group: &str) -> Occurrence {
     )
 }
 
-/// A service changed state (105). `execution_phase` is the manager's own: 1 during automatic
-/// start, 0 after it. `process` is 0 until the host exists.
+/// A service changed state (105). `execution_phase` is the manager's number: 1 during automatic start, 0 afterwards.
+/// `process` is 0 until the host exists.
 #[must_use]
 pub fn status_change(execution_phase: u32, state: u32, process: u32, service: &str, image: &str) -> Occurrence {
     let payload = Payload::wide().u32(execution_phase).u32(state).u32(2).u32(process).text(service).text(image);
     SERVICES.event(105, 105, 101, 0x1_0000, payload)
 }
 
-/// The same of a service that is started on demand.
+/// Turns a state change into one of a demand-start service.
 #[must_use]
 pub fn on_demand(status: Occurrence) -> Occurrence {
-    /// Where `StartType` is, and "on demand" (`SERVICE_DEMAND_START`).
-    const AT: usize = 8;
+    /// Offset of `StartType`.
+    const START_TYPE_OFFSET: usize = 8;
     const ON_DEMAND: u32 = 3;
-    let payload = status.payload.clone().overwrite(AT, &ON_DEMAND.to_le_bytes());
+    let payload = status.payload.clone().overwrite(START_TYPE_OFFSET, &ON_DEMAND.to_le_bytes());
     Occurrence { payload, ..status }
 }
 
-/// Performance-critical services begin (106) or have started (107).
+/// Performance-critical services: start (106) or end (107).
 #[must_use]
 pub fn critical_auto_start(begin: bool) -> Occurrence {
     SERVICES.event(if begin { 106 } else { 107 }, 107, if begin { START } else { STOP }, 0x1_0000, Payload::wide())
 }
 
-/// svchost enters (101) or has entered (102) a service's main function.
+/// svchost calls a service's main function: start (101) or end (102).
 #[must_use]
 pub fn service_main(begin: bool, service: &str) -> Occurrence {
     SVCHOST.event(if begin { 101 } else { 102 }, 1, if begin { START } else { STOP }, 0, Payload::wide().text(service))
 }
 
-/// Policy processing begins at boot (4000, computer) or logon (4001, user), version 1.
+/// Start of policy processing at boot (4000, computer) or logon (4001, user), version 1.
 #[must_use]
 pub fn policy_start(computer: bool, principal: &str, activity: Uuid) -> Occurrence {
     let payload = Payload::wide()
@@ -87,7 +83,7 @@ pub fn policy_start(computer: bool, principal: &str, activity: Uuid) -> Occurren
         .in_activity(activity)
 }
 
-/// Policy processing ended well (8000 or 8001, version 1).
+/// Successful end of policy processing (8000 or 8001, version 1).
 #[must_use]
 pub fn policy_stop(computer: bool, principal: &str, activity: Uuid, elapsed_s: u32) -> Occurrence {
     let payload = Payload::wide().u32(elapsed_s).u32(0).text(principal).u32(u32::from(computer)).boolean(false);
@@ -97,21 +93,21 @@ pub fn policy_stop(computer: bool, principal: &str, activity: Uuid, elapsed_s: u
         .in_activity(activity)
 }
 
-/// A client-side extension begins (4016).
+/// Start of a client-side extension (4016).
 #[must_use]
 pub fn policy_extension_start(id: Uuid, name: &str, activity: Uuid) -> Occurrence {
     let payload = Payload::wide().guid(&id).text(name).boolean(false).boolean(true).text("Changed").text("").text("");
     GROUP_POLICY.event(4016, 0, START, 0, payload).in_activity(activity)
 }
 
-/// A client-side extension ended well (5016).
+/// Successful end of a client-side extension (5016).
 #[must_use]
 pub fn policy_extension_stop(id: Uuid, name: &str, activity: Uuid, elapsed_ms: u32) -> Occurrence {
     let payload = Payload::wide().u32(elapsed_ms).u32(0).text(name).guid(&id);
     GROUP_POLICY.event(5016, 0, STOP, 0, payload).in_activity(activity)
 }
 
-/// Scripts begin (4018). `script_type`: 1 logon, 2 logoff, 3 startup, 4 shutdown.
+/// Start of scripts (4018). `script_type`: 1 logon, 2 logoff, 3 startup, 4 shutdown.
 #[must_use]
 pub fn policy_script_start(principal: &str, script_type: u32, session: u32) -> Occurrence {
     let payload =
@@ -119,7 +115,7 @@ pub fn policy_script_start(principal: &str, script_type: u32, session: u32) -> O
     GROUP_POLICY.event(4018, 0, START, 0, payload)
 }
 
-/// Scripts ended (5018).
+/// End of scripts (5018).
 #[must_use]
 pub fn policy_script_stop(principal: &str, script_type: u32, elapsed_s: u32) -> Occurrence {
     let payload = Payload::wide().u32(elapsed_s).u32(0).text(principal).u32(script_type);

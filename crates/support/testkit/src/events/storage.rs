@@ -2,25 +2,21 @@
 
 use crate::assemble::{Payload, Record};
 
-/// I/O priority as the request's flags carry it (bits 17 to 19).
+/// I/O priority in a request's flags (bits 17 to 19).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IoPriority {
-    /// Background work.
     VeryLow,
-    /// Low.
     Low,
-    /// Normal.
     #[default]
     Normal,
-    /// High.
     High,
-    /// Critical: paging.
+    /// Paging.
     Critical,
 }
 
 impl IoPriority {
-    /// Whether the idle metric leaves the work out.
+    /// The idle metric ignores this priority.
     #[must_use]
     pub const fn is_low(self) -> bool {
         matches!(self, Self::VeryLow | Self::Low)
@@ -37,43 +33,34 @@ impl IoPriority {
     }
 }
 
-/// What a disk does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// Read.
     Read,
-    /// Write.
     Write,
-    /// Flush of the device's cache.
+    /// Flushes the disk's cache.
     Flush,
 }
 
 /// A disk request.
 #[derive(Clone, Copy, Debug)]
 pub struct DiskRequest {
-    /// Disk number.
     pub disk: u32,
-    /// What is done.
     pub operation: Operation,
-    /// Bytes.
     pub size: u32,
-    /// First byte on the disk.
+    /// Disk offset, bytes.
     pub offset: u64,
-    /// File key; 0 = unknown, as read-ahead requests are.
+    /// File key; 0 for unknown, as in prefetcher requests.
     pub file: u64,
-    /// Request packet.
     pub irp: u64,
-    /// Priority.
     pub priority: IoPriority,
-    /// Thread that issued it.
     pub thread: u32,
 }
 
 impl DiskRequest {
-    /// The completion record (version 3); `duration` in ticks from issue to now.
+    /// The completion record (version 3); `duration` is in ticks since the issue.
     #[must_use]
     pub fn complete(&self, ticks: u64, duration: u64) -> Record<'static> {
-        // no-cache, synchronous; the read or write bit.
+        // IRP_NOCACHE and IRP_SYNCHRONOUS_PAGING_IO, then the read or write bit.
         let flags = self.priority.flags() | 0x5;
         let payload = Payload::wide().u32(self.disk);
         let (hook, payload) = match self.operation {
@@ -95,7 +82,7 @@ impl DiskRequest {
         Record::perfinfo(hook, 3, ticks, payload)
     }
 
-    /// The record of the request reaching the disk (version 3).
+    /// The issue record (version 3).
     #[must_use]
     pub fn issue(&self, ticks: u64) -> Record<'static> {
         let hook = match self.operation {
@@ -123,21 +110,21 @@ pub fn file_open(ticks: u64, packet: u64, thread: u32, path: &str) -> Record<'st
     Record::perfinfo(0x0440, 3, ticks, payload)
 }
 
-/// A file operation ends with success (hook 0x044C, version 3).
+/// A file operation completes successfully (hook 0x044C, version 3).
 #[must_use]
 pub fn file_operation_end(ticks: u64, packet: u64) -> Record<'static> {
     let payload = Payload::wide().pointer(packet).pointer(1).u32(0);
     Record::perfinfo(0x044C, 3, ticks, payload)
 }
 
-/// A file's name: created (hook 0x0420) or in the rundown (0x0424), version 2.
+/// A file name, of a new file (hook 0x0420) or from the rundown (0x0424), version 2.
 #[must_use]
 pub fn file_name(rundown: bool, ticks: u64, thread: u32, process: u32, file: u64, path: &str) -> Record<'static> {
     let hook = if rundown { 0x0424 } else { 0x0420 };
     Record::system(hook, 2, ticks, thread, process, Payload::wide().pointer(file).text(path))
 }
 
-/// A hard fault that began at `began` and ends now (hook 0x0220, version 2).
+/// A hard fault from `began` until now (hook 0x0220, version 2).
 #[must_use]
 pub fn hard_fault(ticks: u64, began: u64, file: u64, offset: u64, size: u32, thread: u32) -> Record<'static> {
     let payload =

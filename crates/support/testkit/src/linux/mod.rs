@@ -1,26 +1,26 @@
-//! A small machine of Linux, played in time: it boots, shuts down and sleeps as planned, and what its recorders write of that is
-//! kept as they write it: the tracer's text, the kernel's log, the journal's export, the service manager's properties.
+//! A small simulated Linux machine: it boots, shuts down and sleeps as planned. Its recorders write the files that a
+//! real machine writes: the trace, the kernel log, the journal export, the service manager's properties.
 //!
-//! Its threads share the processors a slice at a time, so a thread that is ready waits as it would. Who did what and when is
-//! kept apart from what is written, in [`LinuxTruth`].
+//! Threads share the processors in time slices, so ready threads wait as on a real machine. What really happened is
+//! kept separately, in [`LinuxTruth`].
 //!
 //! ```
 //! use onoff_testkit::linux::{LinuxMachine, LinuxUnit};
 //!
-//! let played = LinuxMachine::new()
+//! let result = LinuxMachine::new()
 //!     .unit(LinuxUnit::new("slow.service").sleeps(3_000))
 //!     .unit(LinuxUnit::new("multi-user.target").after("slow.service"))
 //!     .boots();
-//! assert_eq!(played.truth.path, ["slow.service", "multi-user.target"]);
-//! assert!(played.truth.start("slow.service").length_us() >= 3_000_000);
+//! assert_eq!(result.truth.path, ["slow.service", "multi-user.target"]);
+//! assert!(result.truth.start("slow.service").length_us() >= 3_000_000);
 //! ```
 //!
-//! Source of the forms: recordings of the lab (Debian 12, Linux 6.1, systemd 252).
+//! Source of the formats: recordings made in the lab (Debian 12, Linux 6.1, systemd 252).
 
 mod boot;
 mod plan;
-mod processors;
 mod records;
+mod scheduler;
 mod shutdown;
 mod sleep;
 mod trace_data;
@@ -29,89 +29,85 @@ mod truth;
 pub use plan::{Ending, Initcall, InitialFileSystem, LinuxDevice, LinuxMachine, LinuxSleepPlan, LinuxUnit, Work};
 pub use records::{JournalledBoot, LinuxFiles, journal_of_boots};
 pub use trace_data::{At, TraceData};
-pub use truth::{LinuxTruth, TrueLife};
+pub use truth::{LinuxTruth, TrueInterval};
 
-use processors::Processors;
-use records::Records;
+use records::Recorder;
+use scheduler::Scheduler;
 
-/// What a machine did: what was recorded of it, and what is true.
+/// What was recorded of a simulated machine, and what really happened.
 #[derive(Debug)]
 pub struct Played {
-    /// What the recorders wrote.
     pub files: LinuxFiles,
-    /// What happened.
     pub truth: LinuxTruth,
 }
 
 impl LinuxMachine {
-    /// Plays a boot and 13 s after it, or what there is of it until the recording ends.
+    /// Simulates a boot and the 13 s after it, or up to the end of the recording if the boot hangs.
     #[must_use]
     pub fn boots(&self) -> Played {
-        let mut play = Play::new(self);
-        play.boot();
-        if play.truth.finished_us.is_some() {
-            play.idle(13_000);
+        let mut simulation = Simulation::new(self);
+        simulation.boot();
+        if simulation.truth.finished_us.is_some() {
+            simulation.idle(13_000);
         }
-        play.recorded()
+        simulation.finish()
     }
 
-    /// Plays a boot, a quarter of a minute and a sleep.
+    /// Simulates a boot, 15 s of idle time and a sleep.
     #[must_use]
     pub fn sleeps(&self, plan: &LinuxSleepPlan) -> Played {
-        let mut play = Play::new(self);
-        play.boot();
-        play.idle(15_000);
-        play.sleep(plan);
-        play.idle(3_000);
-        play.recorded()
+        let mut simulation = Simulation::new(self);
+        simulation.boot();
+        simulation.idle(15_000);
+        simulation.sleep(plan);
+        simulation.idle(3_000);
+        simulation.finish()
     }
 
-    /// Plays a boot, a quarter of a minute and a shutdown.
+    /// Simulates a boot, 15 s of idle time and a shutdown.
     #[must_use]
     pub fn shuts_down(&self) -> Played {
-        let mut play = Play::new(self);
-        play.boot();
-        play.idle(15_000);
-        play.shutdown();
-        play.recorded()
+        let mut simulation = Simulation::new(self);
+        simulation.boot();
+        simulation.idle(15_000);
+        simulation.shutdown();
+        simulation.finish()
     }
 }
 
-/// A machine while it is played.
-struct Play<'p> {
+struct Simulation<'p> {
     plan: &'p LinuxMachine,
-    processors: Processors,
-    records: Records,
+    scheduler: Scheduler,
+    recorder: Recorder,
     truth: LinuxTruth,
 }
 
-impl<'p> Play<'p> {
+impl<'p> Simulation<'p> {
     fn new(plan: &'p LinuxMachine) -> Self {
         Self {
             plan,
-            processors: Processors::new(plan.processors),
-            records: Records::default(),
+            scheduler: Scheduler::new(plan.processors),
+            recorder: Recorder::default(),
             truth: LinuxTruth::default(),
         }
     }
 
-    /// Nothing happens for a while.
     fn idle(&mut self, ms: i64) {
-        self.processors.pass(ms * 1_000);
-        self.sign_of_life();
+        self.scheduler.advance(ms * 1_000);
+        self.log_activity();
     }
 
-    /// The kernel and a program say that they are there.
-    fn sign_of_life(&mut self) {
-        let worker = self.processors.thread(9, "kworker/0:1", true);
-        self.works(worker, &[Work::Runs(50)]);
-        self.processors.rests(worker);
-        let now_us = self.processors.now_us();
-        self.records.kernel(now_us, "hpet: Lost 1 RTC interrupts");
-        self.records.program_says(now_us, ("systemd-timesyncd", 140), "Contacted time server 192.0.2.1:123.");
+    /// The kernel and a program log a message each.
+    fn log_activity(&mut self) {
+        let worker = self.scheduler.thread(9, "kworker/0:1", true);
+        self.run_work(worker, &[Work::Runs(50)]);
+        self.scheduler.block(worker);
+        let now_us = self.scheduler.now_us();
+        self.recorder.log_kernel(now_us, "hpet: Lost 1 RTC interrupts");
+        self.recorder.log_program(now_us, ("systemd-timesyncd", 140), "Contacted time server 192.0.2.1:123.");
     }
 
-    fn recorded(self) -> Played {
-        Played { files: self.records.files(self.plan, self.processors), truth: self.truth }
+    fn finish(self) -> Played {
+        Played { files: self.recorder.files(self.plan, self.scheduler), truth: self.truth }
     }
 }

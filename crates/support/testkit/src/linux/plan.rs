@@ -1,29 +1,26 @@
-//! What a machine is planned to do.
+//! Plans of simulated Linux machines.
 
-/// What a thread does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// It needs a processor for so long, µs.
+    /// Uses a CPU, µs.
     Runs(i64),
-    /// It waits for a timer for so long, µs.
+    /// Waits for a timer, µs.
     Sleeps(i64),
 }
 
-/// How the start of a unit ends.
+/// Outcome of a unit's start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ending {
-    /// It is up.
     #[default]
     Up,
-    /// It failed, with this result (`exit-code`, `timeout`, …).
+    /// Fails with this result (`exit-code`, `timeout`, …).
     Failed(&'static str),
-    /// It fails once with this result and is up at the second attempt, 5 s later.
+    /// Fails once with this result and succeeds at the second attempt, 5 s later.
     UpAtSecondAttempt(&'static str),
-    /// It never ends.
+    /// Never completes.
     Hangs,
 }
 
-/// A unit.
 #[derive(Clone, Debug)]
 pub struct LinuxUnit {
     pub(super) name: String,
@@ -33,14 +30,13 @@ pub struct LinuxUnit {
     pub(super) stop: Vec<Work>,
     pub(super) killed: bool,
     pub(super) modules: Vec<Initcall>,
-    /// Each module is loaded by its own command, one after the other.
+    /// Each module is loaded by a separate command, one after another.
     pub(super) by_commands: bool,
-    /// What starts it, and so long after, ms: it is no part of the start by itself.
+    /// Unit that triggers this one, and the delay, ms; the unit is not part of the initial transaction.
     pub(super) with: Option<(String, i64)>,
 }
 
 impl LinuxUnit {
-    /// A unit that needs no time.
     #[must_use]
     pub fn new(name: &str) -> Self {
         Self {
@@ -56,63 +52,63 @@ impl LinuxUnit {
         }
     }
 
-    /// It starts only when that one has.
+    /// Starts after that unit.
     #[must_use]
     pub fn after(mut self, unit: &str) -> Self {
         self.after.push(unit.to_owned());
         self
     }
 
-    /// Its start then waits for a timer.
+    /// Appends a timer wait to its start.
     #[must_use]
     pub fn sleeps(mut self, ms: i64) -> Self {
         self.work.push(Work::Sleeps(ms * 1_000));
         self
     }
 
-    /// Its start then needs a processor.
+    /// Appends CPU work to its start.
     #[must_use]
     pub fn runs(mut self, ms: i64) -> Self {
         self.work.push(Work::Runs(ms * 1_000));
         self
     }
 
-    /// How its start ends.
+    /// Sets the outcome of its start.
     #[must_use]
     pub fn ends(mut self, ending: Ending) -> Self {
         self.ending = ending;
         self
     }
 
-    /// How long it takes to stop.
+    /// Appends a timer wait to its stop.
     #[must_use]
     pub fn stops_for(mut self, ms: i64) -> Self {
         self.stop.push(Work::Sleeps(ms * 1_000));
         self
     }
 
-    /// It does not stop and is killed after so long.
+    /// Does not stop, and is killed after this time.
     #[must_use]
     pub fn is_killed_after(mut self, ms: i64) -> Self {
         self.killed = true;
         self.stops_for(ms)
     }
 
-    /// Its start loads a module, whose initialization function does that work.
+    /// Loads a module while it starts.
     #[must_use]
     pub fn loads(mut self, module: Initcall) -> Self {
         self.modules.push(module);
         self
     }
 
-    /// Each of its modules is loaded by its own command: the manager starts the next when the one before has ended.
+    /// Loads each module with a separate command: the manager starts the next when the previous one has ended.
     #[must_use]
     pub fn by_commands(mut self) -> Self {
         self.by_commands = true;
         self
     }
 
-    /// Something else starts it, so long after that did: nobody waits for it.
+    /// Is triggered by another unit, this long after that unit starts; no unit waits for it.
     #[must_use]
     pub fn started_with(mut self, unit: &str, ms: i64) -> Self {
         self.with = Some((unit.to_owned(), ms));
@@ -120,7 +116,7 @@ impl LinuxUnit {
     }
 }
 
-/// An initialization function of the kernel or of a module.
+/// An initcall of the kernel or of a module.
 #[derive(Clone, Debug)]
 pub struct Initcall {
     pub(super) function: String,
@@ -129,26 +125,26 @@ pub struct Initcall {
 }
 
 impl Initcall {
-    /// A function that is built in.
+    /// A built-in initcall.
     #[must_use]
     pub fn new(function: &str) -> Self {
         Self { function: function.to_owned(), module: String::new(), work: Vec::new() }
     }
 
-    /// That of a module.
+    /// An initcall of a module.
     #[must_use]
     pub fn of_module(module: &str, function: &str) -> Self {
         Self { module: module.to_owned(), ..Self::new(function) }
     }
 
-    /// It waits for a timer.
+    /// Appends a timer wait.
     #[must_use]
     pub fn sleeps(mut self, ms: i64) -> Self {
         self.work.push(Work::Sleeps(ms * 1_000));
         self
     }
 
-    /// It needs a processor.
+    /// Appends CPU work.
     #[must_use]
     pub fn runs(mut self, ms: i64) -> Self {
         self.work.push(Work::Runs(ms * 1_000));
@@ -156,20 +152,18 @@ impl Initcall {
     }
 }
 
-/// The initial file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InitialFileSystem {
-    /// Unpacking it, ms.
     pub unpack_ms: i64,
-    /// Its packed size, KiB.
+    /// Compressed size.
     pub size_kib: i64,
-    /// What its program does until it hands over, ms.
+    /// Duration of its init program.
     pub program_ms: i64,
-    /// Whether a service manager runs in it, as dracut's systems have one.
+    /// It contains systemd, as dracut's images do.
     pub has_service_manager: bool,
 }
 
-/// A device that sleeps and wakes.
+/// A device with suspend and resume callbacks.
 #[derive(Clone, Debug)]
 pub struct LinuxDevice {
     pub(super) name: String,
@@ -182,7 +176,7 @@ pub struct LinuxDevice {
 }
 
 impl LinuxDevice {
-    /// A device that hangs on nothing and needs no time.
+    /// A device without a parent, whose callbacks take no time.
     #[must_use]
     pub fn new(name: &str, driver: &str) -> Self {
         Self {
@@ -196,28 +190,28 @@ impl LinuxDevice {
         }
     }
 
-    /// It hangs on that one, which sleeps after it and wakes before it.
+    /// Sets the parent, which suspends after it and resumes before it.
     #[must_use]
     pub fn on(mut self, parent: &str) -> Self {
         self.parent = parent.to_owned();
         self
     }
 
-    /// How long its callbacks take, ms.
+    /// Sets the durations of its callbacks.
     #[must_use]
     pub fn takes(mut self, suspend_ms: i64, resume_ms: i64) -> Self {
         (self.suspend_ms, self.resume_ms) = (suspend_ms, resume_ms);
         self
     }
 
-    /// Its callbacks run beside those of others.
+    /// Runs its callbacks asynchronously.
     #[must_use]
     pub fn beside_others(mut self) -> Self {
         self.is_async = true;
         self
     }
 
-    /// It answers that it does not sleep.
+    /// Makes its suspend callback fail.
     #[must_use]
     pub fn refuses(mut self, error: i32) -> Self {
         self.error = error;
@@ -225,28 +219,25 @@ impl LinuxDevice {
     }
 }
 
-/// A sleep.
 #[derive(Clone, Debug, Default)]
 pub struct LinuxSleepPlan {
-    /// Writing back what is cached, ms.
+    /// Duration of the file system sync.
     pub sync_ms: i64,
-    /// Tasks and how long each takes to freeze, ms.
+    /// Tasks, and how long each takes to freeze, ms.
     pub tasks: Vec<(String, i64)>,
-    /// Devices, in the order in which they sleep.
+    /// Devices in suspend order.
     pub devices: Vec<LinuxDevice>,
-    /// How long the machine sleeps, ms.
     pub asleep_ms: i64,
-    /// What the firmware says it took on the way up, ms, where it says so.
+    /// Resume time reported by the firmware, if it reports one.
     pub firmware_ms: Option<i64>,
-    /// It suspends to idle: what the hardware then counts in its low-power state, ms, where it counts.
+    /// Set for suspend-to-idle: the time in the low-power state counted by the hardware, ms, if it counts.
     pub to_idle: Option<Option<i64>>,
-    /// What the battery gives meanwhile, µWh, where that is read.
+    /// Energy drawn from the battery, µWh, if read.
     pub battery_uwh: Option<i64>,
-    /// Its wireless interface is lost, and after the machine is back associated and then has an address, ms each.
+    /// Times until the wireless interface is associated again and then until it has an address, ms.
     pub wireless_ms: Option<(i64, i64)>,
 }
 
-/// A machine.
 #[derive(Clone, Debug)]
 pub struct LinuxMachine {
     pub(super) processors: u16,
@@ -266,8 +257,8 @@ impl Default for LinuxMachine {
 }
 
 impl LinuxMachine {
-    /// A machine of two processors, with firmware of 2 s and a loader of 0.5 s, that starts nothing yet. Its default target is
-    /// `multi-user.target`.
+    /// A machine with two processors, 2 s of firmware time and 0.5 s of loader time, that starts no units. Its default
+    /// target is `multi-user.target`.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -282,7 +273,7 @@ impl LinuxMachine {
         }
     }
 
-    /// A healthy machine, whose user space takes some two seconds: three targets, a handful of services.
+    /// A healthy machine whose user space takes about 2 s: a few targets and services.
     #[must_use]
     pub fn healthy() -> Self {
         Self::new()
@@ -300,35 +291,34 @@ impl LinuxMachine {
             .unit(LinuxUnit::new("multi-user.target").after("dbus.service").after("cron.service").after("ssh.service"))
     }
 
-    /// Number of processors.
     #[must_use]
     pub fn processors(mut self, processors: u16) -> Self {
         self.processors = processors.max(1);
         self
     }
 
-    /// How long firmware and loader take, ms; a loader that says nothing of the firmware's leaves both out.
+    /// Sets firmware and loader times, ms; with `None`, the loader reports neither.
     #[must_use]
     pub fn before_kernel(mut self, firmware_ms: Option<i64>, loader_ms: i64) -> Self {
         (self.firmware_ms, self.loader_ms) = (firmware_ms, loader_ms);
         self
     }
 
-    /// The kernel calls this function next.
+    /// Appends an initcall.
     #[must_use]
     pub fn initcall(mut self, initcall: Initcall) -> Self {
         self.initcalls.push(initcall);
         self
     }
 
-    /// It starts from an initial file system.
+    /// Boots from an initramfs.
     #[must_use]
     pub fn initial_file_system(mut self, file_system: InitialFileSystem) -> Self {
         self.initial_file_system = Some(file_system);
         self
     }
 
-    /// Another unit. One of the same name is replaced.
+    /// Adds a unit, replacing one of the same name.
     #[must_use]
     pub fn unit(mut self, unit: LinuxUnit) -> Self {
         self.units.retain(|known| known.name != unit.name);
@@ -336,7 +326,7 @@ impl LinuxMachine {
         self
     }
 
-    /// A unit that the default target waits for, as every service that it wants.
+    /// Adds a unit that the default target waits for.
     #[must_use]
     pub fn wanted(mut self, unit: LinuxUnit) -> Self {
         let target = self.default_target.clone();
@@ -346,7 +336,7 @@ impl LinuxMachine {
         self.unit(unit)
     }
 
-    /// How long a start that hangs is recorded, ms since the kernel's start.
+    /// Sets the end of the recording of a boot that hangs, ms since the kernel's start.
     #[must_use]
     pub fn recorded_until(mut self, ms: i64) -> Self {
         self.hung_ms = ms;

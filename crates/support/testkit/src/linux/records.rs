@@ -1,20 +1,19 @@
-//! What a machine's recorders write: the journal, the kernel's log, properties of units and of the manager, the tracer's text.
+//! The files a machine's recorders write: journal, kernel log, properties of units and of the manager, trace.
 
 use std::fmt::Write as _;
 
 use super::plan::LinuxMachine;
-use super::processors::Processors;
+use super::scheduler::Scheduler;
 
-/// The identity of the boot, as the journal has it.
+/// Boot id.
 const BOOT: &str = "5a1e0b6c7d8f4e219a3b4c5d6e7f8091";
-/// The wall clock at the kernel's start, µs since 1970: 2026-11-22 09:00:00 UTC.
+/// Wall clock at the kernel's start, µs since 1970: 2026-11-22 09:00:00 UTC.
 const WALL_US: i64 = 1_795_338_000_000_000;
-/// A message reaches journald so much later than it was sent, µs.
+/// Time from sending a message until journald receives it, µs.
 const JOURNAL_DELAY_US: i64 = 120;
-/// The number of the first entry.
 const FIRST_ENTRY: u64 = 1;
 
-/// What was recorded, by part.
+/// The recorded files.
 #[derive(Clone, Debug, Default)]
 pub struct LinuxFiles {
     /// `journalctl -o export`.
@@ -27,26 +26,25 @@ pub struct LinuxFiles {
     pub manager: Vec<u8>,
     /// `/sys/kernel/tracing/trace`.
     pub trace: Vec<u8>,
-    /// What Linux shows of the firmware's tables: path and value.
+    /// Firmware tables in sysfs: path and value.
     pub firmware: Vec<(String, Vec<u8>)>,
-    /// Readings of clocks and of what counts power.
+    /// Readings of clocks and power counters.
     pub power: Vec<u8>,
 }
 
-/// A boot as one of several in a journal.
+/// One of several boots in a journal.
 #[derive(Clone, Copy, Debug)]
 pub struct JournalledBoot<'p> {
-    /// What was recorded of it.
     pub files: &'p LinuxFiles,
-    /// On which day it was, counted from that on which a machine is played by itself.
+    /// Day of the boot, relative to the day of the simulation.
     pub day: i64,
-    /// What programs said while it ran, after its start: who and what.
+    /// Messages of programs after the boot: identifier and text.
     pub said: &'p [(&'p str, &'p str)],
-    /// The release of its kernel.
+    /// Kernel release.
     pub kernel: &'p str,
 }
 
-/// The journal of several boots, as `journalctl -o export` writes it.
+/// The journal of several boots in the format of `journalctl -o export`.
 #[must_use]
 pub fn journal_of_boots(boots: &[JournalledBoot<'_>]) -> Vec<u8> {
     const DAY_US: i64 = 86_400_000_000;
@@ -81,7 +79,7 @@ pub fn journal_of_boots(boots: &[JournalledBoot<'_>]) -> Vec<u8> {
 }
 
 impl LinuxFiles {
-    /// Every part, as `onoff record` keeps them.
+    /// Every file, with the names `onoff record` uses.
     #[must_use]
     pub fn all(&self) -> Vec<(String, Vec<u8>)> {
         let mut files = self.without_trace();
@@ -90,7 +88,7 @@ impl LinuxFiles {
         files
     }
 
-    /// Every part but the trace.
+    /// Every file except the trace.
     #[must_use]
     pub fn without_trace(&self) -> Vec<(String, Vec<u8>)> {
         let parts = [
@@ -107,20 +105,20 @@ impl LinuxFiles {
         files
     }
 
-    /// The journal alone, which holds the kernel's log too.
+    /// The journal alone, which includes the kernel log.
     #[must_use]
     pub fn journal_alone(&self) -> Vec<(String, Vec<u8>)> {
         vec![("journal.export".to_owned(), self.journal.clone())]
     }
 
-    /// The kernel's log alone.
+    /// The kernel log alone.
     #[must_use]
     pub fn kernel_log_alone(&self) -> Vec<(String, Vec<u8>)> {
         vec![("dmesg.txt".to_owned(), self.kernel_log.clone())]
     }
 }
 
-/// What `systemctl show` says of a unit.
+/// State of a unit, as `systemctl show` prints it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct UnitState {
     pub(super) start_us: i64,
@@ -128,65 +126,64 @@ pub(super) struct UnitState {
     pub(super) stop_us: i64,
     pub(super) inactive_us: i64,
     pub(super) pid: u32,
-    /// Processes of its commands, in the order in which they ran.
+    /// Process ids of its commands, in order.
     pub(super) commands: Vec<u32>,
     pub(super) result: &'static str,
     pub(super) has_failed: bool,
 }
 
-/// What is written down while a machine is played.
+/// Collects everything the recorders write during a simulation.
 #[derive(Debug, Default)]
-pub(super) struct Records {
+pub(super) struct Recorder {
     journal: Vec<(i64, Vec<(String, String)>)>,
     kernel_log: Vec<(i64, String)>,
     manager: Vec<(&'static str, i64)>,
-    /// By the units' places in the plan; those that never started have none.
+    /// Indexed like the plan's units; `None` for units that never started.
     pub(super) units: Vec<Option<UnitState>>,
-    /// What was said before it is known when journald will be there: when, by whom, what.
+    /// Messages logged before the start of journald is known: time, sender, text.
     early: Vec<(i64, &'static str, String)>,
-    /// From when on journald takes messages, µs; before, they go to the kernel's log.
+    /// Start of journald, µs; earlier messages go to the kernel log.
     pub(super) journal_from_us: i64,
-    /// Without it nothing reaches the journal any more.
+    /// End of journald; later messages are not in the journal.
     pub(super) journal_until_us: Option<i64>,
-    /// What Linux shows of the firmware's tables.
+    /// Firmware tables in sysfs: path and value.
     pub(super) firmware: Vec<(String, Vec<u8>)>,
-    /// Lines of readings of clocks and power.
     pub(super) power: Vec<String>,
 }
 
-impl Records {
-    /// The kernel says something; journald keeps it too.
-    pub(super) fn kernel(&mut self, time_us: i64, text: &str) {
+impl Recorder {
+    /// Logs a kernel message, which the journal also gets.
+    pub(super) fn log_kernel(&mut self, time_us: i64, text: &str) {
         self.kernel_log.push((time_us, text.to_owned()));
         let fields = [("_TRANSPORT", "kernel"), ("PRIORITY", "6"), ("SYSLOG_IDENTIFIER", "kernel"), ("MESSAGE", text)];
-        self.journal_takes(time_us, time_us.max(self.journal_from_us), &fields);
+        self.append_to_journal(time_us, time_us.max(self.journal_from_us), &fields);
     }
 
-    /// The same, when it is not known yet when journald will be there.
-    pub(super) fn kernel_before_journal(&mut self, time_us: i64, text: &str) {
+    /// Logs a kernel message when the start of journald is not known yet.
+    pub(super) fn log_early_kernel(&mut self, time_us: i64, text: &str) {
         self.early.push((time_us, "kernel", text.to_owned()));
     }
 
-    /// journald is there: it takes what was said before.
-    pub(super) fn journal_is_there(&mut self, time_us: i64) {
+    /// Starts journald, which receives the earlier messages.
+    pub(super) fn start_journald(&mut self, time_us: i64) {
         self.journal_from_us = time_us;
         let flush = "systemd-journald[180]: Received client request to flush runtime journal.";
         self.kernel_log.push((time_us, flush.to_owned()));
-        for (said_us, sender, text) in std::mem::take(&mut self.early) {
+        for (sent_us, sender, text) in std::mem::take(&mut self.early) {
             match sender {
-                "kernel" => self.kernel(said_us, &text),
-                _ => self.manager_says(said_us, &text, &[]),
+                "kernel" => self.log_kernel(sent_us, &text),
+                _ => self.log_manager(sent_us, &text, &[]),
             }
         }
     }
 
-    /// A program without a journal says something in the kernel's log.
-    pub(super) fn console(&mut self, time_us: i64, sender: &str, text: &str) {
+    /// Logs a program's message to the kernel log only.
+    pub(super) fn log_console(&mut self, time_us: i64, sender: &str, text: &str) {
         self.kernel_log.push((time_us, format!("{sender}[1]: {text}")));
     }
 
-    /// The service manager says something, with the fields that say what it is about.
-    pub(super) fn manager_says(&mut self, time_us: i64, text: &str, about: &[(&str, &str)]) {
+    /// Logs a message of the service manager, with fields that describe its subject.
+    pub(super) fn log_manager(&mut self, time_us: i64, text: &str, about: &[(&str, &str)]) {
         if self.journal_from_us == i64::MAX {
             self.early.push((time_us, "systemd", text.to_owned()));
             return;
@@ -200,7 +197,7 @@ impl Records {
                 ("SYSLOG_PID", "1"),
                 ("MESSAGE", text),
             ];
-            self.journal_takes(time_us, self.journal_from_us, &fields);
+            self.append_to_journal(time_us, self.journal_from_us, &fields);
             return;
         }
         let mut fields = vec![
@@ -213,11 +210,11 @@ impl Records {
             ("MESSAGE", text),
         ];
         fields.extend(about);
-        self.journal_takes(time_us, time_us, &fields);
+        self.append_to_journal(time_us, time_us, &fields);
     }
 
-    /// Another program says something.
-    pub(super) fn program_says(&mut self, time_us: i64, (name, pid): (&str, u32), text: &str) {
+    /// Logs a message of another program.
+    pub(super) fn log_program(&mut self, time_us: i64, (name, pid): (&str, u32), text: &str) {
         let pid = pid.to_string();
         let fields = [
             ("_TRANSPORT", "journal"),
@@ -227,10 +224,10 @@ impl Records {
             ("_COMM", name),
             ("MESSAGE", text),
         ];
-        self.journal_takes(time_us, time_us, &fields);
+        self.append_to_journal(time_us, time_us, &fields);
     }
 
-    fn journal_takes(&mut self, sent_us: i64, taken_us: i64, fields: &[(&str, &str)]) {
+    fn append_to_journal(&mut self, sent_us: i64, taken_us: i64, fields: &[(&str, &str)]) {
         if self.journal_until_us.is_some_and(|until| taken_us > until) {
             return;
         }
@@ -244,13 +241,11 @@ impl Records {
         self.journal.push((taken_us + JOURNAL_DELAY_US, all));
     }
 
-    /// A property of the service manager.
     pub(super) fn property(&mut self, name: &'static str, us: i64) {
         self.manager.push((name, us));
     }
 
-    /// What the files hold.
-    pub(super) fn files(mut self, plan: &LinuxMachine, processors: Processors) -> LinuxFiles {
+    pub(super) fn files(mut self, plan: &LinuxMachine, scheduler: Scheduler) -> LinuxFiles {
         self.journal.sort_by_key(|entry| entry.0);
         self.kernel_log.sort_by_key(|line| line.0);
         let mut kernel_log = String::new();
@@ -266,7 +261,7 @@ impl Records {
             kernel_log: kernel_log.into_bytes(),
             units: self.unit_properties(plan).into_bytes(),
             manager: manager.into_bytes(),
-            trace: trace(processors).into_bytes(),
+            trace: trace(scheduler).into_bytes(),
             firmware: self.firmware,
             power: self.power.iter().map(|line| format!("{line}\n")).collect::<String>().into_bytes(),
         }
@@ -340,9 +335,9 @@ impl Records {
     }
 }
 
-/// The tracer's text, as the kernel writes it.
-fn trace(processors: Processors) -> String {
-    let mut lines = processors.lines;
+/// The trace in ftrace's text format.
+fn trace(scheduler: Scheduler) -> String {
+    let mut lines = scheduler.lines;
     lines.sort_by_key(|line| line.time_us);
     let mut text = format!(
         "# tracer: nop\n#\n# entries-in-buffer/entries-written: {0}/{0}   #P:2\n#\n\

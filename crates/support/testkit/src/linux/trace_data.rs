@@ -1,8 +1,8 @@
-//! Files of trace-cmd (`trace.dat`, version 6) with switches and call stacks, event by event.
+//! Writes trace-cmd files (`trace.dat`, version 6) with context switches and call stacks.
 //!
-//! Source of the forms: trace-cmd.dat(5) and the `format` files of Linux 6.1.
+//! Source: trace-cmd.dat(5) and the `format` files of Linux 6.1.
 
-/// What a file of trace-cmd holds.
+/// Builds a `trace.dat` file.
 #[derive(Clone, Debug, Default)]
 pub struct TraceData {
     kallsyms: String,
@@ -17,27 +17,21 @@ struct Record {
     payload: Vec<u8>,
 }
 
-/// In which thread, on which processor and when something was recorded.
+/// Time, processor and thread of an event.
 #[derive(Clone, Copy, Debug)]
 pub struct At {
-    /// Time, ns.
     pub time_ns: u64,
-    /// Processor.
     pub cpu: usize,
-    /// Thread.
     pub tid: u32,
-    /// Whether it was in an interrupt.
     pub in_interrupt: bool,
 }
 
 impl At {
-    /// In a thread.
     #[must_use]
     pub const fn new(time_ns: u64, cpu: usize, tid: u32) -> Self {
         Self { time_ns, cpu, tid, in_interrupt: false }
     }
 
-    /// The same in an interrupt.
     #[must_use]
     pub const fn in_interrupt(self) -> Self {
         Self { in_interrupt: true, ..self }
@@ -58,18 +52,18 @@ const COMMON: &str = "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\ts
     \tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n\
     \tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n";
 
-/// Fields of each event: declaration, offset, size.
+/// Fields of an event: declaration, offset, size.
 type Fields = &'static [(&'static str, usize, usize)];
 
-/// Name, number and fields.
-type Described = (&'static str, u16, Fields);
+/// An event: name, id and fields.
+type EventFormat = (&'static str, u16, Fields);
 
-const OWN_EVENTS: &[Described] = &[
+const OWN_EVENTS: &[EventFormat] = &[
     ("kernel_stack", KERNEL_STACK, &[("int size", 8, 4), ("unsigned long caller[8]", 16, 64)]),
     ("user_stack", USER_STACK, &[("unsigned int tgid", 8, 4), ("unsigned long caller[8]", 16, 64)]),
 ];
 
-const EVENTS: &[(&str, &[Described])] = &[
+const EVENTS: &[(&str, &[EventFormat])] = &[
     (
         "sched",
         &[
@@ -124,20 +118,19 @@ const EVENTS: &[(&str, &[Described])] = &[
 ];
 
 impl TraceData {
-    /// An empty recording of two processors.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// With the kernel's symbols, as `/proc/kallsyms` lists them.
+    /// Sets the kernel's symbols in the format of `/proc/kallsyms`.
     #[must_use]
     pub fn kallsyms(mut self, text: &str) -> Self {
         text.clone_into(&mut self.kallsyms);
         self
     }
 
-    /// With what a process had mapped: begin, end and file.
+    /// Adds the mapped files of a process: start, end and path.
     #[must_use]
     pub fn process_map(mut self, pid: u32, program: &str, files: &[(u64, u64, &str)]) -> Self {
         use std::fmt::Write as _;
@@ -149,7 +142,8 @@ impl TraceData {
         self
     }
 
-    /// The processor goes from the thread `at` to another, the old one in the state `state` (`TASK_INTERRUPTIBLE` 1).
+    /// Adds a context switch from the thread `at` to another; the old one is left in `state` (1 for
+    /// `TASK_INTERRUPTIBLE`).
     #[must_use]
     pub fn switch(mut self, at: At, (old_name, state): (&str, i64), (new_tid, new_name): (u32, &str)) -> Self {
         let mut payload = head(SWITCH, at);
@@ -164,7 +158,7 @@ impl TraceData {
         self
     }
 
-    /// A thread is woken.
+    /// Adds a wakeup of a thread.
     #[must_use]
     pub fn waking(mut self, at: At, (tid, task): (u32, &str)) -> Self {
         let mut payload = head(WAKING, at);
@@ -175,7 +169,7 @@ impl TraceData {
         self
     }
 
-    /// Eight sectors are read from the disk 8:0: the request goes out, and its call stack follows it.
+    /// Adds a read of eight sectors from disk 8:0, with the call stack of its issue.
     #[must_use]
     pub fn disk_read(mut self, at: At, sector: u64, kernel: &[u64], complete_ns: u64) -> Self {
         let request = |id: u16, at: At| {
@@ -197,7 +191,7 @@ impl TraceData {
         self
     }
 
-    /// The kernel's call stack of the event before it.
+    /// Adds the kernel call stack of the previous event.
     #[must_use]
     pub fn kernel_stack(mut self, at: At, addresses: &[u64]) -> Self {
         let mut payload = head(KERNEL_STACK, at);
@@ -208,7 +202,7 @@ impl TraceData {
         self
     }
 
-    /// The process's call stack of the event before it: eight addresses at most.
+    /// Adds the user call stack of the previous event: at most eight addresses.
     #[must_use]
     pub fn user_stack(mut self, at: At, pid: u32, addresses: &[u64]) -> Self {
         let mut payload = head(USER_STACK, at);
@@ -224,7 +218,6 @@ impl TraceData {
         self.records.push(Record { time_ns: at.time_ns, cpu: at.cpu, payload });
     }
 
-    /// The file's bytes.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
         let mut file = b"\x17\x08\x44tracing6\0\0\x08".to_vec();
@@ -271,7 +264,8 @@ impl TraceData {
         file
     }
 
-    /// The records of one processor in pages: each page begins with its own time, each record with the time since the one before.
+    /// Encodes the records of a processor in pages. A page starts with its time, a record with the time since the
+    /// previous one.
     fn pages(&self, cpu: usize) -> Vec<u8> {
         let mut records: Vec<&Record> = self.records.iter().filter(|record| record.cpu == cpu).collect();
         records.sort_by_key(|record| record.time_ns);
@@ -335,7 +329,7 @@ fn long_text(file: &mut Vec<u8>, text: &str) {
     file.extend(text.as_bytes());
 }
 
-fn formats(file: &mut Vec<u8>, events: &[Described]) {
+fn formats(file: &mut Vec<u8>, events: &[EventFormat]) {
     use std::fmt::Write as _;
     file.extend((events.len() as u32).to_le_bytes());
     for (name, id, fields) in events {

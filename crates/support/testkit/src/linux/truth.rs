@@ -1,48 +1,46 @@
-//! What really happened on a played machine.
+//! What really happened on a simulated machine.
 
 use std::collections::BTreeMap;
 
-/// From when to when something was under way, µs since the kernel's start.
+/// An interval, µs since the kernel's start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TrueLife {
-    /// Begin.
+pub struct TrueInterval {
     pub start_us: i64,
-    /// End; `None` when it was not over.
+    /// `None` if it has not ended.
     pub end_us: Option<i64>,
 }
 
-impl TrueLife {
-    /// Length, µs; 0 when it was not over.
+impl TrueInterval {
+    /// Length, µs; 0 if it has not ended.
     #[must_use]
     pub fn length_us(&self) -> i64 {
         self.end_us.map_or(0, |end| end - self.start_us)
     }
 }
 
-/// What happened.
 #[derive(Clone, Debug, Default)]
 pub struct LinuxTruth {
-    /// Initialization functions and modules, by name.
-    pub drivers: BTreeMap<String, TrueLife>,
+    /// Initcalls and modules, by name.
+    pub drivers: BTreeMap<String, TrueInterval>,
     /// First starts of units.
-    pub starts: BTreeMap<String, TrueLife>,
+    pub starts: BTreeMap<String, TrueInterval>,
     /// Stops of units.
-    pub stops: BTreeMap<String, TrueLife>,
-    /// The units that the default target waited for, one after the other.
+    pub stops: BTreeMap<String, TrueInterval>,
+    /// The chain of units that the default target waited for.
     pub path: Vec<String>,
-    /// The units that the end of a shutdown waited for, one after the other.
+    /// The chain of units that the shutdown waited for.
     pub stop_path: Vec<String>,
-    /// When the service manager of the initial file system began, µs; `None` for none.
+    /// Start of the service manager in the initramfs, if there is one.
     pub initrd_us: Option<i64>,
-    /// When the service manager began, µs.
+    /// Start of the service manager.
     pub user_space_us: i64,
-    /// When every job was done, µs.
+    /// Time at which every job was done.
     pub finished_us: Option<i64>,
-    /// Phases of a sleep, in order: name as the tracer has it, begin and end.
+    /// Phases of a sleep in order: name in the trace, start and end, µs.
     pub sleep_phases: Vec<(&'static str, i64, i64)>,
-    /// When the machine was back from a sleep, µs; 0 where its network was not played.
+    /// Time of resuming from a sleep; set only if the plan has a wireless interface.
     pub machine_back_us: i64,
-    /// Callbacks of devices in a sleep: device, phase, begin and end.
+    /// Device callbacks in a sleep: device, phase, start and end, µs.
     pub callbacks: Vec<(String, &'static str, i64, i64)>,
 }
 
@@ -52,9 +50,9 @@ impl LinuxTruth {
     /// # Panics
     /// The machine has no such unit, or it did not start.
     #[must_use]
-    #[allow(clippy::expect_used, reason = "a test that asks for what it did not plan is wrong")]
-    pub fn start(&self, unit: &str) -> TrueLife {
-        *self.starts.get(unit).expect("a unit that was started")
+    #[allow(clippy::expect_used, reason = "asking for a unit that was not planned is a bug in the test")]
+    pub fn start(&self, unit: &str) -> TrueInterval {
+        *self.starts.get(unit).expect("the unit was not started")
     }
 
     /// The stop of a unit.
@@ -62,12 +60,12 @@ impl LinuxTruth {
     /// # Panics
     /// The machine has no such unit, or it did not stop.
     #[must_use]
-    #[allow(clippy::expect_used, reason = "a test that asks for what it did not plan is wrong")]
-    pub fn stop(&self, unit: &str) -> TrueLife {
-        *self.stops.get(unit).expect("a unit that was stopped")
+    #[allow(clippy::expect_used, reason = "asking for a unit that was not planned is a bug in the test")]
+    pub fn stop(&self, unit: &str) -> TrueInterval {
+        *self.stops.get(unit).expect("the unit was not stopped")
     }
 
-    /// Length of a phase of a sleep, µs; 0 when it has none.
+    /// Total length of the phases with this name, µs; 0 for none.
     #[must_use]
     pub fn sleep_phase_us(&self, name: &str) -> i64 {
         self.sleep_phases.iter().filter(|phase| phase.0 == name).map(|phase| phase.2 - phase.1).sum()

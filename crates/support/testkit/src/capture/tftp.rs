@@ -1,44 +1,41 @@
-//! TFTP transfers, played between a client and a server whose turns and losses are laid down.
+//! TFTP transfers between a client and a server with given response times and losses.
 
 use std::net::SocketAddr;
 
 use super::{Link, Wrote, udp};
 
-/// A transfer to play. Times are ns.
+/// A planned transfer. Times are in ns.
 #[derive(Clone, Debug)]
 pub struct TftpTransfer {
-    /// The client.
     pub client: SocketAddr,
-    /// The client's station.
     pub client_mac: [u8; 6],
-    /// The server's address and the port it answers from.
+    /// The server's address, and the port it responds from.
     pub server: SocketAddr,
-    /// Name of the file.
     pub file: String,
-    /// Its bytes.
     pub bytes: u64,
-    /// Bytes per block; 512 asks for no option.
+    /// Bytes per block; 512 requests no option.
     pub block_size: u32,
-    /// Blocks per acknowledgment; 1 asks for no option.
+    /// Blocks per acknowledgment; 1 requests no option.
     pub window: u32,
-    /// From an acknowledgment to the first block after it.
+    /// Time from an acknowledgment to the next block.
     pub server_turn_ns: u64,
-    /// From the last block of a window to its acknowledgment.
+    /// Time from the last block of a window to its acknowledgment.
     pub client_turn_ns: u64,
-    /// Between blocks of a window.
+    /// Time between the blocks of a window.
     pub gap_ns: u64,
-    /// Blocks, from 1, whose first sending is lost on its way to the client, past the capture; each must be the last of its window.
+    /// Numbers of blocks (from 1) that are lost once on their way to the client, after the capture point. Each must be
+    /// the last of its window.
     pub lost: Vec<u64>,
-    /// Silence before the client repeats its last acknowledgment.
+    /// Time before the client repeats its last acknowledgment.
     pub timeout_ns: u64,
-    /// From this block on, every block and acknowledgment comes twice.
+    /// From this block on, every block and acknowledgment is sent twice.
     pub doubled_from: Option<u64>,
-    /// What the block number goes on with after 65,535: 0, or 1.
+    /// The block number after 65,535: 0 or 1.
     pub after_last: u16,
 }
 
 impl Default for TftpTransfer {
-    /// A file of 2 MB in blocks that fill a frame, 8 to a window, between quick ends.
+    /// A file of 2 MB in blocks that fill a frame, windows of 8 blocks, and fast peers.
     fn default() -> Self {
         Self {
             client: ([10, 0, 0, 50], 1789).into(),
@@ -59,32 +56,30 @@ impl Default for TftpTransfer {
     }
 }
 
-/// A server's frames into a capture.
+/// Writes the frames of a server to a capture.
 #[derive(Clone, Copy, Debug)]
 pub struct TftpServer {
-    /// How frames are wrapped.
     pub link: Link,
-    /// The server's station.
     pub mac: [u8; 6],
 }
 
 impl TftpServer {
-    /// Plays a transfer from `start_ns`; answers when its last acknowledgment was sent.
+    /// Writes a transfer that starts at `start_ns`; returns the time of the last acknowledgment.
     pub fn play(&self, transfer: &TftpTransfer, start_ns: u64, capture: &mut Wrote) -> u64 {
-        let mut player = Player { server: *self, transfer, capture, now_ns: start_ns };
-        player.run();
-        player.now_ns
+        let mut run = TransferRun { server: *self, transfer, capture, now_ns: start_ns };
+        run.run();
+        run.now_ns
     }
 }
 
-struct Player<'a> {
+struct TransferRun<'a> {
     server: TftpServer,
     transfer: &'a TftpTransfer,
     capture: &'a mut Wrote,
     now_ns: u64,
 }
 
-impl Player<'_> {
+impl TransferRun<'_> {
     fn send_to_client(&mut self, payload: &[u8]) {
         let packet = udp(self.transfer.server, self.transfer.client, payload);
         let frame = self.server.link.wrap(self.server.mac, self.transfer.client_mac, &packet);
@@ -131,7 +126,8 @@ impl Player<'_> {
             self.window(block, end, last);
             self.now_ns += transfer.client_turn_ns;
             if transfer.lost.contains(&end) {
-                // The client waits for the last block, and says again what it has; the server sends the rest anew.
+                // The client times out on the last block and repeats its previous acknowledgment; the server resends
+                // the rest.
                 self.now_ns += transfer.timeout_ns - transfer.client_turn_ns;
                 self.acknowledge(end - 1);
                 self.now_ns += transfer.server_turn_ns;
@@ -158,7 +154,7 @@ impl Player<'_> {
             };
             let number = self.number(block).to_be_bytes();
             let payload = [&[0, 3, number[0], number[1]], &vec![0xA5; bytes as usize][..]].concat();
-            for _ in 0..self.times(block) {
+            for _ in 0..self.copies(block) {
                 self.send_to_client(&payload);
             }
         }
@@ -167,13 +163,13 @@ impl Player<'_> {
     fn acknowledge(&mut self, block: u64) {
         let number = if block == 0 { 0 } else { self.number(block) }.to_be_bytes();
         let port = self.transfer.server.port();
-        for _ in 0..self.times(block) {
+        for _ in 0..self.copies(block) {
             self.send_to_server(port, &[0, 4, number[0], number[1]]);
         }
     }
 
-    fn times(&self, block: u64) -> usize {
-        let doubled = self.transfer.doubled_from.is_some_and(|from| block >= from);
-        if doubled { 2 } else { 1 }
+    fn copies(&self, block: u64) -> usize {
+        let is_doubled = self.transfer.doubled_from.is_some_and(|from| block >= from);
+        if is_doubled { 2 } else { 1 }
     }
 }

@@ -1,4 +1,4 @@
-//! Durations and sizes as scenarios write them.
+//! Durations and sizes in scenarios.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
 
-/// Clock ticks per second of every simulated machine: the 10 MHz counter of current Windows.
+/// Clock rate of every simulated machine: the 10 MHz counter of current Windows.
 pub const TICKS_PER_SECOND: u64 = 10_000_000;
 
 /// A duration in clock ticks (100 ns), written `1.5s`, `10753.3ms`, `250us` or `100ns`.
@@ -14,7 +14,6 @@ pub const TICKS_PER_SECOND: u64 = 10_000_000;
 pub struct Span(pub u64);
 
 impl Span {
-    /// Nanoseconds.
     #[must_use]
     pub const fn nanoseconds(self) -> i64 {
         (self.0 * (1_000_000_000 / TICKS_PER_SECOND)) as i64
@@ -39,7 +38,7 @@ impl FromStr for Span {
             let value: u64 = number.parse().map_err(|_| format!("`{text}` is not a duration"))?;
             return Ok(Self(value / 100));
         }
-        // Decimal text to ticks without floating point, so that truth stays exact.
+        // Avoids floating point, so that the truth stays exact.
         let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
         let whole: u64 = whole.parse().map_err(|_| format!("`{text}` is not a duration"))?;
         let mut ticks = whole.checked_mul(per_unit).ok_or_else(|| format!("`{text}` is too long"))?;
@@ -107,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spans_are_exact_decimals() {
+    fn durations_are_exact_decimals() {
         assert_eq!("10753.3ms".parse(), Ok(Span(107_533_000)));
         assert_eq!("1.5s".parse(), Ok(Span(15_000_000)));
         assert_eq!("0.1us".parse(), Ok(Span(1)));

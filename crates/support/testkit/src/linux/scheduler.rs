@@ -1,41 +1,41 @@
-//! Threads on processors, in time: each runs a slice, waits for its turn, or for a timer; the tracer writes it down.
+//! Schedules threads on processors in time slices and writes the scheduler's trace events.
 
 use std::collections::VecDeque;
 
 use super::plan::Work;
 
-/// What a thread runs at most while others wait, µs.
+/// Time slice while other threads are ready, µs.
 const SLICE_US: i64 = 4_000;
-/// What an interrupt of the timer takes until the thread that it wakes can run, µs.
-const TIMER_US: i64 = 10;
-/// What a process needs to become its program, and to end, µs.
-const EXECUTE_US: i64 = 300;
+/// Time from a timer interrupt until the woken thread can run, µs.
+const TIMER_LATENCY_US: i64 = 10;
+/// CPU time of exec and of exit, µs.
+const EXEC_US: i64 = 300;
 const EXIT_US: i64 = 200;
 
-/// A line of the tracer: when, on which processor, by whom, and what.
+/// A line of the trace.
 #[derive(Clone, Debug)]
 pub(super) struct TraceLine {
     pub(super) time_us: i64,
     pub(super) cpu: usize,
     pub(super) task: String,
     pub(super) pid: u32,
-    /// Whether a soft interrupt was under way.
+    /// Logged in a softirq.
     pub(super) in_interrupt: bool,
     pub(super) event: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// It has nothing to do.
-    Waits,
-    /// It waits for its turn.
+    /// Has no work.
+    Waiting,
+    /// Waits for a processor.
     Ready,
-    Runs(usize),
-    /// Until then.
-    Sleeps(i64),
-    /// A timer has woken it: it can run from then on.
-    Wakes(i64),
-    Gone,
+    Running(usize),
+    /// Until this time, µs.
+    Sleeping(i64),
+    /// Woken by a timer; ready at this time, µs.
+    Waking(i64),
+    Exited,
 }
 
 #[derive(Debug)]
@@ -44,20 +44,17 @@ struct Thread {
     name: String,
     work: VecDeque<Work>,
     state: State,
-    /// Of its slice, µs.
-    left_us: i64,
-    /// The kernel's own work is not to be disturbed while it waits.
+    /// Rest of its time slice, µs.
+    slice_left_us: i64,
+    /// A kernel thread: its waits are uninterruptible.
     is_kernel: bool,
-    /// The program that it becomes as soon as it runs.
-    becomes: Option<String>,
+    exec_name: Option<String>,
 }
 
-/// A thread.
 pub(super) type ThreadId = usize;
 
-/// The processors and their threads.
 #[derive(Debug)]
-pub(super) struct Processors {
+pub(super) struct Scheduler {
     now_us: i64,
     threads: Vec<Thread>,
     running: Vec<Option<ThreadId>>,
@@ -65,7 +62,7 @@ pub(super) struct Processors {
     pub(super) lines: Vec<TraceLine>,
 }
 
-impl Processors {
+impl Scheduler {
     pub(super) fn new(processors: u16) -> Self {
         Self {
             now_us: 0,
@@ -76,93 +73,101 @@ impl Processors {
         }
     }
 
-    /// µs since the kernel's start.
     pub(super) const fn now_us(&self) -> i64 {
         self.now_us
     }
 
-    /// Time goes on with nothing to do; what is under way is not looked at.
-    pub(super) fn pass(&mut self, us: i64) {
+    /// Advances time without running threads.
+    pub(super) fn advance(&mut self, us: i64) {
         self.now_us += us;
     }
 
-    /// A thread that has nothing to do yet.
+    /// Adds a thread without work.
     pub(super) fn thread(&mut self, pid: u32, name: &str, is_kernel: bool) -> ThreadId {
         let (name, work) = (name.to_owned(), VecDeque::new());
-        self.threads.push(Thread { pid, name, work, state: State::Waits, left_us: 0, is_kernel, becomes: None });
+        self.threads.push(Thread {
+            pid,
+            name,
+            work,
+            state: State::Waiting,
+            slice_left_us: 0,
+            is_kernel,
+            exec_name: None,
+        });
         self.threads.len() - 1
     }
 
-    /// A process that `parent` makes and that begins with `work`.
+    /// Adds a process created by `parent`, which starts with `work`.
     pub(super) fn process(&mut self, pid: u32, name: &str, work: &[Work], parent: ThreadId) -> ThreadId {
         let parent_name = self.threads[parent].name.clone();
         let parent_pid = self.threads[parent].pid;
         let thread = self.thread(pid, &parent_name, false);
         let fork =
             format!("sched_process_fork: comm={parent_name} pid={parent_pid} child_comm={parent_name} child_pid={pid}");
-        self.says(parent, &fork);
-        self.says(parent, &format!("sched_wakeup_new: comm={parent_name} pid={pid} prio=120 target_cpu=000"));
-        let its = &mut self.threads[thread];
-        its.becomes = Some(name.to_owned());
-        its.work.push_back(Work::Runs(EXECUTE_US));
-        its.work.extend(work);
-        its.work.push_back(Work::Runs(EXIT_US));
-        self.is_ready(thread);
+        self.trace(parent, &fork);
+        self.trace(parent, &format!("sched_wakeup_new: comm={parent_name} pid={pid} prio=120 target_cpu=000"));
+        let entry = &mut self.threads[thread];
+        entry.exec_name = Some(name.to_owned());
+        entry.work.push_back(Work::Runs(EXEC_US));
+        entry.work.extend(work);
+        entry.work.push_back(Work::Runs(EXIT_US));
+        self.make_ready(thread);
         thread
     }
 
-    /// `thread` gets more to do, from `by` or, without one, from an interrupt.
-    pub(super) fn give(&mut self, thread: ThreadId, work: &[Work], by: Option<ThreadId>) {
+    /// Adds work to `thread`; wakes it from `by`, or from an interrupt if that is `None`.
+    pub(super) fn add_work(&mut self, thread: ThreadId, work: &[Work], by: Option<ThreadId>) {
         self.threads[thread].work.extend(work);
-        if self.threads[thread].state == State::Waits {
+        if self.threads[thread].state == State::Waiting {
             let waking = self.waking(thread);
             match by {
-                Some(by) => self.says(by, &waking),
-                None => self.idle_says(&waking),
+                Some(by) => self.trace(by, &waking),
+                None => self.trace_from_interrupt(&waking),
             }
-            self.is_ready(thread);
+            self.make_ready(thread);
         }
     }
 
-    /// A thread writes an event.
-    pub(super) fn says(&mut self, thread: ThreadId, event: &str) {
-        let its = &self.threads[thread];
-        let cpu = match its.state {
-            State::Runs(cpu) => cpu,
+    /// Writes a trace event in the context of a thread.
+    pub(super) fn trace(&mut self, thread: ThreadId, event: &str) {
+        let entry = &self.threads[thread];
+        let cpu = match entry.state {
+            State::Running(cpu) => cpu,
             _ => 0,
         };
-        let (task, pid, event) = (its.name.clone(), its.pid, event.to_owned());
+        let (task, pid, event) = (entry.name.clone(), entry.pid, event.to_owned());
         self.lines.push(TraceLine { time_us: self.now_us, cpu, task, pid, in_interrupt: false, event });
     }
 
-    /// It is called something else from now on.
+    /// Renames a thread by exec.
     pub(super) fn rename(&mut self, thread: ThreadId, name: &str, executable: &str) {
         let pid = self.threads[thread].pid;
         name.clone_into(&mut self.threads[thread].name);
-        self.says(thread, &format!("sched_process_exec: filename={executable} pid={pid} old_pid={pid}"));
+        self.trace(thread, &format!("sched_process_exec: filename={executable} pid={pid} old_pid={pid}"));
     }
 
-    /// It ends, and its parent hears of it.
-    pub(super) fn exits(&mut self, thread: ThreadId) {
+    /// Ends a thread.
+    pub(super) fn exit(&mut self, thread: ThreadId) {
         let (name, pid) = (self.threads[thread].name.clone(), self.threads[thread].pid);
-        self.says(thread, &format!("sched_process_exit: comm={name} pid={pid} prio=120"));
-        if let State::Runs(cpu) = self.threads[thread].state {
-            self.threads[thread].state = State::Gone;
-            self.leaves(cpu, thread, "X");
+        self.trace(thread, &format!("sched_process_exit: comm={name} pid={pid} prio=120"));
+        if let State::Running(cpu) = self.threads[thread].state {
+            self.threads[thread].state = State::Exited;
+            self.switch_out(cpu, thread, "X");
         }
-        self.threads[thread].state = State::Gone;
+        self.threads[thread].state = State::Exited;
     }
 
-    /// Time goes on until a thread has nothing to do any more: which one. `None` when that is so of all, or at `until_us`.
+    /// Advances time until a running thread has no more work, and returns it. Returns `None` if no thread has work, or
+    /// at `until_us`.
     pub(super) fn next(&mut self, until_us: i64) -> Option<ThreadId> {
         loop {
-            self.place();
+            self.fill_idle_processors();
             if let Some(done) = self.done() {
                 return Some(done);
             }
             let ends = self.running.iter().flatten().map(|&thread| self.now_us + self.until_event_us(thread));
             let wakes = self.threads.iter().filter_map(|thread| match thread.state {
-                State::Sleeps(until) | State::Wakes(until) => Some(until),
+                State::Sleeping(until) | State::Waking(until) => Some(until),
                 _ => None,
             });
             let next_us = ends.chain(wakes).min()?;
@@ -176,29 +181,29 @@ impl Processors {
         }
     }
 
-    /// The thread leaves its processor: it has nothing to do.
-    pub(super) fn rests(&mut self, thread: ThreadId) {
-        if let State::Runs(cpu) = self.threads[thread].state {
-            self.threads[thread].state = State::Waits;
-            self.leaves(cpu, thread, "S");
+    /// Blocks a thread that has no work.
+    pub(super) fn block(&mut self, thread: ThreadId) {
+        if let State::Running(cpu) = self.threads[thread].state {
+            self.threads[thread].state = State::Waiting;
+            self.switch_out(cpu, thread, "S");
         }
     }
 
-    /// The thread stops for good, not to be disturbed, until it is given work.
-    pub(super) fn freezes(&mut self, thread: ThreadId) {
-        if let State::Runs(cpu) = self.threads[thread].state {
-            self.threads[thread].state = State::Waits;
-            self.leaves(cpu, thread, "D");
+    /// Freezes a thread (uninterruptible) until it gets work.
+    pub(super) fn freeze(&mut self, thread: ThreadId) {
+        if let State::Running(cpu) = self.threads[thread].state {
+            self.threads[thread].state = State::Waiting;
+            self.switch_out(cpu, thread, "D");
         }
     }
 
     fn waking(&self, thread: ThreadId) -> String {
-        let its = &self.threads[thread];
-        format!("sched_waking: comm={} pid={} prio=120 target_cpu=000", its.name, its.pid)
+        let entry = &self.threads[thread];
+        format!("sched_waking: comm={} pid={} prio=120 target_cpu=000", entry.name, entry.pid)
     }
 
-    fn idle_says(&mut self, event: &str) {
-        // An interrupt comes on a processor that has nothing to do, else on the first.
+    fn trace_from_interrupt(&mut self, event: &str) {
+        // The interrupt is handled by an idle processor, if there is one, or else by the first.
         let cpu = self.running.iter().position(Option::is_none).unwrap_or(0);
         let (task, pid) = match self.running[cpu] {
             Some(thread) => (self.threads[thread].name.clone(), self.threads[thread].pid),
@@ -211,54 +216,54 @@ impl Processors {
         let lines = [
             line(self.now_us, true, "softirq_entry: vec=1 [action=TIMER]"),
             line(self.now_us + 1, true, event),
-            line(self.now_us + TIMER_US - 1, true, "softirq_exit: vec=1 [action=TIMER]"),
+            line(self.now_us + TIMER_LATENCY_US - 1, true, "softirq_exit: vec=1 [action=TIMER]"),
         ];
         self.lines.extend(lines);
     }
 
-    fn is_ready(&mut self, thread: ThreadId) {
+    fn make_ready(&mut self, thread: ThreadId) {
         self.threads[thread].state = State::Ready;
         self.ready.push_back(thread);
     }
 
-    /// Processors without work take who waits for one.
-    fn place(&mut self) {
+    /// Assigns ready threads to idle processors.
+    fn fill_idle_processors(&mut self) {
         for cpu in 0..self.running.len() {
             if self.running[cpu].is_none()
                 && let Some(thread) = self.ready.pop_front()
             {
-                self.comes(cpu, thread, &idle(cpu));
+                self.switch_in(cpu, thread, &idle(cpu));
             }
         }
     }
 
-    fn comes(&mut self, cpu: usize, thread: ThreadId, before: &(String, u32, &'static str)) {
-        let its = &mut self.threads[thread];
-        its.state = State::Runs(cpu);
-        its.left_us = SLICE_US;
+    fn switch_in(&mut self, cpu: usize, thread: ThreadId, before: &(String, u32, &'static str)) {
+        let entry = &mut self.threads[thread];
+        entry.state = State::Running(cpu);
+        entry.slice_left_us = SLICE_US;
         let event = format!(
             "sched_switch: prev_comm={} prev_pid={} prev_prio=120 prev_state={} ==> next_comm={} next_pid={} next_prio=120",
-            before.0, before.1, before.2, its.name, its.pid
+            before.0, before.1, before.2, entry.name, entry.pid
         );
         self.running[cpu] = Some(thread);
         let task = if before.1 == 0 { "<idle>".to_owned() } else { before.0.clone() };
         self.lines.push(TraceLine { time_us: self.now_us, cpu, task, pid: before.1, in_interrupt: false, event });
-        let its = &mut self.threads[thread];
-        if let Some(program) = its.becomes.take() {
-            let event = format!("sched_process_exec: filename=/usr/sbin/{program} pid={0} old_pid={0}", its.pid);
-            its.name.clone_from(&program);
-            let (time_us, pid) = (self.now_us + EXECUTE_US / 2, its.pid);
+        let entry = &mut self.threads[thread];
+        if let Some(program) = entry.exec_name.take() {
+            let event = format!("sched_process_exec: filename=/usr/sbin/{program} pid={0} old_pid={0}", entry.pid);
+            entry.name.clone_from(&program);
+            let (time_us, pid) = (self.now_us + EXEC_US / 2, entry.pid);
             self.lines.push(TraceLine { time_us, cpu, task: program, pid, in_interrupt: false, event });
         }
     }
 
-    /// The thread leaves, and the next one comes.
-    fn leaves(&mut self, cpu: usize, thread: ThreadId, state: &'static str) {
-        let its = &self.threads[thread];
-        let before = (its.name.clone(), its.pid, state);
+    /// Switches from a thread to the next ready one.
+    fn switch_out(&mut self, cpu: usize, thread: ThreadId, state: &'static str) {
+        let entry = &self.threads[thread];
+        let before = (entry.name.clone(), entry.pid, state);
         self.running[cpu] = None;
         if let Some(next) = self.ready.pop_front() {
-            self.comes(cpu, next, &before);
+            self.switch_in(cpu, next, &before);
             return;
         }
         let event = format!(
@@ -274,10 +279,10 @@ impl Processors {
     }
 
     fn until_event_us(&self, thread: ThreadId) -> i64 {
-        let its = &self.threads[thread];
-        match its.work.front() {
+        let entry = &self.threads[thread];
+        match entry.work.front() {
             Some(&Work::Runs(us)) if self.ready.is_empty() => us,
-            Some(&Work::Runs(us)) => us.min(its.left_us.max(0)),
+            Some(&Work::Runs(us)) => us.min(entry.slice_left_us.max(0)),
             _ => 0,
         }
     }
@@ -285,9 +290,9 @@ impl Processors {
     fn run(&mut self, us: i64) {
         self.now_us += us;
         for &thread in self.running.iter().flatten() {
-            let its = &mut self.threads[thread];
-            its.left_us -= us;
-            if let Some(Work::Runs(left)) = its.work.front_mut() {
+            let entry = &mut self.threads[thread];
+            entry.slice_left_us -= us;
+            if let Some(Work::Runs(left)) = entry.work.front_mut() {
                 *left -= us;
             }
         }
@@ -296,18 +301,18 @@ impl Processors {
     fn wake(&mut self) {
         for thread in 0..self.threads.len() {
             match self.threads[thread].state {
-                State::Sleeps(until) if until <= self.now_us => {
+                State::Sleeping(until) if until <= self.now_us => {
                     let waking = self.waking(thread);
-                    self.idle_says(&waking);
-                    self.threads[thread].state = State::Wakes(self.now_us + TIMER_US);
+                    self.trace_from_interrupt(&waking);
+                    self.threads[thread].state = State::Waking(self.now_us + TIMER_LATENCY_US);
                 }
-                State::Wakes(until) if until <= self.now_us => self.is_ready(thread),
+                State::Waking(until) if until <= self.now_us => self.make_ready(thread),
                 _ => {}
             }
         }
     }
 
-    /// Who has done a part of its work goes on to the next; who has had its slice gives way.
+    /// Advances threads that finished a part of their work, and preempts threads at the end of their slice.
     fn switch(&mut self) {
         for cpu in 0..self.running.len() {
             let Some(thread) = self.running[cpu] else { continue };
@@ -317,14 +322,14 @@ impl Processors {
             match self.threads[thread].work.front() {
                 Some(&Work::Sleeps(us)) => {
                     self.threads[thread].work.pop_front();
-                    self.threads[thread].state = State::Sleeps(self.now_us + us);
+                    self.threads[thread].state = State::Sleeping(self.now_us + us);
                     let state = if self.threads[thread].is_kernel { "D" } else { "S" };
-                    self.leaves(cpu, thread, state);
+                    self.switch_out(cpu, thread, state);
                 }
-                Some(_) if self.threads[thread].left_us <= 0 && !self.ready.is_empty() => {
+                Some(_) if self.threads[thread].slice_left_us <= 0 && !self.ready.is_empty() => {
                     self.threads[thread].state = State::Ready;
                     self.ready.push_back(thread);
-                    self.leaves(cpu, thread, "R");
+                    self.switch_out(cpu, thread, "R");
                 }
                 _ => {}
             }

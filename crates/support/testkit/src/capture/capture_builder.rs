@@ -1,4 +1,4 @@
-//! Network boots, message by message: what a client and its servers say, each frame at its time.
+//! Builds captures of network boots, message by message.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -7,16 +7,16 @@ use super::{
     udp,
 };
 
-/// Time of a scene's first frame, ns since 1970.
-pub const SCENE_START_NS: u64 = 1_700_000_000_000_000_000;
-/// From one frame to the next, ns.
+/// Time of the first frame, ns since 1970.
+pub const CAPTURE_START_NS: u64 = 1_700_000_000_000_000_000;
+/// Time between frames.
 const FRAME_NS: u64 = 50_000;
 const CLIENT_MAC: [u8; 6] = [0x52, 0x54, 0, 0x77, 0, 1];
 const SERVER_MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
 const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 50);
 const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 
-/// A kind of DHCP message, by its number in option 53.
+/// DHCP message type (option 53).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Dhcp {
@@ -28,26 +28,24 @@ pub enum Dhcp {
     Nak = 6,
 }
 
-/// What a DHCP message holds besides its kind.
+/// Fields of a DHCP message other than its type.
 #[derive(Clone, Debug)]
 pub struct DhcpFields {
-    /// Client architecture; in messages of the client.
+    /// Client architecture; only in messages from the client.
     pub architecture: u16,
-    /// Vendor class.
     pub class: String,
-    /// Whether an address is offered, or given.
+    /// The message offers or assigns an address.
     pub address: bool,
-    /// File to load; its server is the scene's.
+    /// File to load.
     pub boot_file: Option<String>,
-    /// Server to load from.
     pub boot_server: Ipv4Addr,
-    /// Number that question and answer share.
+    /// Transaction id.
     pub transaction: u32,
-    /// Options of PXE servers (option 43), as bytes.
+    /// Raw PXE options (option 43).
     pub pxe: Vec<u8>,
-    /// To and from a boot server's port 4011.
+    /// Use a boot server's port 4011.
     pub boot_server_port: bool,
-    /// Without option 53: plain BOOTP.
+    /// Plain BOOTP, without option 53.
     pub plain: bool,
 }
 
@@ -67,19 +65,17 @@ impl Default for DhcpFields {
     }
 }
 
-/// A capture that is made frame by frame.
+/// Builds a capture frame by frame.
 #[derive(Clone, Debug)]
 pub struct Scene {
-    wrote: Wrote,
+    writer: Wrote,
     now_ns: u64,
-    /// Port that the client asks from.
     client_port: u16,
-    /// Port that the server answers from.
     server_port: u16,
     identification: u16,
-    /// Each frame is captured so often, a little apart.
+    /// Number of times each frame is captured, a little apart.
     copies: usize,
-    /// Frames that the recorder misses: every so-many-th DATA; 0 for none.
+    /// The capture misses every n-th DATA packet; 0 for none.
     missed_every: u64,
     /// Receive window of TCP segments.
     receive_window: u16,
@@ -88,8 +84,8 @@ pub struct Scene {
 impl Default for Scene {
     fn default() -> Self {
         Self {
-            wrote: Container::Pcapng.begin(Link::Ethernet.number(), 262_144),
-            now_ns: SCENE_START_NS,
+            writer: Container::Pcapng.begin(Link::Ethernet.number(), 262_144),
+            now_ns: CAPTURE_START_NS,
             client_port: 2000,
             server_port: 40_000,
             identification: 0,
@@ -101,54 +97,51 @@ impl Default for Scene {
 }
 
 impl Scene {
-    /// The capture file.
     #[must_use]
     pub fn bytes(self) -> Vec<u8> {
-        self.wrote.bytes
+        self.writer.bytes
     }
 
-    /// Its frames and the times of them, ns since 1970.
+    /// The frames and their times, ns since 1970.
     #[must_use]
     pub fn frames(self) -> Vec<(u64, Vec<u8>)> {
         super::frames_of(&self.bytes())
     }
 
-    /// The operating system's own first question for an address.
+    /// Adds the operating system's DISCOVER.
     #[must_use]
-    pub fn asks_as_system(self, number: u32) -> Self {
+    pub fn system_discover(self, number: u32) -> Self {
         let fields = DhcpFields { transaction: !number, ..system_fields() };
         self.dhcp(Dhcp::Discover, &fields)
     }
 
-    /// The next frame comes at `unix_ns`, ns since 1970.
+    /// Sets the time of the next frame, ns since 1970.
     #[must_use]
     pub fn at(mut self, unix_ns: u64) -> Self {
         self.now_ns = unix_ns;
         self
     }
 
-    /// Nothing happens for a while.
     #[must_use]
     pub fn wait_ms(mut self, ms: u64) -> Self {
         self.now_ns += ms * 1_000_000;
         self
     }
 
-    /// The clock is set back.
     #[must_use]
     pub fn back_ms(mut self, ms: u64) -> Self {
         self.now_ns -= ms * 1_000_000;
         self
     }
 
-    /// From here on every frame is captured `copies` times.
+    /// Captures every following frame `copies` times.
     #[must_use]
     pub fn captured(mut self, copies: usize) -> Self {
         self.copies = copies;
         self
     }
 
-    /// From here on the recorder misses every `nth` block.
+    /// Misses every `nth` following block.
     #[must_use]
     pub fn misses(mut self, nth: u64) -> Self {
         self.missed_every = nth;
@@ -157,12 +150,12 @@ impl Scene {
 
     fn frame(&mut self, frame: &[u8]) {
         for copy in 0..self.copies as u64 {
-            self.wrote.frame(self.now_ns + copy * 3_000, frame);
+            self.writer.frame(self.now_ns + copy * 3_000, frame);
         }
         self.now_ns += FRAME_NS;
     }
 
-    /// Another port on either side; after many, the first ones again.
+    /// Uses the next client and server ports, wrapping around.
     fn next_ports(&mut self) {
         const MAX: u16 = 20_000;
         self.client_port = 2_000 + (self.client_port - 2_000 + 1) % MAX;
@@ -170,7 +163,7 @@ impl Scene {
     }
 
     fn number(&mut self) -> u16 {
-        // Zero means that a sender does not number its packets.
+        // Zero means that the sender does not number its packets.
         self.identification = self.identification.checked_add(1).unwrap_or(1);
         self.identification
     }
@@ -183,7 +176,6 @@ impl Scene {
         self.frame(&frame);
     }
 
-    /// A DHCP message.
     #[must_use]
     pub fn dhcp(mut self, kind: Dhcp, fields: &DhcpFields) -> Self {
         let from_client = matches!(kind, Dhcp::Discover | Dhcp::Request | Dhcp::Decline);
@@ -237,8 +229,8 @@ impl Scene {
     /// DISCOVER, OFFER, REQUEST and ACK.
     #[must_use]
     pub fn lease(self, fields: &DhcpFields) -> Self {
-        let scene = self.dhcp(Dhcp::Discover, fields).wait_ms(2).dhcp(Dhcp::Offer, fields).wait_ms(900);
-        scene.dhcp(Dhcp::Request, fields).wait_ms(3).dhcp(Dhcp::Ack, fields).wait_ms(10)
+        let builder = self.dhcp(Dhcp::Discover, fields).wait_ms(2).dhcp(Dhcp::Offer, fields).wait_ms(900);
+        builder.dhcp(Dhcp::Request, fields).wait_ms(3).dhcp(Dhcp::Ack, fields).wait_ms(10)
     }
 
     fn tftp(&mut self, from_client: bool, port: u16, payload: &[u8]) {
@@ -247,14 +239,14 @@ impl Scene {
         self.packet(from_client, packet);
     }
 
-    /// The client asks for a file, from another port than before; `options` are names and values.
+    /// Adds a read request from a new client port; `options` are names and values.
     #[must_use]
     pub fn request(mut self, file: &str, options: &[(&str, &str)]) -> Self {
         self.next_ports();
         self.request_again(file, options)
     }
 
-    /// The client asks again.
+    /// Repeats a read request.
     #[must_use]
     pub fn request_again(mut self, file: &str, options: &[(&str, &str)]) -> Self {
         let mut payload = vec![0, 1];
@@ -264,7 +256,7 @@ impl Scene {
         self
     }
 
-    /// The client wants to send a file.
+    /// Adds a write request.
     #[must_use]
     pub fn upload(mut self, file: &str) -> Self {
         self.client_port += 1;
@@ -274,7 +266,7 @@ impl Scene {
         self
     }
 
-    /// The server grants options.
+    /// Adds an OACK from the server.
     #[must_use]
     pub fn grant(mut self, options: &[(&str, &str)]) -> Self {
         let mut payload = vec![0, 6];
@@ -283,7 +275,7 @@ impl Scene {
         self
     }
 
-    /// A block, from the server.
+    /// Adds a block from the server.
     #[must_use]
     pub fn data(mut self, block: u64, data: &[u8]) -> Self {
         if self.missed_every > 0 && block.is_multiple_of(self.missed_every) {
@@ -295,7 +287,7 @@ impl Scene {
         self
     }
 
-    /// An acknowledgment, from the client.
+    /// Adds an acknowledgment from the client.
     #[must_use]
     pub fn acknowledge(mut self, block: u64) -> Self {
         let number = (block as u16).to_be_bytes();
@@ -303,7 +295,7 @@ impl Scene {
         self
     }
 
-    /// An error, of the server or the client.
+    /// Adds an error from the client or the server.
     #[must_use]
     pub fn error(mut self, from_client: bool, code: u16, text: &str) -> Self {
         let number = code.to_be_bytes();
@@ -312,7 +304,7 @@ impl Scene {
         self
     }
 
-    /// Blocks `blocks` of a file, each acknowledged, without its end.
+    /// Adds acknowledged blocks of a file, without its last block.
     #[must_use]
     pub fn blocks(mut self, blocks: std::ops::Range<u64>, first: &[u8]) -> Self {
         let mut block_of = vec![0xA5; 512];
@@ -325,13 +317,13 @@ impl Scene {
         self
     }
 
-    /// A whole file in `blocks` blocks of 512 bytes, the last one short; the first begins with `first`.
+    /// Adds a complete transfer of `blocks` blocks of 512 bytes, the last one short; the first starts with `first`.
     #[must_use]
     pub fn file(self, name: &str, blocks: u64, first: &[u8]) -> Self {
         self.request(name, &[]).blocks(1..blocks, first).data(blocks, b"end").acknowledge(blocks)
     }
 
-    /// The first bytes of a UEFI program for a machine, by its number in PE/COFF.
+    /// The first bytes of a UEFI program for a PE/COFF machine number.
     #[must_use]
     pub fn program(machine: u16) -> Vec<u8> {
         let mut program = vec![0; 134];
@@ -342,7 +334,7 @@ impl Scene {
         program
     }
 
-    /// The server's machine says that nothing listens on the port asked, or another reason.
+    /// Adds an ICMP "destination unreachable" from the server; code 3 means that no process listens on the port.
     #[must_use]
     pub fn unreachable(mut self, code: u8) -> Self {
         let quoted = udp((CLIENT, self.client_port).into(), (SERVER, 69).into(), &[0, 1]);
@@ -352,7 +344,7 @@ impl Scene {
         self
     }
 
-    /// The client asks the link for the station of an address.
+    /// Adds an ARP request from the client for `target`.
     #[must_use]
     pub fn looks_for(mut self, target: Ipv4Addr) -> Self {
         let frame = arp_request(CLIENT_MAC, CLIENT, target);
@@ -360,60 +352,60 @@ impl Scene {
         self
     }
 
-    /// The server asks the link for the client's station, and the client answers `after_ns` later.
+    /// Adds an ARP request from the server, which the client answers after `after_ns`.
     #[must_use]
     pub fn client_found_after(mut self, after_ns: u64) -> Self {
-        let question = arp_request(SERVER_MAC, SERVER, CLIENT);
-        self.wrote.frame(self.now_ns, &question);
+        let request = arp_request(SERVER_MAC, SERVER, CLIENT);
+        self.writer.frame(self.now_ns, &request);
         self.now_ns += after_ns;
         self.frame(&arp_reply(CLIENT_MAC, CLIENT, (SERVER_MAC, SERVER)));
         self
     }
 
-    /// The client asks the link for the server's station, and the server answers `after_ns` later.
+    /// Adds an ARP request from the client, which the server answers after `after_ns`.
     #[must_use]
     pub fn server_found_after(mut self, after_ns: u64) -> Self {
-        let question = arp_request(CLIENT_MAC, CLIENT, SERVER);
-        self.wrote.frame(self.now_ns, &question);
+        let request = arp_request(CLIENT_MAC, CLIENT, SERVER);
+        self.writer.frame(self.now_ns, &request);
         self.now_ns += after_ns;
         self.frame(&arp_reply(SERVER_MAC, SERVER, (CLIENT_MAC, CLIENT)));
         self
     }
 
-    /// A third station asks the link for the client's station, and the client answers `after_ns` later.
+    /// Adds an ARP request from a third station, which the client answers after `after_ns`.
     #[must_use]
     pub fn client_found_by_another_after(mut self, after_ns: u64) -> Self {
         let (station, address) = ([2, 9, 9, 9, 9, 9], Ipv4Addr::new(10, 0, 0, 99));
-        self.wrote.frame(self.now_ns, &arp_request(station, address, CLIENT));
+        self.writer.frame(self.now_ns, &arp_request(station, address, CLIENT));
         self.now_ns += after_ns;
         self.frame(&arp_reply(CLIENT_MAC, CLIENT, (station, address)));
         self
     }
 
-    /// One end pings the other (ICMP echo), which answers `after_ns` later.
+    /// Adds an ICMP echo request, which the peer answers after `after_ns`.
     #[must_use]
     pub fn ping(mut self, from_client: bool, after_ns: u64) -> Self {
-        let (asks, answers) = if from_client { (CLIENT, SERVER) } else { (SERVER, CLIENT) };
-        self.packet(from_client, ipv4(asks, answers, 1, &[8, 0, 0, 0, 0, 1, 0, 1], None));
+        let (requester, responder) = if from_client { (CLIENT, SERVER) } else { (SERVER, CLIENT) };
+        self.packet(from_client, ipv4(requester, responder, 1, &[8, 0, 0, 0, 0, 1, 0, 1], None));
         self.now_ns = (self.now_ns + after_ns).saturating_sub(FRAME_NS);
-        self.packet(!from_client, ipv4(answers, asks, 1, &[0, 0, 0, 0, 0, 1, 0, 1], None));
+        self.packet(!from_client, ipv4(responder, requester, 1, &[0, 0, 0, 0, 0, 1, 0, 1], None));
         self
     }
 
-    /// From here on the server answers from this port.
+    /// Sets the port the server responds from.
     #[must_use]
     pub fn answers_from(mut self, port: u16) -> Self {
         self.server_port = port;
         self
     }
 
-    /// The client asks for an address over IPv6.
+    /// Adds a DHCPv6 SOLICIT from the client's firmware.
     #[must_use]
     pub fn solicit(self, transaction: u8) -> Self {
         self.solicit_as(transaction, true)
     }
 
-    /// The same of a system that has no name and needs none.
+    /// Adds a DHCPv6 SOLICIT from an operating system that does not identify itself.
     #[must_use]
     pub fn solicit_nameless(self, transaction: u8) -> Self {
         self.solicit_as(transaction, false)
@@ -423,7 +415,7 @@ impl Scene {
         let client = Ipv6Addr::new(0xFE80, 0, 0, 0, 0x5054, 0xFF, 0xFE77, 1);
         let all_servers = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 1, 2);
         let mut message = vec![1, 0, 0, transaction];
-        // The client's identifier, of the kind that is its station; its architecture; its class.
+        // The client identifier (its MAC address), architecture and vendor class.
         for (code, data) in [
             (1_u16, [&[0, 3, 0, 1][..], &CLIENT_MAC].concat()),
             (61, vec![0, 7]),
@@ -442,27 +434,28 @@ impl Scene {
         self
     }
 
-    /// A whole file whose blocks of `block_size` bytes come in IP fragments that fit a frame.
+    /// Adds a complete transfer in blocks of `block_size` bytes, split into IP fragments that fit a frame.
     #[must_use]
     pub fn fragmented_file(self, name: &str, blocks: u64, block_size: usize) -> Self {
         let size = block_size.to_string();
-        let mut scene = self.request(name, &[("blksize", &size)]).grant(&[("blksize", &size)]).acknowledge(0);
+        let mut builder = self.request(name, &[("blksize", &size)]).grant(&[("blksize", &size)]).acknowledge(0);
         for block in 1..=blocks {
             let bytes = if block == blocks { 10 } else { block_size };
             let number = (block as u16).to_be_bytes();
             let payload = [&[0, 3, number[0], number[1]][..], &vec![0xA5; bytes]].concat();
             let (client, server): (SocketAddr, SocketAddr) =
-                ((CLIENT, scene.client_port).into(), (SERVER, scene.server_port).into());
-            let identification = scene.number();
+                ((CLIENT, builder.client_port).into(), (SERVER, builder.server_port).into());
+            let identification = builder.number();
             for packet in fragments(server, client, &payload, identification, 1480) {
-                scene.frame(&ethernet(SERVER_MAC, CLIENT_MAC, 0x0800, &packet));
+                builder.frame(&ethernet(SERVER_MAC, CLIENT_MAC, 0x0800, &packet));
             }
-            scene = scene.acknowledge(block);
+            builder = builder.acknowledge(block);
         }
-        scene
+        builder
     }
 
-    /// A whole file with the options, turns and losses of `transfer`; its ends are the scene's.
+    /// Adds a complete transfer with the options, response times and losses of `transfer`; its addresses and ports are
+    /// ignored.
     #[must_use]
     pub fn transfer(mut self, transfer: &TftpTransfer) -> Self {
         self.next_ports();
@@ -473,11 +466,11 @@ impl Scene {
             ..transfer.clone()
         };
         let server = TftpServer { link: Link::Ethernet, mac: SERVER_MAC };
-        self.now_ns = server.play(&transfer, self.now_ns, &mut self.wrote) + 50_000;
+        self.now_ns = server.play(&transfer, self.now_ns, &mut self.writer) + 50_000;
         self
     }
 
-    /// A TCP segment between the client and port 80 of the server.
+    /// Adds a TCP segment between the client and port 80 of the server.
     #[must_use]
     pub fn segment(mut self, from_client: bool, numbers: (u32, u32), flags: TcpFlags, payload: &[u8]) -> Self {
         let (client, server): (SocketAddr, SocketAddr) = ((CLIENT, self.client_port).into(), (SERVER, 80).into());
@@ -487,14 +480,14 @@ impl Scene {
         self
     }
 
-    /// Whether TCP segments say from here on that their sender takes data.
+    /// Opens or closes the receive window of following TCP segments.
     #[must_use]
     pub fn receives(mut self, open: bool) -> Self {
         self.receive_window = if open { 60_000 } else { 0 };
         self
     }
 
-    /// A request over HTTP on a new connection, and its answer with `body`.
+    /// Adds an HTTP request on a new connection, and the response with `body`.
     #[must_use]
     pub fn http(mut self, target: &str, status: &str, body: &[u8]) -> Self {
         self.client_port += 1;
@@ -509,7 +502,8 @@ impl Scene {
             .segment(false, (1, sent), ack, &[answer.as_bytes(), body].concat())
     }
 
-    /// The client looks up a name, question `number`; `answer` is the code and the number of records, if the server answers.
+    /// Adds a DNS query with id `number`; `answer` is the response code and the number of records, if the server
+    /// responds.
     #[must_use]
     pub fn looks_up(mut self, host: &str, number: u8, answer: Option<(u8, u8)>) -> Self {
         let mut name: Vec<u8> = Vec::new();
@@ -520,8 +514,8 @@ impl Scene {
         name.extend([0, 0, 1, 0, 1]);
         let (client, server): (SocketAddr, SocketAddr) = ((CLIENT, 1_053).into(), (SERVER, 53).into());
         let message = |head: [u8; 12]| [&head[..], &name].concat();
-        let question = udp(client, server, &message([0, number, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0]));
-        self.frame(&ethernet(CLIENT_MAC, SERVER_MAC, 0x0800, &question));
+        let request = udp(client, server, &message([0, number, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0]));
+        self.frame(&ethernet(CLIENT_MAC, SERVER_MAC, 0x0800, &request));
         self.now_ns += 1_000_000;
         if let Some((code, records)) = answer {
             let mut body = message([0, number, 0x81, 0x80 | code, 0, 1, 0, records, 0, 0, 0, 0]);
@@ -534,7 +528,7 @@ impl Scene {
         self
     }
 
-    /// Another machine's frame, which shows that the capture goes on.
+    /// Adds another machine's frame, which shows that the capture continues.
     #[must_use]
     pub fn someone_else(mut self) -> Self {
         let other: IpAddr = [10, 0, 0, 99].into();
@@ -544,13 +538,13 @@ impl Scene {
         self
     }
 
-    /// The same of an operating system that does not name itself, as most but Windows.
+    /// Adds a lease of an operating system that does not identify itself, as most except Windows do.
     #[must_use]
     pub fn nameless_system(self) -> Self {
         self.lease(&DhcpFields { class: String::new(), transaction: 0x7777_0002, ..system_fields() })
     }
 
-    /// The operating system's own question for an address, answered.
+    /// Adds the operating system's lease.
     #[must_use]
     pub fn system(self) -> Self {
         self.lease(&system_fields())
