@@ -195,7 +195,7 @@ reference: ## update the generated pages: JSON names, findings, tables, the READ
 	@tools/setup rust
 	python3 tools/json_reference.py
 	python3 tools/findings_page.py
-	ONOFF_WRITE_REFERENCE=1 cargo test --quiet --locked --package onoff-trace --package onoff-report --package onoff-xperf reference_page
+	ONOFF_WRITE_REFERENCE=1 cargo test --quiet --locked --package onoff-trace --package onoff-sections --package onoff-xperf reference_page
 	cargo run --quiet --package onoff -- record --plan windows --out $(TARGET_DIR)/windows > /dev/null
 	cp $(TARGET_DIR)/windows/onoff.wprp windows/
 	cargo run --quiet --package onoff -- boot samples/slow-boot.etl | python3 tools/readme_output.py

@@ -1,100 +1,100 @@
 // What the page is given: made from docs/src/reference/onoff.schema.json by tools/json_reference.py, not by hand.
 
-/** Everything the page shows. */
+/** Content of the page. */
 export interface Page {
-  /** Version of the program that wrote it. */
+  /** Version of onoff that wrote the page. */
   version: string;
-  /** Whether a server draws lanes and sums ranges. */
+  /** True if a server answers queries. */
   served: boolean;
-  /** Names of tones, groups of tracks, steps and tables. */
+  /** Names of tones, track groups, steps and tables. */
   legend: PageLegend;
-  /** The recordings. */
+  /**  */
   recordings: PageRecording[];
-  /** What differs between two sets of runs, of which the recordings are one each. */
+  /** Comparison of two sets of runs; `recordings` then contains one run of each. */
   comparison: PageComparison | null;
 }
 
-/** A table. */
+/** A table of a range. */
 export interface PageTable {
-  /** Its columns. */
+  /**  */
   columns: PageColumn[];
-  /** Its rows, as a person reads them. */
+  /** Formatted cells by row. */
   rows: string[][];
-  /** The same as numbers, to sort by and to draw; `null` where a cell is none. */
+  /** Numeric values of the cells, for sorting and bars; `null` if a cell is not a number. */
   numbers: ((number | null)[])[];
-  /** Where a row is about intervals on the path, when the longest was, ns. */
+  /** Interval of each row as (start, end), ns: the longest one of a group; empty if rows have no intervals. */
   spans: [number, number][];
-  /** Rows that there are. */
+  /** Number of rows before truncation. */
   of: number;
-  /** What the rows leave out; empty when nothing. */
+  /** Note about omitted data; empty if there are none. */
   left_out: string;
-  /** Why there is none; empty when there are. */
+  /** Message if there are no rows; empty otherwise. */
   nothing: string;
 }
 
-/** The names that the page shows. */
+/** Names that the page displays. */
 export interface PageLegend {
-  /** Tones by number. */
+  /** Tones, indexed by number. */
   tones: PageName[];
   /** Groups of tracks. */
   groups: PageName[];
   /** Kinds of steps on the critical path. */
   steps: PageStepKind[];
-  /** Tables of a time range. */
+  /** Subjects of range tables. */
   subjects: Subject[];
 }
 
-/** A recording. */
+/** Content of a recording. */
 export interface PageRecording {
-  /** Name: that of its file. */
+  /** File name. */
   name: string;
   /** Operating system, processors, memory, when it was recorded. */
   machine: string;
-  /** Where the axis begins, ns: 0, or earlier where the firmware's times are known. */
+  /** Start of the axis, ns: 0, or negative if firmware times are known. */
   start_ns: number;
   /** Length of the axis, ns. */
   duration_ns: number;
-  /** What it holds. */
+  /**  */
   transitions: PageTransition[];
-  /** Which of them the page shows first. */
+  /** Index of the transition to show first. */
   first: number;
-  /** Times in which the computer slept: drawn short, however long they are. */
+  /** Intervals in which the computer was asleep, drawn at reduced length. */
   folds: PageFold[];
-  /** Its tracks. */
+  /**  */
   tracks: PageTrack[];
-  /** What was lost. */
+  /**  */
   losses: PageLoss[];
-  /** What was not recorded. */
+  /**  */
   missing: PageMissing[];
-  /** Lanes drawn beforehand; empty where a server draws. */
+  /** Pre-drawn lanes; empty if a server draws them. */
   drawn: PageDrawn[];
 }
 
-/** Two sets of runs. */
+/** Comparison of two sets of runs. */
 export interface PageComparison {
-  /** The answer in sentences. */
+  /** Result in sentences. */
   answer: string[];
-  /** The sides, the baseline first. */
+  /** Sides, baseline first. */
   sides: PageSide[];
-  /** What explains the difference of each phase, the largest first. */
+  /** Explanations of the difference of each phase, largest first. */
   explanations: PageExplanation[];
-  /** Lists of measures. */
+  /** Measures by category. */
   lists: PageMeasures[];
-  /** What happened in another order, as sentences. */
+  /** Changes of order, as sentences. */
   moved: string[];
 }
 
-/** A column. */
+/** A column of a table. */
 export interface PageColumn {
-  /** Its name, as `--sort` and CSV have it. */
+  /** Name, as in `--sort` and CSV. */
   name: string;
-  /** Its title. */
+  /**  */
   title: string;
-  /** Whether it holds numbers. */
+  /** True if the cells are numbers. */
   number: boolean;
 }
 
-/** A name and how people read it. */
+/** A serialized name with its display title. */
 export interface PageName {
   /**  */
   name: string;
@@ -106,298 +106,298 @@ export interface PageName {
 export interface PageStepKind {
   /**  */
   name: string;
-  /** Number of the tone that it is drawn in. */
+  /** Index into `PageLegend::tones`. */
   tone: number;
 }
 
-/** What a table can be about. */
+/** Subject of a table. */
 export interface Subject {
   /**  */
   name: string;
   /**  */
   title: string;
-  /** What it can be grouped by. */
+  /** Available groupings, default first. */
   groups: string[];
 }
 
-/** A transition. */
+/** A boot, shutdown, sleep or network boot. */
 export interface PageTransition {
   /** `boot`, `shutdown`, `suspend`, `netboot`. */
   kind: string;
-  /** Which of its kind, e.g. `fast_startup`. */
+  /** Variant, such as `fast_startup`. */
   variant: string;
-  /** Its name on the page. */
+  /** Display name. */
   title: string;
-  /** The answer in a few sentences, the shortest first. */
+  /** Result in a few sentences, shortest first. */
   headline: string[];
   /** Start, ns. */
   start_ns: number;
   /** End, ns. */
   end_ns: number;
-  /** Its phases, in order. */
+  /** Phases, in order. */
   phases: PagePhase[];
-  /** What is known of phases, and of tables and captures, that have no place on the axis. */
+  /** Facts about phases, firmware tables and captures without a position on the axis. */
   unplaced: string[];
-  /** The search for the end of the last phase. */
+  /** Search for the end of the last phase. */
   band: PageBand | null;
-  /** Time limits. */
+  /** Time-outs. */
   ticks: PageTick[];
-  /** What to change, what costs most first. */
+  /** Findings, most expensive first. */
   findings: PageFinding[];
 }
 
-/** A time in which the computer slept. */
+/** An interval in which the computer was asleep. */
 export interface PageFold {
   /** Start, ns. */
   start_ns: number;
-  /** End, ns; the start where the recording's clock stood still. */
+  /** End, ns; equal to the start if the recording's clock stopped. */
   end_ns: number;
-  /** How long it slept, ns; `None` when not known. */
+  /** Duration of the sleep, ns; `None` if unknown. */
   slept_ns: number | null;
-  /** The same as a phrase, with what says so. */
+  /** Description, with the source of the duration. */
   text: string;
 }
 
-/** A track. */
+/** A track with its mark in a comparison. */
 export interface PageTrack {
-  /** Number: its place in the list. */
+  /** Index in the list. */
   id: number;
-  /** What it is about. */
+  /** Group. */
   group: TrackGroup;
-  /** Within the group. */
+  /** Subgroup. */
   section: string;
   /** Name. */
   name: string;
-  /** More of it. */
+  /** Note. */
   note: string;
-  /** What its lane shows. */
+  /** Kind of its lane. */
   kind: LaneKind;
-  /** Rows. */
+  /** Number of rows. */
   rows: number;
-  /** Sum of its times, ns. */
+  /** Total time, ns. */
   total_ns: number;
-  /** What became of it, in a comparison. */
+  /** Change between baseline and candidate; `None` without a comparison. */
   mark: PageMark | null;
 }
 
-/** Something lost. */
+/** A loss counter of the recording. */
 export interface PageLoss {
   /** Name of the counter. */
   name: string;
-  /** Severity. */
+  /**  */
   severity: string;
-  /** How often. */
+  /** Number of lost items. */
   count: number;
-  /** What it means. */
+  /** Meaning of the loss. */
   means: string;
 }
 
-/** Something not recorded. */
+/** Data that were not recorded. */
 export interface PageMissing {
-  /** What is not known without it. */
+  /** Question that cannot be answered without the data. */
   what: string;
   /** How to record it. */
   record: string;
 }
 
-/** Every lane of a recording at one resolution. */
+/** All lanes of a recording at one resolution. */
 export interface PageDrawn {
-  /** Pixels over the whole recording. */
+  /** Pixels of the entire recording. */
   pixels: number;
   /** Lanes, in the order of the tracks. */
   lanes: DrawnLane[];
-  /** Who made whom ready. */
+  /** Ready-thread arrows. */
   arrows: DrawnArrow[];
 }
 
-/** One side. */
+/** One side of a comparison. */
 export interface PageSide {
-  /** Name. */
+  /**  */
   name: string;
-  /** Its runs. */
+  /**  */
   runs: PageRun[];
-  /** Number of the page's recording that is the run nearest to the median; `None` when its file is not at hand. */
+  /** Index of the recording nearest to the median in `Page::recordings`; `None` if its file is not available. */
   recording: number | null;
-  /** Which run that is. */
+  /** Index of that recording in `runs`. */
   shown_run: number | null;
 }
 
-/** What explains the difference of a phase, by the account. */
+/** Explanation of the difference of a phase, from its breakdown. */
 export interface PageExplanation {
-  /** The phase. */
+  /** Name of the phase. */
   phase: string;
-  /** All of it in one sentence. */
+  /** The explanation as a sentence. */
   sentence: string;
-  /** Candidate less baseline, ns. */
+  /** Candidate minus baseline, ns. */
   difference_ns: number;
-  /** Whose time it is. */
+  /** Subjects that explain the difference. */
   parts: PagePart[];
-  /** Time of those that differ the other way, ns. */
+  /** Time of subjects that changed in the opposite direction, ns. */
   against_ns: number;
-  /** What is left, ns. */
+  /** Unexplained rest, ns. */
   not_explained_ns: number;
 }
 
-/** The measures of a category. */
+/** Measures of a category. */
 export interface PageMeasures {
   /** `total`, `phase`, `service`, as in the keys. */
   category: string;
-  /** Title. */
+  /**  */
   title: string;
-  /** Measures of the category, with those that are not listed because they do not differ. */
+  /** Number of measures in the category, including unlisted ones. */
   of: number;
-  /** The listed ones. */
+  /** Listed measures. */
   rows: PageMeasure[];
 }
 
-/** A phase. */
+/** A phase of a transition. */
 export interface PagePhase {
-  /** Name, as JSON has it. */
+  /** Name, as in JSON output. */
   name: string;
-  /** Its name for people. */
+  /** Display name. */
   title: string;
   /** Start, ns. */
   start_ns: number;
   /** End, ns. */
   end_ns: number;
-  /** Whether its end is not in the recording: then `end_ns` is where that ends. */
+  /** True if the end is not in the recording; `end_ns` is then the end of the recording. */
   is_open: boolean;
-  /** Idle time that ends it and is no part of what it took, ns. */
+  /** Idle time at the end, not part of the phase's duration, ns. */
   idle_ns: number;
-  /** Time of it in which a person was waited for, which is no part of what it took either, ns. */
+  /** Time spent waiting for a person, not part of the phase's duration, ns. */
   person_ns: number;
-  /** What set its end. */
+  /** Rule that determines the end. */
   rule: string;
-  /** The event that did. */
+  /** Event at the end. */
   event: string;
-  /** How certain that is. */
+  /** Certainty of the end. */
   certainty: Certainty;
-  /** What the phase is, for who meets the name for the first time. */
+  /** Explanation of the phase. */
   explains: string;
-  /** Who held it; the times sum to its length. */
+  /** Breakdown by subject; the times add up to the length of the phase. */
   account: PageAccountEntry[];
-  /** Who used processors and disks in it. */
+  /** CPU and disk usage. */
   usage: PageUsage;
-  /** The longest steps of its critical path; empty where a server has them. */
+  /** Longest steps of the critical path; empty if a server answers queries. */
   steps: PageSteps;
-  /** Its flame graphs, of samples and of waits; empty where a server has them. */
+  /** Flame graphs of samples and of waits; empty if a server answers queries. */
   flames: PageFlame[];
 }
 
-/** The search for the end of the last phase. */
+/** Search for the end of a phase that ends when the computer is idle. */
 export interface PageBand {
-  /** Idle time that ends it, ns. */
+  /** Required idle time, ns. */
   required_ns: number;
-  /** Slices. */
+  /** Slices, in order. */
   slices: PageSlice[];
 }
 
-/** A point in time worth a mark. */
+/** A marked point in time. */
 export interface PageTick {
   /** Time, ns. */
   time_ns: number;
-  /** What it is. */
+  /**  */
   label: string;
 }
 
-/** What to change. */
+/** A finding. */
 export interface PageFinding {
-  /** Code of the rule. */
+  /** Code of the rule, such as `boot/service-slow`. */
   code: string;
-  /** What was found. */
+  /**  */
   title: string;
-  /** Its cost, ns; `None` when not known. */
+  /** Cost, ns; `None` if unknown. */
   cost_ns: number | null;
-  /** Whether it costs that at most: something else was at work at the same time. */
+  /** True if the cost is an upper bound because other work ran in parallel. */
   cost_at_most: boolean;
-  /** What it rests on. */
+  /**  */
   evidence: string;
-  /** What to do. */
+  /**  */
   advice: string;
-  /** How certain it is. */
+  /**  */
   certainty: Certainty;
   /** Command that explains the rule and its known false positives. */
   explained_by: string;
-  /** Where to look, ns. */
+  /** Start of the relevant interval, ns. */
   start_ns: number | null;
-  /** Until where, ns. */
+  /** End of the relevant interval, ns. */
   end_ns: number | null;
 }
 
-/** What a track is about. The groups are shown in this order. */
+/** Group of a track. Groups are shown in this order. */
 export type TrackGroup = "firmware" | "network" | "requests" | "processors" | "disks" | "critical_path" | "devices" | "services" | "session" | "notifications" | "power" | "processes" | "log";
 
-/** What a lane shows. */
+/** Kind of a lane. */
 export type LaneKind = "slices" | "shares";
 
-/** What became of what a track shows. */
+/** Change of a track's subject between baseline and candidate. */
 export interface PageMark {
   /** `slower`, `faster`, `new`, `gone`, `moved`. */
   verdict: string;
-  /** The same with how much. */
+  /** Display text, such as `+9.00 s`. */
   text: string;
 }
 
-/** What a screen shows of a track. */
+/** The drawing of a track. */
 export type DrawnLane = Drawn & { kind: "slices" } | DrawnShares & { kind: "shares" };
 
-/** Arrows that a screen shows. */
+/** Arrows merged to one pixel position. */
 export interface DrawnArrow {
-  /** When, ns. */
+  /** Time of the first arrow, ns. */
   time_ns: number;
-  /** From which track. */
+  /** Track of the readying thread. */
   from: number;
-  /** To which. */
+  /** Track of the readied thread. */
   to: number;
-  /** How many there are at these pixels. */
+  /** Number of merged arrows. */
   count: number;
 }
 
-/** A run. */
+/** A run of one side. */
 export interface PageRun {
-  /** Name: its file. */
+  /** File name. */
   name: string;
-  /** Why it is not compared; empty when it is. */
+  /** Reasons why the run is excluded; empty if it is compared. */
   set_apart: string[];
 }
 
-/** A subject whose time explains a part. */
+/** A subject that explains part of a difference. */
 export interface PagePart {
-  /** Name. */
+  /**  */
   name: string;
-  /** What it is. */
+  /** Kind of subject, such as `service`. */
   kind: string;
-  /** What became of it. */
+  /** `new`, `gone`, `longer` or `shorter`. */
   change: string;
-  /** Baseline's median, ns. */
+  /** Median of the baseline, ns. */
   was_ns: number;
-  /** Candidate's median, ns. */
+  /** Median of the candidate, ns. */
   is_ns: number;
-  /** The difference, ns. */
+  /** Candidate minus baseline, ns. */
   difference_ns: number;
 }
 
-/** A measure of both sides. */
+/** A measure on both sides. */
 export interface PageMeasure {
   /** Key, as `--limit` takes it. */
   key: string;
-  /** What it is called. */
+  /** Display name. */
   label: string;
   /** `ns`, `bytes` or `count`. */
   unit: string;
-  /** By side and run; `null` where a run does not have it. */
+  /** Values by side and run; `null` if a run lacks the measure. */
   values: ((number | null)[])[];
-  /** By side. */
+  /** Medians by side. */
   medians: (number | null)[];
-  /** Candidate less baseline. */
+  /** Candidate minus baseline. */
   difference: number | null;
-  /** The same, percent. */
+  /** Difference relative to the baseline, percent. */
   percent: number | null;
-  /** Where the difference lies with 95 % confidence. */
+  /** 95 % confidence interval of the difference. */
   interval: [number, number] | null;
-  /** How far the baseline's runs lie apart. */
+  /** Spread of the baseline's runs. */
   noise: number | null;
-  /** Probability of ranks as uneven by chance. */
+  /** p-value of the rank test. */
   p_value: number | null;
   /** `slower`, `faster`, `more`, `less`, `new`, `gone`, `same`, `unknown`. */
   verdict: string;
@@ -406,53 +406,53 @@ export interface PageMeasure {
 /** How much an answer can be relied on. */
 export type Certainty = "measured" | "inferred" | "missing";
 
-/** Who held a part of a phase. */
+/** Share of a phase attributed to one subject. */
 export interface PageAccountEntry {
-  /** Who. */
+  /** Subject, such as a service or driver. */
   subject: string;
-  /** What kind of subject. */
+  /** Kind of subject. */
   kind: string;
   /** Time, ns. */
   ns: number;
-  /** What it did. */
+  /** Activity of the subject. */
   did: string;
-  /** How certain it is. */
+  /** Certainty of the attribution. */
   certainty: Certainty;
-  /** When, ns; the longest ones. */
+  /** Longest intervals as (start, end), ns. */
   stretches: [number, number][];
 }
 
-/** Who used processors and disks. */
+/** CPU and disk usage. */
 export interface PageUsage {
-  /** Processors, by process. */
+  /** CPU by process. */
   processors: PageUsageRow[];
-  /** Disks, by process. */
+  /** Disks by process. */
   disks: PageUsageRow[];
-  /** Disks, by file. */
+  /** Disks by file. */
   files: PageUsageRow[];
 }
 
-/** The steps of a range. */
+/** Steps of a range. */
 export interface PageSteps {
-  /** In order of time. */
+  /** Steps, in order of time. */
   steps: PageStep[];
-  /** Steps that are not listed, those that the path itself leaves out because they are short among them. */
+  /** Number of unlisted steps, including short ones that the path omits. */
   left_out: number;
 }
 
-/** A flame graph, ready to be drawn. */
+/** A laid-out flame graph. */
 export interface PageFlame {
-  /** Time of all of it, ns. */
+  /** Total time, ns. */
   total_ns: number;
   /** Nodes by depth, then from left to right. */
   nodes: PageFlameNode[];
-  /** Nodes too thin to be drawn. */
+  /** Number of nodes too narrow to draw. */
   left_out: number;
-  /** Why there is none; empty when there are. */
+  /** Message if there are no nodes; empty otherwise. */
   nothing: string;
 }
 
-/** A slice of the same. */
+/** A time slice, idle or busy. */
 export interface PageSlice {
   /** Start, ns. */
   start_ns: number;
@@ -460,86 +460,86 @@ export interface PageSlice {
   end_ns: number;
   /** `idle` or `busy`. */
   state: string;
-  /** Idle time found by its end, ns. */
+  /** Idle time accumulated up to the end of the slice, ns. */
   idle_so_far_ns: number;
-  /** How busy what was. */
+  /** CPU and disk usage in the slice. */
   note: string;
 }
 
-/** What a screen shows of a lane of slices. */
+/** The drawing of a lane of slices. */
 export interface Drawn {
-  /** Names that the rows refer to. */
+  /** Labels referenced by the rows. */
   labels: string[];
-  /** The rows, top first. */
+  /** Rows, top first. */
   rows: DrawnRow[];
-  /** Intervals that lie deeper than the rows kept. */
+  /** Number of intervals hidden because they overlap more than the maximum number of rows. */
   hidden: number;
 }
 
-/** What a screen shows of a strip: equal steps of the range. Columns of equal length. */
+/** The drawing of a strip: equal steps of the interval. Arrays of equal length. */
 export interface DrawnShares {
-  /** First step's start, ns. */
+  /** Start of the first step, ns. */
   start_ns: number;
-  /** End of the last, ns. */
+  /** End of the last step, ns. */
   end_ns: number;
-  /** Busy share of each step, in 255ths. */
+  /** Utilization of each step, in 255ths. */
   busy: number[];
-  /** The part of it at low priority, in 255ths. */
+  /** Low-priority part of it, in 255ths. */
   low: number[];
 }
 
-/** A row of the same. */
+/** A row of a usage table. */
 export interface PageUsageRow {
-  /** Name. */
+  /**  */
   name: string;
-  /** More of it. */
+  /** Additional text. */
   detail: string;
   /** Time, ns. */
   ns: number;
-  /** Requests. */
+  /** Number of requests. */
   count: number;
-  /** Bytes. */
+  /** Transferred bytes. */
   bytes: number;
 }
 
-/** A step as a sentence. */
+/** A step of the critical path. */
 export interface PageStep {
   /** Start, ns. */
   start_ns: number;
   /** End, ns. */
   end_ns: number;
-  /** What it was, e.g. `disk`. */
+  /** Kind, such as `disk`. */
   kind: string;
-  /** What happened. */
+  /** Description of the step. */
   sentence: string;
-  /** How certain it is. */
+  /**  */
   certainty: Certainty;
-  /** Why the system says that the thread waited, and the call stack where one was recorded, innermost first. */
+  /** Wait reason, then the call stack if recorded, innermost frame first. */
   more: string[];
 }
 
-/** A node of it. */
+/** A node of a flame graph. */
 export interface PageFlameNode {
-  /** Name. */
+  /**  */
   name: string;
   /** Depth from 0. */
   depth: number;
-  /** Where it starts on the axis of the sum, ns. */
+  /** Offset from the left edge, ns. */
   start_ns: number;
-  /** Its length, ns. */
+  /** Width, ns. */
   ns: number;
 }
 
-/** What a screen shows of a row: one entry per interval, or per group of intervals that share a pixel. Columns of equal length. */
+/** The drawing of a row: one entry per interval, or per group of intervals within one pixel. Arrays of equal length. */
 export interface DrawnRow {
   /** Starts, ns. */
   start_ns: number[];
   /** Ends, ns. */
   end_ns: number[];
-  /** The longest interval's name, as an index into [`Drawn::labels`]. */
+  /** Label of the longest interval, as an index into [`Drawn::labels`]. */
   label: number[];
-  /** The longest interval's tone, by its number. */
+  /** Tone of the longest interval, by number. */
   tone: number[];
-  /** How many intervals the entry stands for. */
+  /** Number of intervals in the entry. */
   count: number[];
 }
