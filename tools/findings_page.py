@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes docs/src/reference/findings.md: all rules of `onoff diagnose`, from the comments in the rules' files, and their findings
+"""Generates docs/src/reference/findings.md: every rule of `onoff diagnose`, from the comments in the rules' source files, and the findings
 in the scenarios, from crates/support/simulator/expected/findings.toml, which a test compares with the program's output.
 
 tools/findings_page.py            write the page
@@ -38,16 +38,16 @@ ENDS = {
 INTRODUCTION = """\
 # Findings
 
-What `onoff diagnose` looks for. Each finding has a stable code, which `onoff diagnose --explain CODE` explains in these words. The
-limits from which on something is worth a finding stand in `crates/answers/findings/src/thresholds.rs`, each with where it comes from.
+The rules of `onoff diagnose`. Each finding has a stable code; `onoff diagnose --explain CODE` prints the text below. The thresholds for
+findings are in `crates/answers/findings/src/thresholds.rs`, each with its source.
 
-A finding's cost is the time that the transition's critical path spent in its subject, or in what that waited for, where context
-switches and readied threads were recorded; else an upper bound: the time in which it ran in parallel with the main path, marked `≤`.
-What is marked ↻ looks at a fast startup as well, from when the computer is awake: there the new session is what a boot is.
-Advice never asks to turn off a service that belongs to Windows or its protection; for others it asks to check ERROR_CONTROL first,
-which no recording holds.
+The cost of a finding is the time that the critical path spent in its subject or in what the subject waited for, if context switches and
+ready threads were recorded. Otherwise it is an upper bound, marked `≤`: the time in which the subject ran in parallel with the critical path.
+Rules marked ↻ also apply to a fast startup, from the resume on: there the new session corresponds to a boot.
+Advice never suggests disabling services of Windows or of its protection; for others it suggests checking ERROR_CONTROL first, which is not
+recorded.
 
-This page is made from the code by `tools/findings_page.py`; `make lint` fails when it is out of date.
+This page is generated from the code by `tools/findings_page.py`; `make lint` fails when it is out of date.
 """
 
 
@@ -60,7 +60,7 @@ def rules():
         room = path.parent.name
         code = f"{room}/{path.stem.replace('_', '-')}"
         if found["code"] != code:
-            raise SystemExit(f"findings_page: {path.relative_to(ROOT)} has the code {found['code']}, expected {code}")
+            raise SystemExit(f"findings_page: {path.relative_to(ROOT)} holds {found['code']}, not {code}")
         lines = [line.strip()[3:].strip() for line in found["text"].splitlines()]
         sections, heading = {}, None
         for line in lines:
@@ -70,7 +70,7 @@ def rules():
             elif heading:
                 sections[heading].append(line)
         if list(sections) != HEADINGS:
-            raise SystemExit(f"findings_page: {code} has unexpected headings: {list(sections)}")
+            raise SystemExit(f"findings_page: {code} has the headings {list(sections)}")
         title = found["title"] + (" ↻" if found["kind"].startswith("Session") else "")
         yield room, code, title, {name: " ".join(filter(None, text)) for name, text in sections.items()}
 
@@ -83,10 +83,10 @@ def table():
     expected = tomllib.loads(EXPECTED.read_text()) if EXPECTED.exists() else {}
     if not expected:
         return
-    yield "## What they find in the scenarios"
+    yield "## Findings in the scenarios"
     yield ""
-    yield "Each scenario (`crates/support/simulator/scenarios`) is a simulated computer whose truth is known. *First* is what must be named first;"
-    yield "*also* is what else is true of it; *missed* is true and not found; *false* is found and not true. A test holds the program to this."
+    yield "Each scenario (`crates/support/simulator/scenarios`) is a simulated computer with known problems. *First* is the finding that must come first;"
+    yield "*also* lists other correct findings, *missed* correct findings that are not reported, *false* incorrect findings. A test checks this table."
     yield ""
     yield "| scenario | first | also | missed | false |"
     yield "| --- | --- | --- | --- | --- |"
@@ -103,19 +103,19 @@ def table():
     yield ""
     yield f"{len(expected)} scenarios: {counts[0]} findings, {counts[1]} missed, {counts[2]} false."
     yield ""
-    yield "## What they cost, and the chains"
+    yield "## Costs and wait chains"
     yield ""
-    yield "*Put in* is what the scenario's own text holds, worked out without reading the recording; the first finding's cost, and the chain that"
-    yield "`onoff why` tells, must be no farther from it than said."
+    yield "*Injected* is computed from the scenario's definition, without the recording. The first finding's cost and the chain of"
+    yield "`onoff why` must be within the given tolerance."
     yield ""
-    yield "| scenario | what must cost it | put in | within | because |"
+    yield "| scenario | finding | injected | tolerance | reason |"
     yield "| --- | --- | --- | --- | --- |"
     for name, row in sorted(expected.items()):
         if cost := row.get("cost"):
             sign = "≤ " if cost["basis"] == "at_most" else ""
             yield f"| `{name}` | {sign}{cost['subject']} | {cost['put_in']} | {cost['within_ms']} ms | {cost['because']} |"
     yield ""
-    yield "| scenario | asked | chain | put in | within | because |"
+    yield "| scenario | arguments | chain | injected | tolerance | reason |"
     yield "| --- | --- | --- | --- | --- | --- |"
     for name, row in sorted(expected.items()):
         if chain := row.get("chain"):

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Updates the files generated from the JSON Schema of the types that onoff serializes.
+"""Generates files from the JSON Schema of the types that onoff serializes.
 
-The schema is derived from the types (feature `schema`, `cargo run -p onoff-page --example schema`). Generated from it are
-docs/src/reference/json.md, with the names and units of `--format json`, and viewer/src/types.ts, the types of the viewer.
+The schema is derived from the types (feature `schema`, `cargo run -p onoff-page --example schema`). This script generates
+docs/src/reference/json.md, with the names and units of `--format json`, and viewer/src/types.ts, the types for the page of `onoff view`.
 
-tools/json_reference.py              derive the schema and write all three files
-tools/json_reference.py --check      fail if the page or the viewer's types do not match the stored schema
-tools/json_reference.py --check-all  the same, and fail if the stored schema does not match the code (builds the crates with schemas)
+tools/json_reference.py              derive the schema again and write all three files
+tools/json_reference.py --check      fail if the page or the viewer's types do not match the committed schema
+tools/json_reference.py --check-all  also fail if the committed schema does not match the code (builds the crates with schemas)
 """
 
 import json
@@ -21,7 +21,7 @@ SCHEMA = ROOT / "docs/src/reference/onoff.schema.json"
 TYPES = ROOT / "viewer/src/types.ts"
 HEADER = "DocumentHeader"
 
-# Name and description of a transition, or of a list of transitions, by the type of its details.
+# Names and descriptions of transitions and lists of transitions, by the type of their details.
 NAMES = {
     "TransitionOfWindowsBoot": ("BootReport", "Where the time of a boot of Windows went."),
     "TransitionOfWindowsShutdown": ("ShutdownReport", "Where the time of a shutdown of Windows went."),
@@ -36,7 +36,7 @@ NAMES = {
     "TransitionsOfLinuxSuspend": ("LinuxSuspendReport", "The sleeps of a recording of Linux."),
 }
 
-# The documents, with their introductions on the page.
+# The documents with their introductions on the page.
 COMMANDS = [
     ("info", "`onoff info --format json`"),
     ("boot", "`onoff boot --format json`"),
@@ -81,72 +81,72 @@ FORMATS = {"mac-address": "text such as `52:54:00:77:00:01`", "guid": "text such
 INTRODUCTION = """\
 # JSON
 
-With `--format json` each command prints one object, `onoff events` one per line. `--format csv` of a command that lists rows has
-the names of its rows here. The names below are a contract: names are added; when one is removed, renamed or given another unit, `onoff.schema` of
-the document grows, and the list of changes says how.
+With `--format json` each command prints one object, `onoff events` one per line. For commands that list rows, `--format csv` uses the same
+names. The names below are stable: new names may be added, but if one is removed, renamed or changes its unit, `onoff.schema` of the document is
+incremented and the changelog lists the change.
 
-- Every document begins with `onoff`: [which onoff wrote it, by which version of the contract, and of which recordings](#documentheader).
-- A name that ends in `_ns` is in nanoseconds: a time counts from the recording's first event, a duration is a length.
-- What the recording cannot tell is `null`, never zero. Texts that are not known are empty.
-- Control characters and marks that reorder text are escaped (`\\u009b`, `\\u202e`), so that a name from a recording does nothing to a
-  terminal. In CSV a text that a spreadsheet would take for a formula (it begins with `=`, `+`, `-` or `@`) has an apostrophe before it.
-- Names that end in `_percent` say in their description what they are a percentage of.
+- Every document starts with `onoff`: [the version of onoff, the version of the schema, and the recordings](#documentheader).
+- Names ending in `_ns` are in nanoseconds: times are relative to the recording's first event.
+- Unknown values are `null`, never zero. Unknown texts are empty.
+- Control characters and marks that reorder text are escaped (`\\u009b`, `\\u202e`), so that names from a recording cannot affect a
+  terminal. In CSV, a text that a spreadsheet would interpret as a formula (starting with `=`, `+`, `-` or `@`) is prefixed with an apostrophe.
+- The descriptions of names ending in `_percent` state the base of the percentage.
 
-The same as a JSON Schema, made from the types that are written: [onoff.schema.json](onoff.schema.json). This page is made from it by
+The JSON Schema is [onoff.schema.json](onoff.schema.json), generated from the serialized types. This page is generated from it by
 `tools/json_reference.py`; `make lint` fails when one of them is out of date.
 """
 
-# `onoff events` writes its lines in crates/output/sections/src/json/event.rs, without a schema; a test compares both.
+# `onoff events` writes its lines in crates/output/sections/src/json/event.rs; a test compares them with this list.
 EVENTS = """\
 ## `onoff events --format json`
 
-One object per line for each event. Numbers that are read in hexadecimal (addresses, flags, codes, keywords) are texts
-such as `"0xffff8000deadbeef"`, because many readers of JSON lose the low bits of large numbers.
+One line with an object per event. Hexadecimal numbers (addresses, flags, codes, keywords) are strings
+such as `"0xffff8000deadbeef"`, because many JSON parsers lose the low bits of large numbers.
 
 | name | | |
 | --- | --- | --- |
 | `time_ns` | integer | Time, ns. |
 | `unix_ns` | integer or null | Real time, ns since 1970-01-01 UTC. |
-| `name` | text | Event's name, as `onoff info` lists it and `--event` takes it. |
+| `name` | text | Event name, as in `onoff info` and `--event`. |
 | `kind` | text | `kernel`, `classic`, `manifest`, `tracelogging`, `message` (software tracing, raw), `ftrace` (Linux), `log_line` (the kernel's log or a journal) or `unknown`. |
-| `provider` | text | Provider's name; its GUID when the name is not known. |
-| `guid` | text | Provider's or class's GUID; empty when there is none. |
-| `task` | text | Task's name; empty when not known. |
-| `opcode_name` | text | Opcode's name; empty when not known. |
-| `id` | integer | Event id; the opcode of kernel and classic events, the number of messages. |
+| `provider` | text | Provider name, or its GUID if the name is unknown. |
+| `guid` | text | GUID of the provider or class; empty if there is none. |
+| `task` | text | Task name; empty if unknown. |
+| `opcode_name` | text | Opcode name; empty if unknown. |
+| `id` | integer | Event id; for kernel and classic events the opcode, for messages their number. |
 | `version` | integer | Version. |
 | `opcode` | integer | Opcode. |
 | `level` | integer | Level, 1 critical to 5 verbose, 0 always. |
 | `keyword` | text | Keyword bits in hexadecimal. |
-| `cpu` | integer or null | Processor; a line of a log has none. |
-| `pid` | integer or null | Process it is charged to. |
-| `process` | text or null | That process's image name, as far as the events so far and the recording's end tell it. |
-| `tid` | integer or null | Thread it is charged to. |
-| `size` | integer | Bytes of the record, header included. |
-| `described` | true or false | Whether a schema of the event is known; without one its field `Payload` is the raw bytes in hexadecimal. |
-| `complete` | true or false | Whether the fields account for the whole payload. |
-| `fields` | any names | The event's own fields, in their order. |
-| `derived` | [Derived](#derived) or null | What follows from the events before; left out when nothing does. |
+| `cpu` | integer or null | CPU; `null` for log lines. |
+| `pid` | integer or null | Process id. |
+| `process` | text or null | Image name of the process, if known from earlier events or from the end of the recording. |
+| `tid` | integer or null | Thread id. |
+| `size` | integer | Size of the record with its header, bytes. |
+| `described` | true or false | True if the event's schema is known; otherwise the field `Payload` has the raw bytes in hexadecimal. |
+| `complete` | true or false | True if the fields cover the whole payload. |
+| `fields` | any names | The event's fields, in order. |
+| `derived` | [Derived](#derived) or null | Values derived from earlier events; omitted if there are none. |
 
 ### Derived
 
-What the recording does not hold as such but follows from events before. Each name is left out when it does not apply.
+Values derived from earlier events. Names that do not apply are omitted.
 
 | name | | |
 | --- | --- | --- |
-| `elapsed_ns` | integer | How long the work took that the event ends: interrupt, disk request, fault. |
-| `service_ns` | integer | Time the disk itself worked on the request. |
+| `elapsed_ns` | integer | Duration of the operation that ends with the event: interrupt, disk request, fault. |
+| `service_ns` | integer | Time that the disk spent on the request. |
 | `since_last_ns` | integer | Time since the new thread of a context switch last ran. |
 | `ran_ns` | integer | How long the old thread of a context switch had run. |
 | `stack_of_ns` | integer | Time of the event that a call stack belongs to. |
 | `old_state` | text | State of the old thread of a context switch. |
-| `old_wait_reason` | text | Why the old thread of a context switch waits. |
-| `file` | text | Path of the file the event is about. |
+| `old_wait_reason` | text | Wait reason of the old thread of a context switch. |
+| `file` | text | Path of the event's file. |
 """
 
 
 def derived():
-    """The schema derived from the code, with readable names."""
+    """Derives the schema from the code, with readable type names."""
     command = ["cargo", "run", "--quiet", "--locked", "-p", "onoff-page", "--features", "schema", "--example", "schema"]
     text = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
     for name, (called, _) in NAMES.items():
@@ -158,20 +158,20 @@ def derived():
 
 
 class Schema:
-    """The stored schema, with its parts as text and as TypeScript."""
+    """The committed schema, with its types as text and as TypeScript."""
 
     def __init__(self, document):
         self.documents, self.page, self.definitions = document["documents"], document["page"], document["$defs"]
 
     def name(self, schema):
-        """The definition that a schema references."""
+        """The definition that a schema refers to."""
         return schema["$ref"].removeprefix("#/$defs/") if "$ref" in schema else None
 
     def alternatives(self, schema):
         return schema.get("oneOf") or schema.get("anyOf")
 
     def codes(self, schema):
-        """The values of an enumeration with their descriptions; `None` for other schemas."""
+        """The values of an enumeration with their descriptions; `None` if it is not one."""
         if "enum" in schema:
             return [(text, "") for text in schema["enum"]]
         found = []
@@ -185,7 +185,7 @@ class Schema:
         return found or None
 
     def variants(self, schema):
-        """The codes of a union with arguments and descriptions; `None` for other schemas."""
+        """The codes of a union with their arguments and descriptions; `None` if it is not one."""
         found = []
         for each in self.alternatives(schema) or []:
             code = each.get("properties", {}).get("code", {}).get("const")
@@ -198,12 +198,12 @@ class Schema:
         return found or None
 
     def is_named(self, name):
-        """True if a definition gets its own section; the others are described where they are used."""
+        """True if a definition has its own section; others are described where they are used."""
         schema = self.definitions[name]
         return "properties" in schema or bool(self.codes(schema)) or bool(self.variants(schema))
 
     def inside(self, schema):
-        """The definitions reachable from a schema, in order."""
+        """The definitions that a schema refers to, in order."""
         name = self.name(schema)
         if name:
             yield from [name] if self.is_named(name) else self.inside(self.definitions[name])
@@ -245,10 +245,10 @@ class Schema:
             return FORMATS[schema["format"]]
         if kinds in PLAIN:
             return PLAIN[kinds]
-        raise SystemExit(f"json_reference: unsupported schema {schema}")
+        raise SystemExit(f"json_reference: no words for the schema {schema}")
 
     def typed(self, schema):
-        """The schema as a TypeScript type."""
+        """The schema in TypeScript."""
         name = self.name(schema)
         if name and "properties" in schema:
             return f"{name} & {self.typed({key: each for key, each in schema.items() if key != '$ref'})}"
@@ -319,7 +319,7 @@ def page(schema):
                 queue.append(name)
 
     if {name for name, _ in COMMANDS} != set(schema.documents):
-        raise SystemExit("json_reference: the schema's documents do not match the introductions in this script")
+        raise SystemExit("json_reference: the documents are others than this script introduces")
     for document, heading in COMMANDS:
         root = schema.name(schema.documents[document]["allOf"][0])
         seen.add(root)

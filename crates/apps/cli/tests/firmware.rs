@@ -145,7 +145,7 @@ fn linux_folder_agrees_with_systemd() {
     let calls: u64 =
         report["drivers"].as_array().unwrap().iter().map(|row| row["support_calls"].as_u64().unwrap()).sum();
     assert_eq!(calls, 4_076);
-    // The begin of PEI is not recorded; the loader and the kernel never return.
+    // The start of PEI is not recorded; the loader and the kernel never return.
     assert_eq!(report["ends_without_begin"], 1);
     assert_eq!(named(&report["phases"], "PEI")["certainty"], "inferred");
     assert_eq!(report["unended"].as_array().unwrap().len(), 2);

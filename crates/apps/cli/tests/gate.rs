@@ -156,9 +156,9 @@ fn validates_foreign_baselines() {
         (|it| *it = json!([1, 2]), "not an onoff baseline"),
     ];
     for (spoil, part) in cases {
-        let mut spoilt = good.clone();
-        spoil(&mut spoilt);
-        folder.file("bad.json", spoilt.to_string().as_bytes());
+        let mut spoiled = good.clone();
+        spoil(&mut spoiled);
+        folder.file("bad.json", spoiled.to_string().as_bytes());
         let (code, text, stderr) = gate(&folder, &format!("--baseline bad.json --candidate same {LIMIT}"));
         assert_eq!((code, text.as_str()), (2, ""), "{part}");
         assert!(stderr.contains("bad.json: ") && stderr.contains(part), "{part}: {stderr}");
@@ -259,10 +259,10 @@ fn schema_check_detects_invalid_sarif() {
         ("/runs/0/results/0/message", json!({ "markdown": "no text" })),
         ("/runs/0/results/0/locations/0/physicalLocation/artifactLocation/uri", json!("a file.etl")),
     ] {
-        let mut spoilt = good.clone();
+        let mut spoiled = good.clone();
         let (parent, key) = pointer.rsplit_once('/').unwrap();
-        spoilt.pointer_mut(parent).unwrap()[key] = value;
-        assert!(!faults_of_sarif(&spoilt).is_empty(), "{pointer}");
+        spoiled.pointer_mut(parent).unwrap()[key] = value;
+        assert!(!faults_of_sarif(&spoiled).is_empty(), "{pointer}");
     }
 }
 

@@ -8,7 +8,7 @@ use onoff_trace::{
 use super::assembly::Assembly;
 use super::clocks::Clocks;
 
-/// The begin of a device callback.
+/// The start of a device callback.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Callback<'a> {
     pub(super) kind: PowerRequestKind,

@@ -41,7 +41,7 @@ impl StartupTimes {
         Some(Self { kernel_ns: kernel?, user_space_ns: user_space?, ..lengths })
     }
 
-    /// Adds the begin of each phase unless a better source has it. `event` names the source record.
+    /// Adds the start of each phase unless a better source has it. `event` names the source record.
     pub(super) fn add(&self, event: &str, assembly: &mut Assembly) {
         let mut add =
             |time_ns: i64, name: &str, value: Option<i64>| add_unless_known(time_ns, name, value, event, assembly);

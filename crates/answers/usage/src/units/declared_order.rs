@@ -185,7 +185,7 @@ impl<'t> Starts<'t> {
         ))
     }
 
-    /// Devices are not started but announced, after the device manager was told to scan for devices. A device that
+    /// Devices are not started but announced, after the device manager scans for devices. A device that
     /// existed before it was needed has no duration, and is only followed if another unit waits for it.
     fn device_scan(&self, row: &ServiceTransition) -> Option<(Option<usize>, UnitWait)> {
         let places = self.places.get(&self.trace.strings.find(DEVICE_SCAN)?)?;

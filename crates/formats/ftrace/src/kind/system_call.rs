@@ -54,7 +54,7 @@ pub(super) fn read<'a>(event: &Event<'a>) -> Option<Option<Kind<'a>>> {
     Some(result.map(|result| Kind::SystemCallEnd { name, result }))
 }
 
-/// The arguments at the begin of a system call, in order.
+/// The arguments at the start of a system call, in order.
 #[must_use]
 pub fn system_call_arguments<'a>(event: &Event<'a>) -> Vec<SystemCallArgument<'a>> {
     match event.body {
