@@ -357,7 +357,7 @@ fn reports_missing_evidence_in_linux_terms() {
         assert!(answer.contains(why), "{question}: {answer}");
     };
     refused("cpu trace.dat --by function", "the Linux tracer takes no samples; '--of waits'");
-    refused("hardfaults trace.dat --by function", "do not say which page faults");
+    refused("hardfaults trace.dat --by function", "do not show which page faults");
     let at = |time_ns, tid| At::new(time_ns, 0, tid);
     let bare = TraceData::new().switch(at(1_000_000, 70), ("sleeper", 1), (0, "swapper/0")).switch(
         at(3_000_000, 0),

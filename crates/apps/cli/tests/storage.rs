@@ -428,8 +428,8 @@ fn other_disk_and_file_actions() {
     insta::assert_snapshot!("xperf_hardfault", folder.answer("xperf -i boot.etl -a hardfault"));
     insta::assert_snapshot!("xperf_filename", folder.answer("xperf -i boot.etl -a filename"));
     for (line, message) in [
-        ("-a pagefault", "-a pagefault: no page fault was recorded"),
-        ("-a filename -range 0 1", "-a filename: no file name was recorded"),
+        ("-a pagefault", "-a pagefault: no page faults recorded"),
+        ("-a filename -range 0 1", "-a filename: no file names recorded"),
     ] {
         let (columns, printed) = folder.columns_alone(&format!("xperf -i boot.etl {line}"));
         assert_eq!(columns.lines().count(), 1, "{line}: {columns}");

@@ -55,7 +55,7 @@ pub(crate) fn read(bytes: &[u8], out: &mut OperationWriter<'_>) {
         }
         reader.has_thread_ids |= parsed.tid.is_some();
         let tid = parsed.tid.unwrap_or(DEFAULT_TID);
-        let now_ns = axis.to_axis(parsed.time);
+        let now_ns = axis.time_ns(parsed.time);
         match parsed.content {
             Content::Other => {}
             Content::Begin { name, arguments } => {

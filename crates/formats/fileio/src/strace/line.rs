@@ -43,7 +43,7 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    pub(super) fn to_axis(&mut self, time: Option<Time>) -> i64 {
+    pub(super) fn time_ns(&mut self, time: Option<Time>) -> i64 {
         match time {
             Some(Time::Unix(ns)) => ns,
             Some(Time::Clock(ns)) => self.midnights.unwrap_time(ns),
