@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 const SEEDS: u64 = 1_500;
 
 fn below(any: &mut Source, limit: usize) -> usize {
-    usize::try_from(any.next() % limit as u64).unwrap()
+    usize::try_from(any.value() % limit as u64).unwrap()
 }
 
 /// An invalid recording of everything the rules read.
@@ -23,7 +23,7 @@ fn recording(seed: u64) -> Trace {
     trace.wanted = Tables::all();
     let mut any = Source(seed.rotate_left(32));
     let mut time = || {
-        let small = i64::try_from(any.next() % 40_000_000_000).unwrap();
+        let small = i64::try_from(any.value() % 40_000_000_000).unwrap();
         let extremes = [small, small, small, small, 0, -1, i64::MIN, i64::MAX];
         let pick = below(&mut any, extremes.len());
         extremes[pick]
@@ -49,7 +49,7 @@ fn recording(seed: u64) -> Trace {
             end_ns: ends[1],
             cpu: 0,
             kind: [InterruptKind::Dpc, InterruptKind::TimerDpc, InterruptKind::Interrupt][below(&mut any, 3)],
-            routine: any.next(),
+            routine: any.value(),
             vector: 0,
             name: StringId::EMPTY,
         })

@@ -15,7 +15,7 @@
 //!
 //! * No I/O: the caller passes slices. The crate reads no file, no clock, and prints nothing.
 //! * Input is untrusted: every count and offset is checked, memory is bounded by the input, and unreadable entries are
-//! counted.
+//!   counted.
 //!
 //! Source of the `.pf` layout: the documentation of libscca, verified with plans of seven Windows versions.
 

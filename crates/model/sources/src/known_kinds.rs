@@ -4,7 +4,6 @@
 //!
 //! Magic numbers are from the format documentation, `file(1)` or the Library of Congress.
 
-use onoff_firmware_tables;
 use onoff_input::sniff::{Content, KnownKind, LOOKED_AT, RecordingKind, is_tar, sniff};
 
 const fn read(is: &'static str, read_by: &'static str) -> KnownKind {

@@ -50,7 +50,7 @@ const TEXTS: [&str; 36] = [
 pub struct Source(pub u64);
 
 impl Source {
-    pub fn next(&mut self) -> u64 {
+    pub fn value(&mut self) -> u64 {
         // SplitMix64.
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -60,7 +60,7 @@ impl Source {
     }
 
     pub fn below(&mut self, limit: usize) -> usize {
-        usize::try_from(self.next() % limit as u64).unwrap()
+        usize::try_from(self.value() % limit as u64).unwrap_or_default()
     }
 
     pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
@@ -68,18 +68,18 @@ impl Source {
     }
 
     pub fn time(&mut self) -> i64 {
-        let any = i64::from_ne_bytes(self.next().to_ne_bytes());
-        let small = i64::try_from(self.next() % 40_000_000_000).unwrap();
+        let any = i64::from_ne_bytes(self.value().to_ne_bytes());
+        let small = i64::try_from(self.value() % 40_000_000_000).unwrap_or_default();
         self.pick(&[small, small, small, small, 0, 1, -1, i64::MAX, i64::MIN, any])
     }
 
     pub(super) fn id(&mut self) -> u32 {
-        let any = u32::try_from(self.next() >> 32).unwrap();
+        let any = u32::try_from(self.value() >> 32).unwrap_or_default();
         self.pick(&[0, 4, 8, 100, 104, any, u32::MAX])
     }
 
     pub fn maybe<T>(&mut self, value: T) -> Option<T> {
-        self.next().is_multiple_of(2).then_some(value)
+        self.value().is_multiple_of(2).then_some(value)
     }
 
     pub fn maybe_time(&mut self) -> Option<i64> {
@@ -117,7 +117,7 @@ pub fn hostile(seed: u64) -> Trace {
         trace.threads.push(Thread {
             start_ns: any.maybe_time(),
             end_ns: any.maybe_time(),
-            base_priority: Some(u8::try_from(any.below(256)).unwrap()),
+            base_priority: Some(u8::try_from(any.below(256)).unwrap_or_default()),
             ..Thread::unknown(any.id(), any.id())
         });
         trace.disk_ios.push(DiskIo {
@@ -125,14 +125,14 @@ pub fn hostile(seed: u64) -> Trace {
             complete_ns: any.time(),
             disk: any.id(),
             operation: any.pick(DiskOperation::ALL),
-            offset: any.next(),
-            size: any.next(),
+            offset: any.value(),
+            size: any.value(),
             priority: any.pick(IoPriority::ALL),
             service_ns: any.time(),
             pid: any.maybe_id(),
             tid: any.maybe_id(),
             file: any.pick(&texts),
-            file_object: any.next() % 2,
+            file_object: any.value() % 2,
             irp: 0,
             irp_flags: 0,
         });
@@ -221,10 +221,10 @@ pub fn hostile(seed: u64) -> Trace {
             description: any.pick(&texts),
             friendly_name: any.pick(&texts),
             state_kind: any.pick(PowerStateKind::ALL),
-            state: Some(u8::try_from(any.below(256)).unwrap()),
+            state: Some(u8::try_from(any.below(256)).unwrap_or_default()),
             status: any.maybe_id(),
             failed_driver: any.pick(&texts),
-            irp: any.next() % 3,
+            irp: any.value() % 3,
             waiting_ns: any.maybe_time(),
             parent: any.pick(&texts),
             message: any.pick(&texts),
@@ -233,8 +233,8 @@ pub fn hostile(seed: u64) -> Trace {
         });
         trace.images.push(Image {
             pid: any.id(),
-            base: any.next(),
-            size: any.next(),
+            base: any.value(),
+            size: any.value(),
             load_ns: any.maybe_time(),
             unload_ns: any.maybe_time(),
             path: any.pick(&texts),

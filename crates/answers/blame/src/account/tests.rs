@@ -303,7 +303,7 @@ fn entries_of_hostile_recordings_sum_to_duration() {
     for seed in 0..150 {
         let mut trace = hostile(seed);
         let mut source = Source(seed);
-        let mut pick = |from: &[i64]| from[usize::try_from(source.next() % from.len() as u64).unwrap()];
+        let mut pick = |from: &[i64]| from[usize::try_from(source.value() % from.len() as u64).unwrap()];
         const TIMES: [i64; 9] = [i64::MIN, -1, 0, 1, 20 * MS, 21 * MS, 40 * MS, 5_000 * MS, i64::MAX];
         const IDS: [i64; 6] = [0, 4, 8, 100, 104, 4_294_967_295];
         let id = |value: i64| u32::try_from(value).unwrap();

@@ -96,7 +96,7 @@ fn random_trace(seed: u64) -> Trace {
             state: any.pick(&[None, Some(0), Some(1), Some(5), Some(255)]),
             status: None,
             failed_driver: StringId::EMPTY,
-            irp: any.next() % 3,
+            irp: any.value() % 3,
             waiting_ns: any.maybe_time(),
             parent: StringId::EMPTY,
             message: StringId::EMPTY,

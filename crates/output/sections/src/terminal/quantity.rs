@@ -47,7 +47,7 @@ pub fn size(bytes: u64) -> String {
     let text = three_digits(bytes, divisor, UNITS[unit]);
     let number = text.split(' ').next().unwrap_or_default();
     let decimals = number.split_once('.').map_or(0, |(_, decimals)| decimals.len() as u32);
-    let is_exact = u128::from(bytes) * 10_u128.pow(decimals) % u128::from(divisor) == 0;
+    let is_exact = (u128::from(bytes) * 10_u128.pow(decimals)).is_multiple_of(u128::from(divisor));
     match is_exact && decimals > 0 {
         true => format!("{} {}", number.trim_end_matches('0').trim_end_matches('.'), UNITS[unit]),
         false => text,

@@ -158,7 +158,7 @@ fn damaged_recordings_keep_durations() {
     let mut source = Source(11);
     for round in 0..200_u32 {
         let mut pick = |choices: &[i64]| {
-            let at = usize::try_from(source.next() % choices.len() as u64).unwrap();
+            let at = usize::try_from(source.value() % choices.len() as u64).unwrap();
             choices[at]
         };
         let mut trace = recording();
