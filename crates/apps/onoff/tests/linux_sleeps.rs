@@ -46,7 +46,7 @@ fn suspend_to_idle_has_low_power_share() {
     // Without counters the share is unknown, and suspend to RAM has no such state.
     let (sleep, text) = sleep(simulated(|plan| plan.to_idle = Some(None)).files.all());
     assert_eq!(sleep.details.low_power.unwrap().hardware_ns, None);
-    assert!(text.contains("low-power state is not recorded"), "{text}");
+    assert!(text.contains("low-power state was not recorded"), "{text}");
     let (sleep, text) = self::sleep(simulated(|_| {}).files.all());
     assert_eq!(sleep.details.low_power, None);
     assert!(!text.contains("low-power"), "{text}");

@@ -65,7 +65,7 @@ fn sleep_statistics_have_median_extremes_and_failures() {
     assert!((worst.worst_ns - 970 * MS).abs() <= 2 * MS && worst.worst_recording.ends_with("suspend-3"), "{worst:?}");
     let refused = sleeps.devices.iter().find(|device| device.device == "eth0").unwrap();
     assert_eq!(refused.failed, 1);
-    assert!(text.contains("5 × ") && text.contains("1 given up"), "{text}");
+    assert!(text.contains("5 × ") && text.contains("1 aborted"), "{text}");
     assert!(text.contains("sda (sd)  median"), "{text}");
 }
 

@@ -61,11 +61,11 @@ pub(super) const PHASES: &[Entry] = &[
     Entry::new("stop units", "Linux shutdown: systemd stops its units, waiting at most TimeoutStopSec for each.")
         .also(&["stop_units"]),
     Entry::new("sync", "Linux shutdown: systemd-shutdown takes over and syncs the file systems.")
-        .also(&["last program starts, sync"]),
+        .also(&["systemd-shutdown starts, sync"]),
     Entry::new("terminate remaining", "Linux shutdown: remaining processes get SIGTERM, and systemd waits for them.")
-        .also(&["terminate_remaining", "SIGTERM to what still runs"]),
+        .also(&["terminate_remaining", "SIGTERM to remaining processes"]),
     Entry::new("kill remaining", "Linux shutdown: processes that ignored SIGTERM get SIGKILL.")
-        .also(&["kill_remaining", "SIGKILL to what still runs"]),
+        .also(&["kill_remaining", "SIGKILL to remaining processes"]),
     Entry::new(
         "unmount",
         "Linux shutdown: file systems are unmounted or made read-only; swap, loop and mapped devices are detached.",
