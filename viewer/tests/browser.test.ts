@@ -25,7 +25,7 @@ const KINDS: [kind: string, recordings: string[], expected: { headline: RegExp; 
   ["a Windows shutdown", ["slow-shutdown.etl"], { headline: /^Shutdown: 13\.6 s/, phases: ["UserSession", "SystemSession"], groups: ["Notifications", "Services"] }],
   ["a Windows sleep", ["slow-sleep.etl"], { headline: /^Sleep and wake: 11\.5 s/, phases: ["SuspendServices", "Asleep", "PostResume"], groups: ["Power requests"] }],
   ["a Linux boot", ["linux-boot.tar.xz"], { headline: /^Boot: 40\.1 s/, phases: ["kernel", "user space"], groups: ["Services", "Log"] }],
-  ["a network boot", ["netboot-slow-link.pcap.xz"], { headline: /network boot of 52:54:00:77:00:01/, phases: ["DHCP", "boot program"], groups: ["Network boot"] }],
+  ["a network boot", ["netboot-slow-link.pcap.xz"], { headline: /Network boot of 52:54:00:77:00:01/, phases: ["DHCP", "boot program"], groups: ["Network boot"] }],
 ];
 let shellWaits: string;
 let sides: { baseline: string[]; candidate: string[] };
@@ -135,7 +135,7 @@ describe.each(browsers)("in %s", (name) => {
     const rows = await page.$$eval(".pane tbody tr", (all) => all.map((each) => (each as HTMLElement).innerText.replaceAll("\t", " ")));
     expect(rows[0]).toMatch(/^idle /);
     // The scenario's startup program: 4.60 s of 5.00 s busy time.
-    expect(rows[1]).toMatch(/^CloudBox\.exe \(528\)[\s\S]*4\.60 s[\s\S]*kept the computer busy/);
+    expect(rows[1]).toMatch(/^CloudBox\.exe \(528\)[\s\S]*4\.60 s[\s\S]*keeping the computer busy/);
     expect(faults).toEqual([]);
     await page.close();
   });
