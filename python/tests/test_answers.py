@@ -103,10 +103,11 @@ def test_summary_includes_unreadable_recordings(tmp_path):
 
 def test_exceptions_have_path_and_offset(tmp_path):
     bad = tmp_path / "bad.etl"
-    bad.write_bytes(b"")
-    with pytest.raises(onoff.UnreadableError) as raised:
+    bad.write_bytes(b"no recording at all" * 10)
+    with pytest.raises(onoff.UnreadableError, match="unknown format") as raised:
         onoff.open(bad)
-    assert (raised.value.path, raised.value.offset) == (str(bad), 0)
+    assert (raised.value.path, raised.value.offset) == (str(bad), None)
+    bad.write_bytes(b"")
     with pytest.raises(onoff.UnreadableError) as raised:
         onoff.boot(bad)
     assert (raised.value.path, raised.value.offset) == (str(bad), 0)
