@@ -365,7 +365,7 @@ fn reports_missing_evidence_in_linux_terms() {
         (70, "sleeper"),
     );
     folder.file("trace.dat", &bare.bytes());
-    refused("cpu trace.dat --of waits --by function", "the tracer's options 'stacktrace' and 'userstacktrace'");
+    refused("cpu trace.dat --of waits --by function", "the tracer options 'stacktrace' and 'userstacktrace'");
     refused("disk trace.dat --by function", "block:block_rq_issue");
     // A symbol list copied by an unprivileged user: stacks without names, and the reason.
     let hidden = linux().kallsyms("0000000000000000 T _stext\n0000000000000000 T do_nanosleep\n");

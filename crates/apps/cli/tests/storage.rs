@@ -436,9 +436,9 @@ fn other_disk_and_file_actions() {
         assert!(printed.contains(message), "{line}: {printed}");
     }
     for (line, message) in [
-        ("-a diskio -util 0", "-util: an interval is at least 1 s"),
-        ("-a diskidlehistogram -buckets 5s 1s", "-buckets: each end"),
-        ("-a hardfault -range 1h 2h", "'1h' is no time"),
+        ("-a diskio -util 0", "-util: the interval must be at least 1 s"),
+        ("-a diskidlehistogram -buckets 5s 1s", "-buckets: the bounds must be ascending"),
+        ("-a hardfault -range 1h 2h", "invalid time '1h'"),
     ] {
         let (code, printed) = folder.refusal(&format!("xperf -i boot.etl {line}"));
         assert_eq!(code, 2, "{line}");
