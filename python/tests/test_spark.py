@@ -256,7 +256,7 @@ def expected_error(name):
     return f"signal {int(signal.SIGABRT)}" if "crash" in name else "timed out after 5 s"
 
 
-def test_load_survives_crashing_readers_and_executor_loss(spark, tmp_path, record_property):
+def test_load_survives_reader_and_executor_loss(spark, tmp_path, record_property):
     folder = tmp_path / "recordings"
     names = [f"{number:04}" for number in range(RECORDINGS)]
     names += [f"{kind}-{number}" for kind in ("crash", "hang") for number in range(POISONED // 2)]
@@ -286,7 +286,7 @@ def test_load_survives_crashing_readers_and_executor_loss(spark, tmp_path, recor
     print(measured)
 
 
-def test_read_files_survives_crashing_readers_and_executor_loss(spark, tmp_path):
+def test_read_files_survives_reader_and_executor_loss(spark, tmp_path):
     folder = tmp_path / "recordings"
     folder.mkdir()
     names = [f"{number:03}" for number in range(200)]
