@@ -48,7 +48,7 @@ pub fn line(x: i64, y: i64, look: &str, text: &str, out: &mut dyn Write) -> io::
     line_at(x as f64, y, look, text, out)
 }
 
-/// Like [`line`], at a fractional position.
+/// Like [`line()`], at a fractional position.
 ///
 /// # Errors
 /// Errors of `out`.
