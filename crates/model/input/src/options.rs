@@ -30,7 +30,7 @@ pub struct NamedBytes {
 pub struct Options {
     /// User-supplied event schemas: instrumentation manifests (`.man`), or a provider's program or DLL.
     pub manifests: Vec<NamedBytes>,
-    /// Signatures of the driver files of the recorded computer ([`driver_file`]); `None` if none were given.
+    /// Signatures of the driver files of the recorded computer (`onoff_sources::driver_file`); `None` if none were given.
     pub driver_files: Option<Vec<DriverFile>>,
     /// Limits for unpacking.
     pub limits: Limits,
