@@ -110,7 +110,7 @@ fn invalid(reason: String) -> InvalidBaseline {
 
 fn check(run: &Run, transition: RunSubject) -> Result<(), String> {
     if run.transition != transition {
-        return Err("its transition differs from that of the file".to_owned());
+        return Err("its transition differs from the transition in the file".to_owned());
     }
     if run.measures.len() > MAX_MEASURES || run.set_apart.len() > 16 {
         return Err("too many measures".to_owned());

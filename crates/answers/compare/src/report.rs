@@ -148,7 +148,7 @@ pub struct ComparisonNote {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ComparisonNoteKind {
-    /// The computer differs from that of the baseline, or is in another state.
+    /// The computer differs from the baseline's computer, or is in another state.
     MachinesDiffer,
     /// The runs of one configuration are from several computers.
     MachinesMixed,

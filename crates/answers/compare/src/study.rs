@@ -14,7 +14,7 @@ pub const MAX_STUDY_BYTES: u64 = 1 << 20;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Study {
-    /// The transition; by default that of the first recording.
+    /// The transition; by default the one in the first recording.
     pub transition: Option<String>,
     /// The configurations; the first is the baseline.
     #[serde(rename = "configuration")]

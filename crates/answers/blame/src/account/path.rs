@@ -283,7 +283,7 @@ impl<'t> PathDivider<'t> {
         parts.push(Part { start_ns: done, ..whole });
     }
 
-    /// True if a person was being asked for credentials at that time in the session of a waiting thread: the time is
+    /// True if a user was being prompted for credentials at that time in the session of a waiting thread: the time is
     /// then the person's, whatever else happened, and is not counted in any duration.
     fn waits_for_person(
         &self,

@@ -124,7 +124,7 @@ pub(super) struct SubjectResolver<'t> {
     changes: HashMap<usize, Vec<ServiceChangeInterval>>,
     /// All services of each process, by process row.
     hosted: HashMap<usize, BTreeSet<String>>,
-    /// Gaps from the start of csrss.exe to that of the following process, with the session's video driver.
+    /// Gaps from the start of csrss.exe to the start of the following process, with the session's video driver.
     video_gaps: Vec<(i64, i64, &'static str)>,
     /// Steps of the kernel shutdown, sorted by start.
     kernel_steps: Vec<(i64, i64, StringId)>,
@@ -484,7 +484,7 @@ impl<'t> SubjectResolver<'t> {
         hosted.iter().next().filter(|_| hosted.len() == 1).cloned()
     }
 
-    /// The unit of a Linux process: its own, or that of the nearest ancestor that is a unit's main process.
+    /// The unit of a Linux process: its own, or the unit of the nearest ancestor that is a main process.
     fn unit_of(&self, process: usize, time_ns: i64) -> Option<String> {
         let mut row = process;
         for _ in 0..MAX_UNIT_ANCESTORS {

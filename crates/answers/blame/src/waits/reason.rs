@@ -1,4 +1,4 @@
-//! Wait reasons and thread states, as far as they show what ends a wait. The numbers are those of [`wait_reason`].
+//! Wait reasons and thread states, as far as they show what ends a wait. The numbers match [`wait_reason`].
 
 use onoff_trace::{ContextSwitch, SystemKind, wait_reason};
 

@@ -155,7 +155,7 @@ fn driver(name: &str) -> &str {
     name.strip_prefix(r"\Driver\").unwrap_or(name)
 }
 
-/// The table that [`Origin::of`] needs in addition to those of the report.
+/// The table that [`Origin::of`] needs in addition to the report's tables.
 pub const TABLE: TableName = TableName::Inventory;
 
 /// Converts a transition to a run.

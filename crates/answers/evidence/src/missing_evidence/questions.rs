@@ -1,6 +1,6 @@
 //! The facts about each transition and their sources.
 //!
-//! GUIDs, keywords and levels come from the provider manifests. The keywords are those of the events that onoff reads;
+//! GUIDs, keywords and levels come from the provider manifests. The keywords select the events that onoff reads;
 //! all bits are set where such an event has no documented keyword.
 
 use onoff_trace::{ActivityKind, NotificationKind, TableName, milestone};

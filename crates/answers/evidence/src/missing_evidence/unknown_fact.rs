@@ -51,7 +51,7 @@ codes! {
         UnitStarts = "unit_starts",
         /// Units that `systemd-analyze` does not list, and failed starts.
         OtherUnits = "other_units",
-        /// Exact unit times; those of log messages are used instead.
+        /// Exact unit times; the times of log messages are used instead.
         ExactUnitTimes = "exact_unit_times",
         /// Which unit waited for which during the boot.
         UnitStartOrder = "unit_start_order",
