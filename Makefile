@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: consistency damaged help demo install test golden lint dist lab lab-netboot lab-guest bench fuzz fuzz-seeds windows wasm exports test-python book catalog samples reference clean viewer pictures
+.PHONY: consistency damaged help demo install test golden lint dist lab lab-netboot lab-guest bench fuzz fuzz-seeds windows wasm exports wheel test-wheel test-python book catalog samples reference clean viewer pictures
 
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)
 export PATH := $(PATH):$(TARGET_DIR)/tools/bin
@@ -11,6 +11,8 @@ export PATH := $(PATH):$(TARGET_DIR)/tools/bin
 RECORDING ?= samples/slow-boot.etl
 REFERENCE ?= ../shared/reference
 SCENARIOS ?=
+# .ci/run sets it to `test`, which is built already.
+DEMO_PROFILE ?= dev
 FUZZ_SECONDS ?= 600
 FUZZ_TARGETS := $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
 
@@ -19,7 +21,7 @@ help: ## list the targets
 
 demo: ## show where the time went in a sample boot (RECORDING=FILE for another)
 	@tools/setup rust
-	cargo run --quiet --package onoff -- boot $(RECORDING)
+	cargo run --quiet --profile $(DEMO_PROFILE) --package onoff -- boot $(RECORDING)
 
 test: ## run all tests
 	@tools/setup rust
@@ -28,7 +30,7 @@ test: ## run all tests
 PYTHON := $(TARGET_DIR)/python
 FRESH := $(TARGET_DIR)/python-fresh
 
-test-python: ## build the Python package from its source distribution, and test it in a new environment
+wheel: ## build the Python package from its source distribution
 	@tools/setup rust
 	@tools/setup python
 	rm -rf $(TARGET_DIR)/wheels $(TARGET_DIR)/python-source $(FRESH)
@@ -38,9 +40,13 @@ test-python: ## build the Python package from its source distribution, and test 
 	cd $(TARGET_DIR)/python-source && $(PYTHON)/bin/maturin build --profile dev --target-dir $(TARGET_DIR) --out $(TARGET_DIR)/wheels
 	$(PYTHON)/bin/python -m venv --clear $(FRESH)
 	$(FRESH)/bin/pip install --quiet --disable-pip-version-check --find-links $(TARGET_DIR)/wheels --only-binary onoff-perf --requirement python/requirements.txt 'onoff-perf[sql,fleet]'
+
+test-wheel:
 	cd python && $(FRESH)/bin/mypy
 	$(FRESH)/bin/python -m pytest --quiet --rootdir python -c python/pyproject.toml python/tests
 	$(FRESH)/bin/python -m pytest --quiet --rootdir python -c python/pyproject.toml --doctest-modules --pyargs onoff
+
+test-python: wheel test-wheel ## build the Python package from its source distribution, and test it in a new environment
 
 golden: ## update the expected row counts of the real samples (review the diff)
 	@tools/setup rust
@@ -78,13 +84,13 @@ lab: lab-netboot lab-guest ## record machines under QEMU and check onoff's repor
 lab-netboot: ## record two network boots under QEMU and check onoff's reports (Debian, as root)
 	@tools/setup rust
 	@tools/setup lab
-	cargo build --locked --package onoff
+	cargo build --profile test --locked --package onoff
 	lab/netboot/check.py $(TARGET_DIR)/debug/onoff
 
 lab-guest: ## record boots, shutdowns and sleeps of a guest and check onoff's reports (SCENARIOS=quick for two)
 	@tools/setup rust
 	@tools/setup lab
-	cargo build --locked --package onoff
+	cargo build --profile test --locked --package onoff
 	lab/guest/check.py $(TARGET_DIR)/debug/onoff $(TARGET_DIR)/lab $(SCENARIOS)
 
 bench: ## compare with cat and public readers (BENCH_SIZE=1GiB)
@@ -118,7 +124,7 @@ windows: ## build for Windows and compare its output under Wine
 	@tools/setup rust
 	@tools/setup windows
 	@tools/setup wine
-	cargo build --locked --package onoff
+	cargo build --profile test --locked --package onoff
 	cargo build --locked --package onoff --target x86_64-pc-windows-gnu
 	tools/compare-under-wine $(TARGET_DIR)/debug/onoff $(TARGET_DIR)/x86_64-pc-windows-gnu/debug/onoff.exe $(RECORDING)
 	tools/record-under-wine $(TARGET_DIR)/x86_64-pc-windows-gnu/debug/onoff.exe samples/slow-boot.etl
@@ -127,7 +133,7 @@ wasm: ## build the library for WebAssembly and compare its output under Node wit
 	@tools/setup rust
 	@tools/setup wasm
 	@tools/setup node
-	cargo build --locked --package onoff
+	cargo build --profile test --locked --package onoff
 	cargo build --locked --package onoff-wasm --target wasm32-unknown-unknown
 	node tools/check-wasm.mjs $(TARGET_DIR)/wasm32-unknown-unknown/debug/onoff_wasm.wasm $(TARGET_DIR)/debug/onoff $(RECORDING)
 
@@ -138,23 +144,23 @@ viewer: ## build the page of 'onoff view', copy it into the program, and test it
 	cmp --silent viewer/dist/index.html crates/output/page/built/index.html || { \
 	    [ -z "$${CI:-}" ] || { echo "crates/output/page/built/index.html is out of date: run 'make viewer' and commit it"; exit 1; }; \
 	    cp viewer/dist/index.html crates/output/page/built/index.html; }
-	cargo build --locked --package onoff
-	cargo build --locked --package onoff-simulator --example make_trace
+	cargo build --profile test --locked --package onoff
+	cargo build --profile test --locked --package onoff-simulator --example make_trace
 	cd viewer && ONOFF=$(TARGET_DIR)/debug/onoff MAKE_TRACE=$(TARGET_DIR)/debug/examples/make_trace npx vitest run
 
 pictures: ## update the pictures of the README and the book in a real browser
 	@tools/setup rust
 	@tools/setup viewer
-	cargo build --locked --package onoff
-	cargo build --locked --package onoff-simulator --example make_trace
+	cargo build --profile test --locked --package onoff
+	cargo build --profile test --locked --package onoff-simulator --example make_trace
 	cd viewer && ONOFF_WRITE_PICTURES=1 ONOFF=$(TARGET_DIR)/debug/onoff MAKE_TRACE=$(TARGET_DIR)/debug/examples/make_trace npx vitest run tests/pictures.test.ts tests/look.test.ts
 
 exports: ## check JSON output against onoff's schema, and Perfetto traces against Perfetto's
 	@tools/setup rust
 	@tools/setup schemas
-	cargo build --locked --package onoff
+	cargo build --profile test --locked --package onoff
 	$(TARGET_DIR)/schemas/bin/python tools/check-documents.py $(TARGET_DIR)/debug/onoff samples/*.etl samples/linux-boot.tar.xz
-	cargo run --quiet --locked --package onoff-simulator --example make_trace -- crates/support/simulator/scenarios/slow-sleep.toml $(TARGET_DIR)/exported-sleep.etl
+	cargo run --profile test --quiet --locked --package onoff-simulator --example make_trace -- crates/support/simulator/scenarios/slow-sleep.toml $(TARGET_DIR)/exported-sleep.etl
 	for recording in $(RECORDING) $(TARGET_DIR)/exported-sleep.etl samples/linux-boot.tar.xz; do \
 	    $(TARGET_DIR)/debug/onoff export $$recording --format perfetto -o $(TARGET_DIR)/exported.perfetto-trace; \
 	    $(TARGET_DIR)/schemas/bin/python tools/check-perfetto.py $(TARGET_DIR)/exported.perfetto-trace; \
@@ -164,8 +170,8 @@ MACHINES := $(TARGET_DIR)/machines
 
 consistency: ## run all commands on all samples and simulated machines, and fail if two disagree
 	@tools/setup rust
-	cargo build --locked --package onoff
-	cargo build --locked --package onoff-simulator --example make_trace
+	cargo build --profile test --locked --package onoff
+	cargo build --profile test --locked --package onoff-simulator --example make_trace
 	rm -rf $(MACHINES) && mkdir -p $(MACHINES)
 	for scenario in $$(ls crates/support/simulator/scenarios/*.toml crates/support/simulator/scenarios/second/*.toml | grep -v /benchmark.toml); do \
 	    $(TARGET_DIR)/debug/examples/make_trace $$scenario $(MACHINES)/$$(basename $$scenario .toml).etl; \
